@@ -1,0 +1,105 @@
+"""Checks of what users pass: every error names the argument, what was expected, what came, the remedy."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LARGEST = 1e150  # the square of a larger value is not a float
+
+
+def shown(value: object) -> str:
+    """A value as an error message shows it: short, on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def number(name: str, value: Any, remedy: str = "give a finite number") -> float:
+    """``value`` as a finite float."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a number, got {shown(value)}; {remedy}") from None
+    if isinstance(value, str) or not math.isfinite(result):
+        raise ValueError(f"{name}: expected a finite number, got {shown(value)}; {remedy}")
+    if abs(result) > LARGEST:
+        raise ValueError(f"{name}: {result:g} is too large to be squared; change the unit of measurement")
+    return result
+
+
+def whole(name: str, value: Any, least: int, remedy: str) -> int:
+    """``value`` as an int of at least ``least``."""
+    try:
+        result = int(value)
+        exact = result == value and not isinstance(value, (bool, str))
+    except (TypeError, ValueError, OverflowError):
+        exact = False
+    if not exact or result < least:
+        raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}; {remedy}")
+    return result
+
+
+def choice(name: str, value: object, allowed: Sequence[str]) -> str:
+    """``value`` as one of the allowed words."""
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise ValueError(f"{name}: expected one of {words}, got {shown(value)}; choose one of them")
+    return value
+
+
+def names(name: str, values: Iterable[Any], what: str) -> tuple[str, ...]:
+    """Distinct, non-empty strings."""
+    if isinstance(values, str):
+        raise ValueError(f"{name}: expected a list of {what} names, got the string {shown(values)}; put it in a list")
+    try:
+        result = tuple(values)
+    except TypeError:
+        raise ValueError(f"{name}: expected a list of {what} names, got {shown(values)}; give a list") from None
+    seen: set[str] = set()
+    for value in result:
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError(f"{name}: expected non-empty strings, got {shown(value)}; name every {what}")
+        if value in seen:
+            raise ValueError(f"{name}: {shown(value)} is listed twice; give every {what} its own name")
+        seen.add(value)
+    return result
+
+
+def array(name: str, values: Any, shape: tuple[int | None, ...], axes: str) -> NDArray[np.float64]:
+    """A read-only array of finite floats; None in ``shape`` allows any length on that axis."""
+    try:
+        result = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected numbers in the shape {axes}, got {shown(values)}; give an array") from None
+    wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
+    fits = result.ndim == len(shape) and all(s in (None, r) for s, r in zip(shape, result.shape, strict=True))
+    if not fits:
+        raise ValueError(f"{name}: expected shape {wanted}, which is {axes}, got shape {result.shape}; reshape it")
+    if not np.isfinite(result).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+        raise ValueError(f"{name}: expected finite numbers, got {result[where]} at index {where}; remove or replace it")
+    if result.size and np.abs(result).max() > LARGEST:
+        raise ValueError(f"{name}: values beyond {LARGEST:g} cannot be squared; change the unit of measurement")
+    result.flags.writeable = False
+    return result
+
+
+def mapping(name: str, value: Any, what: str) -> Mapping[str, Any]:
+    """A mapping, or an error that shows the form."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name}: expected a mapping {what}, got {shown(value)}; give a dict")
+    return value
+
+
+def same_names(name: str, given: Iterable[str], wanted: Sequence[str], what: str) -> None:
+    """Every wanted name is given, and no other."""
+    given = list(given)
+    missing = [n for n in wanted if n not in given]
+    extra = [n for n in given if n not in wanted]
+    if missing or extra:
+        parts = [f"{len(missing)} missing ({', '.join(map(repr, missing[:3]))})"] if missing else []
+        parts += [f"{len(extra)} unknown ({', '.join(map(repr, extra[:3]))})"] if extra else []
+        known = ", ".join(map(repr, wanted[:10])) or "no names"
+        raise ValueError(f"{name}: expected one value for each {what}: {known}; got {' and '.join(parts)}")

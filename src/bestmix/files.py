@@ -1,0 +1,59 @@
+"""TOML and JSON files of plain data: read with clear errors, written whole or not at all."""
+
+import json
+import os
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The table in a ``.toml`` or ``.json`` file."""
+    path = Path(path)
+    suffix = _suffix(path)
+    if not path.is_file():
+        raise ValueError(f"{path}: there is no such file; check the path")
+    text = path.read_text(encoding="utf-8")
+    try:
+        data = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: not valid {suffix[1:].upper()}: {error}") from None
+    if not isinstance(data, dict):
+        raise ValueError(f"{path}: expected a table of named values, got a {type(data).__name__}; see the file formats")
+    return data
+
+
+def write(path: str | os.PathLike[str], data: dict[str, Any]) -> None:
+    """Write a table; a crash leaves the old file or the new one, never a part of it."""
+    path = Path(path)
+    text = tomli_w.dumps(data) if _suffix(path) == ".toml" else json.dumps(data, indent=1) + "\n"
+    write_text(path, text)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Replace the file's text in one step, after the new text is safely on disk."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _suffix(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in (".toml", ".json"):
+        raise ValueError(
+            f"{path}: expected a file name that ends in .toml or .json, got {path.suffix or 'none'}; rename it"
+        )
+    return suffix

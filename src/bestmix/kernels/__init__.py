@@ -1,0 +1,1 @@
+"""Compiled arithmetic: arrays in, arrays out; no classes, no input or output."""

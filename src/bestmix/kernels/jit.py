@@ -1,0 +1,19 @@
+"""The one decorator that holds every compile option, and the array types of the kernels."""
+
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def compiled(function: F) -> F:
+    """Compile to machine code that is cached on disk and runs without Python's global lock."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))

@@ -1,0 +1,214 @@
+"""The paper's two score functions on scaled columns, and the choice of the column to reject.
+
+Scores are filled into a caller's array. Ties are broken by position: of the columns whose scores
+are equal within rounding the last one is rejected, so that arms listed first are preferred and
+slacks, which stand last, go first.
+"""
+
+import numpy as np
+
+from bestmix.kernels import bases, simplex
+from bestmix.kernels.jit import Floats, Integers, compiled
+
+TIE = 1e-11  # scores of scaled columns closer than this count as equal
+EXACT, BOUND, CLIMBED, LIFTED = 0, 1, 2, 3
+
+
+@compiled
+def last_lowest(score: Floats, tie: float) -> int:
+    """Position of the lowest score; of those within ``tie`` of it the last one."""
+    low = np.inf
+    for j in range(score.shape[0]):
+        low = min(low, score[j])
+    limit = low + tie * (1.0 + abs(low)) if low > -np.inf else low
+    chosen = -1
+    for j in range(score.shape[0]):
+        if score[j] <= limit:
+            chosen = j
+    return chosen
+
+
+@compiled
+def intersection_values(
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    basis: Integers,
+    work: Floats,
+    warm: bool,
+    tableau: Floats,
+    wanted: int,
+    score: Floats,
+    state: Integers,
+) -> int:
+    """Intersection value scores, exact at least for the ``wanted`` lowest; returns a simplex status.
+
+    The optimal basis gives its members the optimal value, which no score exceeds. One pivot brings
+    any other column into a feasible basis, whose value bounds that column's score from below. The
+    column with the lowest bound climbs from its basis to better ones that keep it, which lifts the
+    bounds of all columns met on the way; a column that is lowest all the same is then evaluated
+    over all of its bases, until it is seen not to be among the lowest. Where no basis is feasible
+    every score is minus infinity, and only there: one pivot carries any column into a feasible one.
+
+    ``state`` receives EXACT where the score is exact, and otherwise how the bound was obtained.
+    """
+    n, m = mu.shape[0], basis.shape[0]
+    status = simplex.maximise(mu, u, e, basis, work, warm)
+    for j in range(n):
+        score[j], state[j] = -np.inf, EXACT if status != simplex.OPTIMAL else BOUND
+    if status != simplex.OPTIMAL:
+        return status
+    value = work[m + 1, m - 1]
+    for i in range(m):
+        score[basis[i]], state[basis[i]] = value, EXACT
+    if m == 2:
+        lift_pairs(basis[0], mu, u, e, score)
+        lift_pairs(basis[1], mu, u, e, score)
+    elif m > 2:
+        neighbours(mu, u, e, basis, work, value, -1, score)
+    trial, inverse = basis.copy(), work.copy()
+    for _ in range(2 * n):
+        j, limit = lowest_open(score, state, wanted)
+        if j < 0:
+            break
+        if state[j] == BOUND and m > 2:
+            trial[:] = basis
+            inverse[:m] = work[:m]
+            climb(j, mu, u, e, trial, inverse, score)
+            state[j] = CLIMBED
+        else:
+            best = bases.best_through(j, mu, u, e, tableau, limit, trial)
+            score[j] = max(score[j], best)
+            state[j] = LIFTED if score[j] > limit else EXACT
+            if m == 2 and trial[0] >= 0:
+                lift_pairs(trial[0], mu, u, e, score)
+            elif trial[0] >= 0 and simplex.restart(u, e, trial, inverse):
+                simplex.set_prices(mu, trial, inverse, False)
+                neighbours(mu, u, e, trial, inverse, best, -1, score)
+    return status
+
+
+@compiled
+def lift_pairs(partner: int, mu: Floats, u: Floats, e: Floats, score: Floats) -> None:
+    """L = 1: raise each score to the value of the basis that the column forms with ``partner``."""
+    size = abs(u[partner, 0])
+    sign = 1.0 if u[partner, 0] > 0.0 else -1.0
+    gain, total = mu[partner], e[partner]
+    if size <= bases.ZERO:
+        for j in range(mu.shape[0]):
+            if abs(u[j, 0]) > bases.ZERO:
+                score[j] = max(score[j], gain)
+        return
+    for j in range(mu.shape[0]):
+        opposite = -sign * u[j, 0]
+        if opposite >= 0.0:
+            value = (opposite * gain + size * mu[j]) / (opposite * total + size * e[j])
+            score[j] = max(score[j], value)
+
+
+@compiled
+def neighbours(
+    mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, value: float, kept: int, score: Floats
+) -> tuple[int, int]:
+    """Raise each column's score to the value of the basis that it enters with one pivot.
+
+    Returns the entering column and the leaving row of the best such pivot that keeps the basis
+    column ``kept`` and improves the value; (-1, -1) if there is none. The basis is feasible, with
+    its prices set.
+    """
+    n, m = mu.shape[0], basis.shape[0]
+    gain, column, row = TIE, -1, -1
+    for j in range(n):
+        d = simplex.reduced_cost(mu, u, e, work[m + 1], j)
+        if d <= 0.0 and score[j] >= value:
+            continue
+        step, leaves = np.inf, -1
+        for i in range(m):
+            y = work[i, m - 1] * e[j]
+            for l in range(m - 1):
+                y += work[i, l] * u[j, l]
+            if y > simplex.PIVOT:
+                ratio = max(work[i, m - 1], 0.0) / y
+                if ratio < step:
+                    step, leaves = ratio, i
+        if leaves >= 0:
+            score[j] = max(score[j], value + step * d)
+            if step * d > gain and basis[leaves] != kept:
+                gain, column, row = step * d, j, leaves
+    return column, row
+
+
+@compiled
+def climb(j: int, mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, score: Floats) -> None:
+    """From a feasible basis go to one that contains column ``j``, then to better ones that keep it."""
+    m = basis.shape[0]
+    simplex.set_direction(u, e, j, work)
+    row = simplex.leaving(basis, work, False)
+    column = j
+    for _ in range(4 * m):
+        if row < 0:
+            return
+        simplex.set_direction(u, e, column, work)
+        simplex.pivot(row, column, basis, work)
+        simplex.set_prices(mu, basis, work, False)
+        value = work[m + 1, m - 1]
+        for i in range(m):
+            score[basis[i]] = max(score[basis[i]], value)
+        column, row = neighbours(mu, u, e, basis, work, value, j, score)
+
+
+@compiled
+def lowest_open(score: Floats, state: Integers, wanted: int) -> tuple[int, float]:
+    """Lowest score that is only a bound and may be among the ``wanted`` lowest, and their limit.
+
+    The limit is the ``wanted``-th lowest exact score so far: a score above it is of no interest.
+    Returns -1 when the lowest scores are exact.
+    """
+    n = score.shape[0]
+    j = -1
+    for k in range(n):
+        if state[k] != EXACT and (j < 0 or score[k] < score[j]):
+            j = k
+    limit = -np.inf
+    for _ in range(wanted):
+        following = np.inf
+        for k in range(n):
+            if state[k] == EXACT and limit < score[k] < following:
+                following = score[k]
+        limit = following
+    limit += TIE * (1.0 + abs(limit))
+    return (-1 if j < 0 or score[j] > limit else j), limit
+
+
+@compiled
+def lagrangian(
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+    warm: bool,
+    score: Floats,
+) -> int:
+    """Reduced costs of the optimal basis, in units of the reward spread; a simplex status.
+
+    A slack's is its shadow price per unit of the unscaled cost, because the paper compares it with
+    the arms' rewards as they are.
+    """
+    n, m = mu.shape[0], basis.shape[0]
+    status = simplex.maximise(mu, u, e, basis, work, warm)
+    for j in range(n):
+        score[j] = -np.inf
+    if status != simplex.OPTIMAL:
+        return status
+    for j in range(n):
+        d = min(simplex.reduced_cost(mu, u, e, work[m + 1], j), 0.0)
+        if e[j] == 0.0:
+            for l in range(m - 1):
+                if u[j, l] != 0.0:
+                    d /= scale[2 + l]
+        score[j] = d
+    for i in range(m):
+        score[basis[i]] = 0.0
+    return status

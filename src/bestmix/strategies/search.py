@@ -1,0 +1,226 @@
+"""One run of a strategy: the mutable state behind ask and tell, and the protocol of a strategy."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestmix import checks, files
+from bestmix.evidence import Evidence
+from bestmix.moments import Moments
+from bestmix.problem import Problem
+from bestmix.recommendation import Recommendation, Round, recommend
+
+Integers = NDArray[np.int64]
+Memory = dict[str, Any]
+
+FORMAT = "bestmix search 1"
+
+
+class Strategy(Protocol):
+    """A recipe for spending the budget, as pure functions of what was told.
+
+    ``memory`` is what a run remembers between rounds, as plain data that JSON can hold. A round
+    begins with ``quota`` and ends, when all of it was told, with ``close``.
+    """
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call it."""
+
+    def start(self, problem: Problem, budget: int) -> "Search":
+        """Begin a run."""
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """Memory before the first round; raises ValueError when the budget is too small."""
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """Pulls of each unknown arm in the coming round (K0,); None when the run is over."""
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Memory after the round, and what the history says of it (fields of ``Round``)."""
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """Columns that the answer is made of as things stand; None is the verdict infeasible."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that says which strategy this is."""
+
+
+class Search:
+    """One run of a strategy on a problem; ``strategy.start(problem, budget)`` makes it.
+
+    Parameters
+    ----------
+    strategy, problem, budget
+        What to run, on what, with how many trials at most.
+
+    Examples
+    --------
+    >>> from bestmix import Problem, Uniform
+    >>> search = Uniform().start(Problem(["a", "b"], {"dollars": 1.0}), budget=4)
+    >>> search.ask()
+    {'a': 2, 'b': 2}
+    >>> search.tell("a", [1.0, 0.8], [[0.2], [0.4]])
+    >>> search.tell("b", 2.1, {"dollars": 1.9})
+    >>> search.ask()
+    {'b': 1}
+    >>> search.tell("b", 1.9, {"dollars": 1.5})
+    >>> search.done, search.recommend().support
+    (True, ('a', 'b'))
+    """
+
+    def __init__(self, strategy: Strategy, problem: Problem, budget: int) -> None:
+        if not isinstance(problem, Problem):
+            raise ValueError(
+                f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem"
+            )
+        self.strategy = strategy
+        self.problem = problem
+        self.budget = checks.whole("budget", budget, 0, "give the number of trials that may be made")
+        self.memory = strategy.begin(problem, self.budget)
+        self.moments = [Moments(1 + len(problem.bounds)) for _ in problem.arms]
+        self.history: list[Round] = []
+        self._quota = self._owed = np.zeros(len(problem.arms), dtype=np.int64)
+        self._open_round()
+
+    @property
+    def done(self) -> bool:
+        """Whether the run is over."""
+        return self.strategy.quota(self.problem, self.budget, self.memory) is None
+
+    @property
+    def trials(self) -> int:
+        """Trials told so far."""
+        return sum(m.count for m in self.moments)
+
+    def ask(self) -> dict[str, int]:
+        """Trials that the current round still owes, by arm; empty when the run is over."""
+        return {arm: int(n) for arm, n in zip(self.problem.arms, self._owed, strict=True) if n}
+
+    def tell(self, arm: str, rewards: Any, costs: Any = None) -> None:
+        """Report trials of an arm: any part of what is owed, in any order.
+
+        Parameters
+        ----------
+        arm
+            Its name.
+        rewards
+            One reward, or several (m,).
+        costs
+            By name, each with one value or m of them; or in the problem's order: (L,) for one
+            trial, (m, L) for several.
+        """
+        position = self.problem.index(arm)
+        rewards = checks.array("rewards", np.atleast_1d(np.asarray(rewards, dtype=object)), (None,), "(trials,)")
+        rows = np.column_stack([rewards, self.problem.cost_rows(costs, len(rewards))])
+        owed = int(self._owed[position])
+        if len(rows) > owed:
+            if self.done:
+                raise RuntimeError("tell: the search is over and takes no more trials; call recommend()")
+            raise RuntimeError(
+                f"tell: {arm!r} owes {owed} trials in this round, got {len(rows)}; call ask() to see what is owed"
+            )
+        self.moments[position].add(rows)
+        self._owed[position] -= len(rows)
+        if len(rows) and not self._owed.any():
+            self._close_round()
+
+    def recommend(self) -> Recommendation:
+        """The answer as things stand."""
+        return recommend(
+            self.evidence,
+            self.strategy.columns(self.problem, self.memory),
+            strategy=self.strategy.name,
+            budget=self.budget,
+            complete=self.done,
+            history=self.history,
+        )
+
+    @property
+    def evidence(self) -> Evidence:
+        """Counts, means and covariances of what was told."""
+        return Evidence(self.problem, self.moments)
+
+    def _open_round(self) -> None:
+        """Open the next round; a round without pulls is closed at once."""
+        while (quota := self.strategy.quota(self.problem, self.budget, self.memory)) is not None:
+            self._quota, self._owed = quota, quota.copy()
+            if quota.any():
+                return
+            self._record()
+        self._quota = self._owed = np.zeros(len(self.problem.arms), dtype=np.int64)
+
+    def _close_round(self) -> None:
+        self._record()
+        self._open_round()
+
+    def _record(self) -> None:
+        self.memory, told = self.strategy.close(self.evidence, self.budget, self.memory)
+        pulls = {arm: int(n) for arm, n in zip(self.problem.arms, self._quota, strict=True) if n}
+        self.history.append(Round(len(self.history) + 1, pulls, **told))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything needed to go on elsewhere, exactly."""
+        return {
+            "format": FORMAT,
+            "problem": self.problem.to_dict(),
+            "strategy": self.strategy.to_dict(),
+            "budget": self.budget,
+            "memory": self.memory,
+            "quota": self._quota.tolist(),
+            "owed": self._owed.tolist(),
+            "moments": [m.to_dict() for m in self.moments],
+            "history": [vars(r) for r in self.history],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], strategy: Strategy | None = None) -> "Search":
+        """Inverse of ``to_dict``; a strategy with a function of your own must be passed again."""
+        if data.get("format") != FORMAT:
+            raise ValueError(f"search: expected data in the format {FORMAT!r}, got {checks.shown(data.get('format'))}")
+        strategy = strategy or _strategy(data["strategy"])
+        if strategy.to_dict() != data["strategy"]:
+            raise ValueError(
+                f"strategy: the search was saved with {data['strategy']}, got {strategy.to_dict()}; pass the same one"
+            )
+        search = cls(strategy, Problem.from_dict(data["problem"]), data["budget"])
+        search.memory = data["memory"]
+        search.moments = [Moments.from_dict(m) for m in data["moments"]]
+        search.history = [Round(**r) for r in data["history"]]
+        search._quota = np.array(data["quota"], dtype=np.int64)
+        search._owed = np.array(data["owed"], dtype=np.int64)
+        return search
+
+    def to_json(self) -> str:
+        """``to_dict`` as JSON text."""
+        return json.dumps(self.to_dict())
+
+    @classmethod
+    def from_json(cls, text: str, strategy: Strategy | None = None) -> "Search":
+        """Inverse of ``to_json``."""
+        return cls.from_dict(json.loads(text), strategy)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the search to a .json file, whole or not at all."""
+        files.write(path, self.to_dict())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], strategy: Strategy | None = None) -> "Search":
+        """Read a search from a .json file."""
+        return cls.from_dict(files.read(path), strategy)
+
+
+def _strategy(data: Mapping[str, Any]) -> Strategy:
+    """The built-in strategy that ``to_dict`` described."""
+    from bestmix import strategies
+
+    kind = data["kind"]
+    options = {key: value for key, value in data.items() if key != "kind"}
+    if any(isinstance(value, str) and value.startswith("function ") for value in options.values()):
+        raise ValueError(f"strategy: the search was saved with your own {options}; pass the strategy when loading")
+    made: Strategy = getattr(strategies, checks.choice("strategy", kind, strategies.__all__))(**options)
+    return made

@@ -1,0 +1,163 @@
+"""Score Function-based Successive Reject (the paper's Algorithm 1), with either score or your own."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestmix import checks, schedule
+from bestmix.evidence import Evidence
+from bestmix.kernels import bases, columns, scores, simplex
+from bestmix.problem import Problem
+from bestmix.solution import scaled
+from bestmix.strategies.search import Memory, Search
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Score = Callable[[Floats, Floats, Floats], Any]
+
+MOST_BASES = 2e10  # intersection values over more bases than this would take minutes or worse
+CHEAP_BASES = 2e6  # up to this many a round the history holds every score, exactly
+
+
+@dataclass(frozen=True)
+class SFSR:
+    """Reject one column a round, the one with the lowest score, until a basis is left.
+
+    Parameters
+    ----------
+    score
+        ``"intersection"``: the best value of a feasible basis that contains the column (SFSR).
+        ``"lagrangian"``: the column's reduced cost in the optimal basis (SFSR-L). Or a function of
+        ``(mu, u, e)``, one entry for each remaining column, that returns a score for each: mu is
+        the mean reward, u (columns, L) the mean cost minus the bound, e one for an arm and zero for
+        a slack. Minus infinity for all means infeasible.
+
+    Examples
+    --------
+    >>> from bestmix import Problem
+    >>> SFSR().start(Problem(["a", "b", "c"], {"dollars": 1.0}), budget=100).ask()
+    {'a': 22, 'b': 22, 'c': 22}
+    """
+
+    score: str | Score = "intersection"
+
+    def __post_init__(self) -> None:
+        if not callable(self.score):
+            checks.choice("score", self.score, ["intersection", "lagrangian"])
+
+    @property
+    def name(self) -> str:
+        """SFSR, SFSR-L or SFSR with the function's name."""
+        if callable(self.score):
+            return f"SFSR[{_function_name(self.score)}]"
+        return "SFSR" if self.score == "intersection" else "SFSR-L"
+
+    def start(self, problem: Problem, budget: int) -> Search:
+        """Begin a run."""
+        return Search(self, problem, budget)
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """All columns in the running."""
+        check_budget(problem, budget, least=len(problem.arms) + 1 if problem.arms else 0)
+        total, costs = len(problem.columns), len(problem.bounds)
+        if self.score == "intersection" and math.comb(total, costs + 1) > MOST_BASES:
+            raise ValueError(
+                f"score: intersection values over {len(problem.names)} arms and {costs} costs need up to "
+                f"{math.comb(total, costs + 1):.1e} bases, which is out of reach; use SFSR(score='lagrangian'), "
+                "or fewer arms"
+            )
+        return {"round": 0, "columns": list(range(total)), "infeasible": False}
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """T_k pulls of each unknown arm that remains (eq. Tk)."""
+        k = memory["round"]
+        if memory["infeasible"] or k == len(problem.names) - 1:
+            return None
+        ends = round_ends(len(problem.names), len(problem.arms), len(problem.bounds), budget)
+        owed = np.zeros(len(problem.arms), dtype=np.int64)
+        owed[[a for a in memory["columns"] if a < len(owed)]] = ends[k] - (ends[k - 1] if k else 0)
+        return owed
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Score the remaining columns and reject the lowest."""
+        remaining = np.array(memory["columns"], dtype=np.int64)
+        score, exact, loser = self.judge(evidence, remaining)
+        label = evidence.problem.columns
+        told = {"scores": {label[j]: float(s) for j, s, x in zip(remaining, score, exact, strict=True) if x}}
+        memory = memory | {"round": memory["round"] + 1}
+        if loser < 0:
+            return memory | {"infeasible": True}, told
+        others = np.delete(score, loser)[np.delete(exact, loser)]
+        margin = float(others.min() - score[loser]) if len(others) else None
+        memory["columns"] = [int(j) for j in np.delete(remaining, loser)]
+        return memory, told | {"rejected": label[remaining[loser]], "margin": margin}
+
+    def judge(self, evidence: Evidence, remaining: Integers) -> tuple[Floats, NDArray[np.bool_], int]:
+        """Scores of the remaining columns, which are exact, and the loser's position; -1 is infeasible."""
+        if callable(self.score):
+            return self._judge_by_function(self.score, evidence, remaining)
+        size, costs = len(remaining), len(evidence.problem.bounds)
+        mu, u, e, scale = scaled(evidence.means, evidence.problem.bound, remaining)
+        basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
+        score, state = np.empty(size), np.zeros(size, dtype=np.int64)
+        if self.score == "intersection":
+            wanted = size if math.comb(size, costs + 1) <= CHEAP_BASES else 2
+            tableau = bases.workspace(costs, size)
+            status = scores.intersection_values(mu, u, e, basis, work, False, tableau, wanted, score, state)
+            shown = scale[0] + scale[1] * score
+        else:
+            status = scores.lagrangian(mu, u, e, scale, basis, work, False, score)
+            shown = scale[1] * score
+        loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
+        return shown, state == scores.EXACT, loser
+
+    def _judge_by_function(
+        self, function: Score, evidence: Evidence, remaining: Integers
+    ) -> tuple[Floats, NDArray[np.bool_], int]:
+        size, costs = len(remaining), len(evidence.problem.bounds)
+        mu, u, e = np.empty(size), np.empty((size, costs)), np.empty(size)
+        columns.load(evidence.means, evidence.problem.bound, remaining, mu, u, e)
+        score = np.asarray(function(mu, u, e), dtype=np.float64)
+        if score.shape != (size,) or np.isnan(score).any():
+            raise ValueError(
+                f"score: expected {self.name} to return {size} numbers, one for each column, got "
+                f"{checks.shown(score.tolist())}; return minus infinity for a column without a score"
+            )
+        loser = scores.last_lowest(score, 0.0) if score.max() > -np.inf else -1
+        return score, np.ones(size, dtype=np.bool_), loser
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """The remaining columns."""
+        return None if memory["infeasible"] else np.array(memory["columns"], dtype=np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; a function is only named."""
+        return {
+            "kind": "SFSR",
+            "score": f"function {_function_name(self.score)}" if callable(self.score) else self.score,
+        }
+
+
+@lru_cache(maxsize=64)
+def round_ends(arms: int, unknown: int, costs: int, budget: int) -> tuple[int, ...]:
+    """``schedule.rejects``, kept for the rounds to come."""
+    return tuple(schedule.rejects(arms, unknown, costs, budget))
+
+
+def check_budget(problem: Problem, budget: int, least: int) -> None:
+    """Refuse a budget that leaves an arm without a trial."""
+    if budget < least:
+        raise ValueError(
+            f"budget: expected at least {least} trials for {len(problem.arms)} unknown arms, got {budget}; raise it"
+        )
+
+
+def _function_name(function: Any) -> str:
+    return str(
+        getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
+    )

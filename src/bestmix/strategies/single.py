@@ -1,0 +1,86 @@
+"""The best single arm that is feasible on its own, by successive rejects: what people do today."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestmix.evidence import Evidence
+from bestmix.kernels import scores
+from bestmix.problem import Problem
+from bestmix.strategies.search import Memory, Search
+from bestmix.strategies.sfsr import check_budget, round_ends
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SingleArm:
+    """Reject one arm a round: infeasible arms first, the worst violation before the lesser ones.
+
+    A feasible arm scores its mean reward. An infeasible one scores below all feasible ones, by its
+    largest violation, each cost measured against the largest distance of an arm from its bound.
+    The schedule is that of Successive Rejects. The verdict is infeasible when the last arm is.
+
+    >>> from bestmix import Problem
+    >>> SingleArm().start(Problem(["a", "b", "c"], {"dollars": 1.0}), budget=100).ask()
+    {'a': 25, 'b': 25, 'c': 25}
+    """
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return "single arm"
+
+    def start(self, problem: Problem, budget: int) -> Search:
+        """Begin a run."""
+        return Search(self, problem, budget)
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """All arms in the running."""
+        check_budget(problem, budget, least=len(problem.arms) + 1 if problem.arms else 0)
+        return {"round": 0, "arms": list(range(len(problem.names)))}
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """The round of Successive Rejects."""
+        k = memory["round"]
+        if k == len(problem.names) - 1:
+            return None
+        ends = round_ends(len(problem.names), len(problem.arms), 0, budget)
+        owed = np.zeros(len(problem.arms), dtype=np.int64)
+        owed[[a for a in memory["arms"] if a < len(owed)]] = ends[k] - (ends[k - 1] if k else 0)
+        return owed
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Reject the arm with the lowest score."""
+        arms, names = memory["arms"], evidence.problem.names
+        score = arm_scores(evidence.means[arms], evidence.problem.bound)
+        loser = scores.last_lowest(score, 0.0)
+        told = {
+            "scores": dict(zip([names[a] for a in arms], map(float, score), strict=True)),
+            "rejected": names[arms[loser]],
+            "margin": float(np.delete(score, loser).min() - score[loser]),
+        }
+        return {"round": memory["round"] + 1, "arms": [a for a in arms if a != arms[loser]]}, told
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """The last arm with every slack; before the end, none in particular."""
+        slacks = range(len(problem.names), len(problem.columns))
+        return np.array([*memory["arms"], *slacks], dtype=np.int64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"kind": "SingleArm"}
+
+
+def arm_scores(means: Floats, bound: Floats) -> Floats:
+    """Reward of a feasible arm; for an infeasible one a score below every reward."""
+    excess = means[:, 1:] - bound
+    scale = np.abs(excess).max(axis=0, initial=0.0)
+    worst = np.max(excess / np.where(scale > 0, scale, 1.0), axis=1, initial=-np.inf)
+    floor = means[:, 0].min() - (1.0 + np.ptp(means[:, 0]))
+    result: Floats = np.where(worst > 0, floor - worst, means[:, 0])
+    return result

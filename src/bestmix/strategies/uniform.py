@@ -1,0 +1,56 @@
+"""Uniform sampling, then the linear program (the paper's USLP)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestmix.evidence import Evidence
+from bestmix.problem import Problem
+from bestmix.strategies.search import Memory, Search
+from bestmix.strategies.sfsr import check_budget
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Pull every unknown arm floor(N / K0) times, then solve the linear program of the means.
+
+    >>> from bestmix import Problem
+    >>> Uniform().start(Problem(["a", "b", "c"], {"dollars": 1.0}), budget=100).ask()
+    {'a': 33, 'b': 33, 'c': 33}
+    """
+
+    @property
+    def name(self) -> str:
+        """The paper's name."""
+        return "USLP"
+
+    def start(self, problem: Problem, budget: int) -> Search:
+        """Begin a run."""
+        return Search(self, problem, budget)
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """One round to come."""
+        check_budget(problem, budget, least=len(problem.arms))
+        return {"over": not problem.arms}
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """The same for every arm."""
+        size = len(problem.arms)
+        return None if memory["over"] else np.full(size, budget // size, dtype=np.int64)
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Nothing to decide."""
+        return {"over": True}, {}
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """All of them."""
+        return np.arange(len(problem.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"kind": "Uniform"}
