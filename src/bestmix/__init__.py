@@ -19,10 +19,14 @@ _HOME = {
     "SingleArm": "strategies",
     "Solution": "solution",
     "Strategy": "strategies",
+    "SweepResult": "simulation",
     "Uniform": "strategies",
+    "CellResult": "simulation",
     "from_log": "logs",
     "identify": "identify",
+    "simulate": "simulation",
     "solve": "solution",
+    "sweep": "simulation",
 }
 _MODULES = ("catalog", "noise", "plots", "report")
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 SPLIT = float(2**27 + 1)
-FEW = 16  # below this many values a plain loop beats the vectorised sum
+DIGIT = 26  # bits that a vectorised sum takes off at a time; a sum of 2**26 of them is still exact
+FEW = 20  # below this many rows a plain loop beats the vectorised sum
 
 
 @dataclass
@@ -29,27 +30,8 @@ class ExactSum:
             self.shift = shift
         self.total += total << (self.shift - shift)
 
-    def add_floats(self, values: NDArray[np.float64]) -> None:
-        """Add every value."""
-        if len(values) < FEW:
-            for value in values.tolist():
-                numerator, denominator = value.as_integer_ratio()
-                self.add(numerator, denominator.bit_length() - 1)
-            return
-        fraction, exponent = np.frexp(values)
-        whole = np.ldexp(fraction, 53).astype(np.int64)
-        order = np.argsort(exponent, kind="stable")
-        exponent, whole = exponent[order], whole[order]
-        starts = np.flatnonzero(np.r_[True, exponent[1:] != exponent[:-1]])
-        # Halves of 27 bits: their int64 sums cannot overflow below 2**36 values.
-        high = np.add.reduceat(whole >> 27, starts)
-        low = np.add.reduceat(whole & (2**27 - 1), starts)
-        for h, l, e in zip(high.tolist(), low.tolist(), exponent[starts].tolist(), strict=True):
-            shift = 53 - e
-            total = (h << 27) + l
-            self.add(total if shift >= 0 else total << -shift, max(shift, 0))
-
     def __str__(self) -> str:
+        # Trailing zeros say nothing: equal sums look alike however they came about.
         trailing = min((self.total & -self.total).bit_length() - 1, self.shift) if self.total else self.shift
         return f"{self.total >> trailing:x}/{self.shift - trailing}"
 
@@ -58,6 +40,27 @@ class ExactSum:
         """Inverse of ``str``."""
         total, shift = text.split("/")
         return cls(int(total, 16), int(shift))
+
+
+def add_columns(rows: NDArray[np.float64], totals: list[ExactSum]) -> None:
+    """Add each column of (m, c) to its total, exactly."""
+    _, exponent = np.frexp(np.abs(rows).max(axis=0))
+    rest = rows
+    while rest.any():
+        # The leading bits of every entry, as whole numbers of the unit 2**-shift; the rest is exact.
+        shift = DIGIT - exponent
+        whole = np.rint(_times_power(rest, shift))
+        rest = rest - _times_power(whole, -shift)
+        for total, digits, bits in zip(totals, whole.sum(axis=0).tolist(), shift.tolist(), strict=True):
+            total.add(int(digits) << max(-bits, 0), max(bits, 0))
+        exponent = exponent - DIGIT
+
+
+def _times_power(values: NDArray[np.float64], shift: NDArray[np.int32]) -> NDArray[np.float64]:
+    """``values`` times 2**shift, exactly; by multiplication where the power is a float itself."""
+    if np.abs(shift).max() < 1000:
+        return values * np.ldexp(1.0, shift)
+    return np.ldexp(values, shift)
 
 
 def product(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -85,11 +88,23 @@ class Moments:
     def add(self, rows: NDArray[np.float64]) -> None:
         """Add trials, one a row of (m, 1 + L)."""
         self.count += len(rows)
-        for i, total in enumerate(self.sums):
-            total.add_floats(rows[:, i])
+        if len(rows) < FEW:
+            for row in rows.tolist():
+                self._add_row(row)
+            return
+        first, second = np.triu_indices(self.size)
+        parts = product(rows[:, first], rows[:, second])
+        add_columns(np.hstack([rows, *parts]), [*self.sums, *self.products, *self.products])
+
+    def _add_row(self, row: list[float]) -> None:
+        """Add one trial in whole numbers."""
+        parts = []
+        for value, total in zip(row, self.sums, strict=True):
+            numerator, denominator = value.as_integer_ratio()
+            parts.append((numerator, denominator.bit_length() - 1))
+            total.add(*parts[-1])
         for (i, j), total in zip(self._pairs(), self.products, strict=True):
-            for part in product(rows[:, i], rows[:, j]):
-                total.add_floats(part)
+            total.add(parts[i][0] * parts[j][0], parts[i][1] + parts[j][1])
 
     def mean(self) -> NDArray[np.float64]:
         """Mean vector, each entry correctly rounded; NaN without trials."""

@@ -15,9 +15,16 @@ from bestmix import checks
 
 Floats = NDArray[np.float64]
 
+# What kernels/sampling.py takes: kind, factor, table, offset, extra.
+Model = tuple[int, Floats, Floats, NDArray[np.int64], Floats]
+
 
 class Noise(Protocol):
-    """What an Instance needs of a noise model."""
+    """What an Instance needs of a noise model.
+
+    A model that also has ``compiled(means) -> Model`` is simulated by the kernels; any other is
+    simulated trial by trial with ``draw``.
+    """
 
     kind: ClassVar[str]
 
@@ -105,6 +112,12 @@ class Gaussian:
         result: Floats = means[arm] + rng.standard_normal((size, means.shape[1])) @ factor.T
         return result
 
+    def compiled(self, means: Floats) -> Model:
+        """For the kernels."""
+        covariance = self.covariance(means)
+        factor = np.sqrt(covariance) if self.matrix is None else np.array([root(c) for c in covariance])
+        return _model("GAUSSIAN", means, factor=factor)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
         if self.matrix is not None:
@@ -157,6 +170,12 @@ class Bernoulli:
         result[:, 0] = rng.random(size) < means[arm, 0]
         return result
 
+    def compiled(self, means: Floats) -> Model:
+        """For the kernels."""
+        if self.sigma_cost is None:
+            return _model("BERNOULLI", means)
+        return _model("BERNOULLI_REWARD", means, extra=[self.sigma_cost])
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
         extra = {} if self.sigma_cost is None else {"sigma_cost": self.sigma_cost}
@@ -205,6 +224,10 @@ class Bounded:
         result[:, inner] = rng.beta(first, second, (size, int(inner.sum())))
         return self.low + width * result
 
+    def compiled(self, means: Floats) -> Model:
+        """For the kernels."""
+        return _model("BOUNDED", means, extra=[self.low, self.high, self.concentration])
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
         return {"kind": self.kind, "low": self.low, "high": self.high, "concentration": self.concentration}
@@ -248,9 +271,28 @@ class Empirical:
         table = self.tables[arm]
         return table[rng.integers(len(table), size=size)]
 
+    def compiled(self, means: Floats) -> Model:
+        """For the kernels."""
+        offset = np.cumsum([0, *map(len, self.tables)])
+        return _model("EMPIRICAL", means, table=np.vstack(self.tables), offset=offset)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
         return {"kind": self.kind, "tables": [table.tolist() for table in self.tables]}
+
+
+def _model(kind: str, means: Floats, **parts: Any) -> Model:
+    """A model for the kernels; the parts that a kind does not use are left empty."""
+    from bestmix.kernels import sampling
+
+    size = means.shape[1]
+    return (
+        int(getattr(sampling, kind)),
+        np.ascontiguousarray(parts.get("factor", np.empty((0, size, size)))),
+        np.ascontiguousarray(parts.get("table", np.empty((0, size)))),
+        np.asarray(parts.get("offset", np.zeros(1)), dtype=np.int64),
+        np.asarray(parts.get("extra", np.empty(0)), dtype=np.float64),
+    )
 
 
 MODELS: dict[str, type[Noise]] = {model.kind: model for model in (Gaussian, Bernoulli, Bounded, Empirical)}

@@ -95,7 +95,7 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
         if j >= 0 and allowed[j] < arms:
             mixture[allowed[j]] = x
     mixture /= mixture.sum()
-    simplex.set_prices(mu, position, work, status == simplex.INFEASIBLE)
+    simplex.set_prices(mu, position, work, simplex.VALUE)
     return Solution(
         status={simplex.OPTIMAL: "optimal", simplex.INFEASIBLE: "infeasible"}.get(status, "degenerate"),
         value=float(mixture @ means[:, 0]),

@@ -1,1 +1,41 @@
-"""The bestmix command."""
+"""The bestmix command. A new command is a file next to this one, and a line below."""
+
+from typing import Annotated
+
+import typer
+
+from bestmix import __version__
+from bestmix.cli import common, demo, instances, run, solve
+
+app = typer.Typer(
+    cls=common.Commands,
+    add_completion=False,
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("demo")(demo.demo)
+app.command("solve")(solve.solve)
+app.command("run")(run.run)
+app.command("instances")(instances.instances)
+
+
+@app.callback()
+def bestmix(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Find the best mix of options under average-cost limits, within a fixed number of trials.
+
+    Start with [bold]bestmix demo[/bold].
+    """
+    if version:
+        typer.echo(f"bestmix {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="bestmix")

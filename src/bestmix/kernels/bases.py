@@ -11,15 +11,18 @@ the prefix closes a degenerate solution: it has the same value in every basis th
 
 import numpy as np
 
-from bestmix.kernels.jit import Flags, Floats, Integers, compiled
+from bestmix.kernels import pairs, triples
+from bestmix.kernels.jit import Flags, Floats, Integers, compiled, plain
 
 ZERO = 1e-11  # entries of scaled columns below this count as zero after elimination
 SIGN = 1e-12  # a weight above minus this counts as not negative
 
 
+@compiled
 def workspace(costs: int, columns: int) -> Floats:
-    """Space that ``best_through`` needs: a tableau for each prefix and the two sides of the pairs."""
-    return np.empty((max(costs, 1) + 3, costs + 2, columns))
+    """Space that the scores need: a tableau for each prefix and the two sides of the pairs."""
+    extra = triples.space(columns) if costs == 2 else 0
+    return np.empty((max(costs, 1) + 3 + extra, costs + 2, columns))
 
 
 @compiled
@@ -35,57 +38,34 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, tableau: Floats, enou
         value: float = mu[a]
         return value
     if costs == 1:
-        return best_pair(a, mu, u, e, enough, basis)
+        return pairs.best_through(a, mu, u, e, enough, basis)
+    if costs == 2:
+        return triples.best_through(a, mu, u, e, tableau, enough, basis)
     for j in range(u.shape[0]):
         for l in range(costs):
             tableau[0, l, j] = u[j, l]
         tableau[0, costs, j] = mu[j]
         tableau[0, costs + 1, j] = e[j]
-    return search(a, costs, tableau, enough, basis)
+    return search(a, u.shape[0], tableau, enough, basis)
 
 
 @compiled
-def best_pair(a: int, mu: Floats, u: Floats, e: Floats, enough: float, basis: Integers) -> float:
-    """L = 1: the other column has the opposite sign; the weights are the opposite entries."""
-    size = abs(u[a, 0])
-    if size <= ZERO:
-        value: float = mu[a]
-        return value
-    sign = 1.0 if u[a, 0] > 0.0 else -1.0
-    best = -np.inf
-    basis[1] = a
-    for j in range(u.shape[0]):
-        opposite = -sign * u[j, 0]
-        if opposite > ZERO:
-            gain = opposite * mu[a] + size * mu[j]
-            total = opposite * e[a] + size * e[j]
-            if gain > best * total:
-                best, basis[0] = gain / total, j
-                if best > enough:
-                    break
-        elif opposite >= -ZERO and mu[j] > best:
-            best, basis[0] = mu[j], -1
-    return best
-
-
-@compiled
-def search(a: int, costs: int, tableau: Floats, enough: float, basis: Integers) -> float:
+def search(a: int, n: int, tableau: Floats, enough: float, basis: Integers) -> float:
     """Depth first over the prefixes that start with ``a`` and go on in ascending order."""
-    n = tableau.shape[2]
-    prefix = np.full(costs, -1)
-    row_of = np.full(costs, -1)
+    costs = tableau.shape[1] - 2
+    prefix, row_of = np.full(costs, -1), np.full(costs, -1)
     used = np.zeros(costs, dtype=np.bool_)
     best = -np.inf
     prefix[0] = a
-    depth, start = 0, -1
+    depth, start = 0, plain(-1)
     while True:
         # Here prefix[depth] is a fresh choice: eliminate it, then pair, go deeper, or move on.
-        best, row = eliminate(prefix[depth], depth, row_of, used, tableau, best, basis)
+        best, row = eliminate(prefix[depth], n, depth, row_of, used, tableau, best, basis)
         if row >= 0:
             row_of[depth], used[row] = row, True
             if depth == costs - 2:
-                best = pair_up(start, a, depth + 1, prefix, row_of, used, tableau, best, enough, basis)
-            elif can_balance(start, a, depth + 1, used, tableau):
+                best = pair_up(start, a, n, depth + 1, prefix, row_of, used, tableau, best, enough, basis)
+            elif can_balance(start, a, n, depth + 1, used, tableau):
                 depth += 1
                 prefix[depth] = start
                 # the next column after `start` is taken below
@@ -115,6 +95,7 @@ def search(a: int, costs: int, tableau: Floats, enough: float, basis: Integers) 
 @compiled
 def eliminate(
     column: int,
+    n: int,
     depth: int,
     row_of: Integers,
     used: Flags,
@@ -126,7 +107,7 @@ def eliminate(
 
     A column that depends on the prefix has no row (-1); it may close a degenerate solution.
     """
-    costs, n = tableau.shape[1] - 2, tableau.shape[2]
+    costs = tableau.shape[1] - 2
     old, new = tableau[depth], tableau[depth + 1]
     row, size = -1, ZERO
     for r in range(costs):
@@ -162,9 +143,9 @@ def close(column: int, depth: int, row_of: Integers, tableau: Floats, best: floa
 
 
 @compiled
-def can_balance(start: int, a: int, depth: int, used: Flags, tableau: Floats) -> bool:
+def can_balance(start: int, a: int, n: int, depth: int, used: Flags, tableau: Floats) -> bool:
     """Whether the columns after ``start`` have both signs, or a zero, on every row still open."""
-    costs, n = tableau.shape[1] - 2, tableau.shape[2]
+    costs = tableau.shape[1] - 2
     for r in range(costs):
         if not used[r]:
             plus, minus = False, False
@@ -181,6 +162,7 @@ def can_balance(start: int, a: int, depth: int, used: Flags, tableau: Floats) ->
 def pair_up(
     start: int,
     a: int,
+    n: int,
     depth: int,
     prefix: Integers,
     row_of: Integers,
@@ -191,7 +173,7 @@ def pair_up(
     basis: Integers,
 ) -> float:
     """Best value over the pairs of columns after ``start`` that complete the prefix."""
-    costs, n = tableau.shape[1] - 2, tableau.shape[2]
+    costs = tableau.shape[1] - 2
     table, left, right = tableau[depth], tableau[costs + 1], tableau[costs + 2]
     last = 0
     while used[last]:

@@ -62,5 +62,8 @@ def rescale(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
     for j in range(n):
         if e[j] != 0.0:
             mu[j] = (mu[j] - middle) / spread
-            for l in range(costs):
-                u[j, l] /= scale[2 + l]
+    for l in range(costs):
+        unit = 1.0 / scale[2 + l]
+        for j in range(n):
+            if e[j] != 0.0:
+                u[j, l] *= unit

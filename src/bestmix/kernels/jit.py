@@ -17,3 +17,9 @@ F = TypeVar("F", bound=Callable[..., object])
 def compiled(function: F) -> F:
     """Compile to machine code that is cached on disk and runs without Python's global lock."""
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+@compiled
+def plain(value: int) -> int:
+    """The value as a variable: for a constant argument Numba would compile the callee once more."""
+    return int(value)

@@ -7,8 +7,8 @@ slacks, which stand last, go first.
 
 import numpy as np
 
-from bestmix.kernels import bases, simplex
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels import bases, pairs, simplex, triples
+from bestmix.kernels.jit import Floats, Integers, compiled, plain
 
 TIE = 1e-11  # scores of scaled columns closer than this count as equal
 EXACT, BOUND, CLIMBED, LIFTED = 0, 1, 2, 3
@@ -35,7 +35,6 @@ def intersection_values(
     e: Floats,
     basis: Integers,
     work: Floats,
-    warm: bool,
     tableau: Floats,
     wanted: int,
     score: Floats,
@@ -53,7 +52,13 @@ def intersection_values(
     ``state`` receives EXACT where the score is exact, and otherwise how the bound was obtained.
     """
     n, m = mu.shape[0], basis.shape[0]
-    status = simplex.maximise(mu, u, e, basis, work, warm)
+    if m == 2 and n <= pairs.FEW:
+        state[:] = EXACT
+        return simplex.OPTIMAL if pairs.all_values(mu, u, e, tableau, score) else simplex.INFEASIBLE
+    if m == 3 and n <= triples.FEW:
+        state[:] = EXACT
+        return simplex.OPTIMAL if triples.all_values(mu, u, e, tableau, score) else simplex.INFEASIBLE
+    status = simplex.maximise(mu, u, e, basis, work)
     for j in range(n):
         score[j], state[j] = -np.inf, EXACT if status != simplex.OPTIMAL else BOUND
     if status != simplex.OPTIMAL:
@@ -62,48 +67,45 @@ def intersection_values(
     for i in range(m):
         score[basis[i]], state[basis[i]] = value, EXACT
     if m == 2:
-        lift_pairs(basis[0], mu, u, e, score)
-        lift_pairs(basis[1], mu, u, e, score)
-    elif m > 2:
-        neighbours(mu, u, e, basis, work, value, -1, score)
-    trial, inverse = basis.copy(), work.copy()
-    for _ in range(2 * n):
+        pairs.lift(basis[0], mu, u, e, score)
+        pairs.lift(basis[1], mu, u, e, score)
+    elif m == 3:
+        triples.lift(mu, u, e, work, value, score)
+    elif m > 3:
+        neighbours(mu, u, e, basis, work, value, plain(-1), score)
+    trial, inverse = np.empty_like(basis), np.empty_like(work)
+    pending = False  # a basis has been found whose neighbours are still to be looked at
+    for _ in range(3 * n):
         j, limit = lowest_open(score, state, wanted)
         if j < 0:
             break
-        if state[j] == BOUND and m > 2:
+        if pending:
+            pending = False
+            lift(mu, u, e, trial, inverse, score)
+        elif state[j] == BOUND and n > triples.SOME and m > 2:
             trial[:] = basis
             inverse[:m] = work[:m]
             climb(j, mu, u, e, trial, inverse, score)
             state[j] = CLIMBED
         else:
-            best = bases.best_through(j, mu, u, e, tableau, limit, trial)
-            score[j] = max(score[j], best)
+            score[j] = max(score[j], bases.best_through(j, mu, u, e, tableau, limit, trial))
             state[j] = LIFTED if score[j] > limit else EXACT
-            if m == 2 and trial[0] >= 0:
-                lift_pairs(trial[0], mu, u, e, score)
-            elif trial[0] >= 0 and simplex.restart(u, e, trial, inverse):
-                simplex.set_prices(mu, trial, inverse, False)
-                neighbours(mu, u, e, trial, inverse, best, -1, score)
+            pending = trial[0] >= 0
     return status
 
 
 @compiled
-def lift_pairs(partner: int, mu: Floats, u: Floats, e: Floats, score: Floats) -> None:
-    """L = 1: raise each score to the value of the basis that the column forms with ``partner``."""
-    size = abs(u[partner, 0])
-    sign = 1.0 if u[partner, 0] > 0.0 else -1.0
-    gain, total = mu[partner], e[partner]
-    if size <= bases.ZERO:
-        for j in range(mu.shape[0]):
-            if abs(u[j, 0]) > bases.ZERO:
-                score[j] = max(score[j], gain)
-        return
-    for j in range(mu.shape[0]):
-        opposite = -sign * u[j, 0]
-        if opposite >= 0.0:
-            value = (opposite * gain + size * mu[j]) / (opposite * total + size * e[j])
-            score[j] = max(score[j], value)
+def lift(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, score: Floats) -> None:
+    """Raise scores to the values of the bases one pivot away from a feasible one."""
+    m = basis.shape[0]
+    if m == 2:
+        pairs.lift(basis[0], mu, u, e, score)
+    elif simplex.restart(u, e, basis, work):
+        simplex.set_prices(mu, basis, work, simplex.VALUE)
+        if m == 3:
+            triples.lift(mu, u, e, work, work[m + 1, m - 1], score)
+        else:
+            neighbours(mu, u, e, basis, work, work[m + 1, m - 1], plain(-1), score)
 
 
 @compiled
@@ -143,14 +145,14 @@ def climb(j: int, mu: Floats, u: Floats, e: Floats, basis: Integers, work: Float
     """From a feasible basis go to one that contains column ``j``, then to better ones that keep it."""
     m = basis.shape[0]
     simplex.set_direction(u, e, j, work)
-    row = simplex.leaving(basis, work, False)
+    row = simplex.leaving(basis, work, m < 0)
     column = j
     for _ in range(4 * m):
         if row < 0:
             return
         simplex.set_direction(u, e, column, work)
         simplex.pivot(row, column, basis, work)
-        simplex.set_prices(mu, basis, work, False)
+        simplex.set_prices(mu, basis, work, simplex.VALUE)
         value = work[m + 1, m - 1]
         for i in range(m):
             score[basis[i]] = max(score[basis[i]], value)
@@ -165,12 +167,13 @@ def lowest_open(score: Floats, state: Integers, wanted: int) -> tuple[int, float
     Returns -1 when the lowest scores are exact.
     """
     n = score.shape[0]
-    j = -1
+    j, limit = -1, np.inf
     for k in range(n):
-        if state[k] != EXACT and (j < 0 or score[k] < score[j]):
+        if state[k] == EXACT:
+            limit = min(limit, score[k])
+        elif j < 0 or score[k] < score[j]:
             j = k
-    limit = -np.inf
-    for _ in range(wanted):
+    for _ in range(1, wanted):
         following = np.inf
         for k in range(n):
             if state[k] == EXACT and limit < score[k] < following:
@@ -188,7 +191,6 @@ def lagrangian(
     scale: Floats,
     basis: Integers,
     work: Floats,
-    warm: bool,
     score: Floats,
 ) -> int:
     """Reduced costs of the optimal basis, in units of the reward spread; a simplex status.
@@ -197,7 +199,7 @@ def lagrangian(
     the arms' rewards as they are.
     """
     n, m = mu.shape[0], basis.shape[0]
-    status = simplex.maximise(mu, u, e, basis, work, warm)
+    status = simplex.maximise(mu, u, e, basis, work)
     for j in range(n):
         score[j] = -np.inf
     if status != simplex.OPTIMAL:
@@ -212,3 +214,29 @@ def lagrangian(
     for i in range(m):
         score[basis[i]] = 0.0
     return status
+
+
+@compiled
+def feasible_rewards(means: Floats, bound: Floats, arms: Integers, score: Floats) -> None:
+    """Score of each arm on its own: its reward if feasible, otherwise below every reward.
+
+    Infeasible arms are ranked by their largest violation, each cost measured against the largest
+    distance of one of the arms from its bound.
+    """
+    low, high = np.inf, -np.inf
+    for j in range(arms.shape[0]):
+        score[j] = -np.inf
+        low, high = min(low, means[arms[j], 0]), max(high, means[arms[j], 0])
+    for l in range(bound.shape[0]):
+        spread = 0.0
+        for j in range(arms.shape[0]):
+            spread = max(spread, abs(means[arms[j], 1 + l] - bound[l]))
+        for j in range(arms.shape[0]):
+            excess = means[arms[j], 1 + l] - bound[l]
+            if excess > 0.0:
+                score[j] = max(score[j], excess / spread)
+    for j in range(arms.shape[0]):
+        if score[j] > 0.0:
+            score[j] = low - (1.0 + high - low) - score[j]
+        else:
+            score[j] = means[arms[j], 0]

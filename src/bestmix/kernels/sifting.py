@@ -13,19 +13,19 @@ BLOCKS = 8  # columns added in a pass, per row
 def maximise(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats) -> int:
     """As ``simplex.maximise`` from a cold start, for any number of columns."""
     n, m = mu.shape[0], basis.shape[0]
+    basis[0] = -1
     if n <= SMALL:
-        return simplex.maximise(mu, u, e, basis, work, False)
+        return simplex.maximise(mu, u, e, basis, work)
     chosen = np.empty(n, dtype=np.int64)
     taken = np.zeros(n, dtype=np.bool_)
     size = first_set(mu, u, e, chosen, taken)
-    warm = False
     while True:
         some = chosen[:size]
-        status = simplex.maximise(mu[some], u[some], e[some], basis, work, warm)
-        warm = status == simplex.OPTIMAL
+        status = simplex.maximise(mu[some], u[some], e[some], basis, work)
         if status > simplex.INFEASIBLE:
             break
-        added = add_best(mu, u, e, work[m + 1], status == simplex.INFEASIBLE, chosen, taken, size)
+        phase = simplex.VIOLATION if status == simplex.INFEASIBLE else simplex.VALUE
+        added = add_best(mu, u, e, work[m + 1], phase, chosen, taken, size)
         if added == size:
             break
         size = added
@@ -64,7 +64,7 @@ def add_best(
     u: Floats,
     e: Floats,
     price: Floats,
-    first: bool,
+    phase: float,
     chosen: Integers,
     taken: np.ndarray,
     size: int,
@@ -74,7 +74,7 @@ def add_best(
     width = max(n // (BLOCKS * m), 1)
     for start in range(0, n, width):
         stop = min(start + width, n)
-        j = simplex.entering(mu[start:stop], u[start:stop], e[start:stop], price, first, False)
+        j = simplex.entering(mu[start:stop], u[start:stop], e[start:stop], price, phase, n < 0)
         if j >= 0 and not taken[start + j]:
             chosen[size], taken[start + j], size = start + j, True, size + 1
     return size

@@ -11,6 +11,7 @@ direction in row m, the row prices in row m + 1, the artificials' signs in row m
 
 import numpy as np
 
+from bestmix.kernels import pairs
 from bestmix.kernels.jit import Floats, Integers, compiled
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
@@ -19,32 +20,39 @@ PIVOT = 1e-11  # a smaller pivot counts as zero, on columns scaled to one
 PRICE = 1e-12  # a reduced cost below this share of its terms counts as zero
 FEASIBLE = 1e-10  # total violation, in units of the cost spreads, that still counts as feasible
 TIE = 1e-12
+VIOLATION, VALUE = 0.0, 1.0  # phases: the weight of the rewards in the objective
+WELL_CONDITIONED = 1e-6  # determinant above which an inverse is written in closed form
 REFACTOR = 64  # pivots between fresh inversions
 
 
+@compiled
 def workspace(costs: int) -> Floats:
     """Space that ``maximise`` needs for a problem with this many costs."""
     return np.empty((2 * costs + 5, costs + 1))
 
 
 @compiled
-def maximise(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, warm: bool) -> int:
+def maximise(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats) -> int:
     """Solve the program; ``basis`` (m,) and ``work`` are overwritten with the final basis.
 
-    With ``warm`` the basis passed in is tried first. Returns OPTIMAL; INFEASIBLE, with the basis of
+    The basis passed in is tried first; a negative entry asks for a cold start. Returns OPTIMAL; INFEASIBLE, with the basis of
     least total violation (artificials in it); DEFICIENT when the columns do not span all rows, so
     that no basis exists; or STALLED, which only broken numbers can cause.
     """
-    if not (warm and restart(u, e, basis, work)) and not cold_start(u, e, basis, work):
+    if basis.shape[0] == 2 and mu.shape[0] <= pairs.FEW and pairs.best(mu, u, e, basis):
+        if invert(u, e, basis, work):
+            set_prices(mu, basis, work, VALUE)
+            return OPTIMAL
+    if not restart(u, e, basis, work) and not cold_start(u, e, basis, work):
         return DEFICIENT
-    status = improve(mu, u, e, basis, work, True)
+    status = improve(mu, u, e, basis, work, VIOLATION)
     if status != OPTIMAL:
         return status
     if violation(basis, work) > FEASIBLE:
         return INFEASIBLE
     if not drive_out(u, e, basis, work):
         return DEFICIENT
-    return improve(mu, u, e, basis, work, False)
+    return improve(mu, u, e, basis, work, VALUE)
 
 
 @compiled
@@ -92,8 +100,15 @@ def restart(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
 
 @compiled
 def invert(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
-    """Invert the basis matrix into the workspace by Gauss-Jordan; False when it is singular."""
+    """Invert the basis matrix into the workspace; False when it is singular.
+
+    Two and three rows have their closed form, unless it is ill conditioned; Gauss-Jordan does the rest.
+    """
     m = basis.shape[0]
+    if m == 2 and basis[0] >= 0 and basis[1] >= 0 and invert_two(u, e, basis, work):
+        return True
+    if m == 3 and min(basis[0], basis[1], basis[2]) >= 0 and invert_three(u, e, basis, work):
+        return True
     costs = m - 1
     for i in range(m):
         for k in range(m):
@@ -129,15 +144,51 @@ def invert(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
 
 
 @compiled
-def improve(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, first: bool) -> int:
-    """Pivot until no column improves: the violation in the first phase, the value in the second."""
+def invert_two(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
+    """Closed form of the inverse for one cost; False when it is ill conditioned."""
+    p, q = basis[0], basis[1]
+    determinant = u[p, 0] * e[q] - u[q, 0] * e[p]
+    if not abs(determinant) > WELL_CONDITIONED:
+        return False
+    scale = 1.0 / determinant
+    work[0, 0], work[0, 1] = scale * e[q], -scale * u[q, 0]
+    work[1, 0], work[1, 1] = -scale * e[p], scale * u[p, 0]
+    return True
+
+
+@compiled
+def invert_three(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
+    """Closed form of the inverse for two costs; False when it is ill conditioned."""
+    p, q, r = basis[0], basis[1], basis[2]
+    qr, rp, pq = cross(u, q, r), cross(u, r, p), cross(u, p, q)
+    determinant = qr * e[p] + rp * e[q] + pq * e[r]
+    if not abs(determinant) > WELL_CONDITIONED:
+        return False
+    scale = 1.0 / determinant
+    for row, i, j, weight in ((0, q, r, qr), (1, r, p, rp), (2, p, q, pq)):
+        work[row, 0] = scale * (u[i, 1] * e[j] - u[j, 1] * e[i])
+        work[row, 1] = scale * (u[j, 0] * e[i] - u[i, 0] * e[j])
+        work[row, 2] = scale * weight
+    return True
+
+
+@compiled
+def cross(u: Floats, i: int, j: int) -> float:
+    """u_i x u_j in the plane."""
+    result: float = u[i, 0] * u[j, 1] - u[i, 1] * u[j, 0]
+    return result
+
+
+@compiled
+def improve(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, phase: float) -> int:
+    """Pivot until no column improves the phase's objective: VIOLATION or VALUE."""
     m = basis.shape[0]
     bland = 20 * (m + 10)
     for step in range(100 * bland):
-        if first and violation(basis, work) <= 0.0:
+        if phase == VIOLATION and violation(basis, work) <= 0.0:
             return OPTIMAL
-        set_prices(mu, basis, work, first)
-        j = entering(mu, u, e, work[m + 1], first, step > bland)
+        set_prices(mu, basis, work, phase)
+        j = entering(mu, u, e, work[m + 1], phase, step > bland)
         if j < 0:
             return OPTIMAL
         set_direction(u, e, j, work)
@@ -162,13 +213,13 @@ def violation(basis: Integers, work: Floats) -> float:
 
 
 @compiled
-def set_prices(mu: Floats, basis: Integers, work: Floats, first: bool) -> None:
-    """Row prices of the basis: the shadow prices of the costs, then the value."""
+def set_prices(mu: Floats, basis: Integers, work: Floats, phase: float) -> None:
+    """Row prices of the basis: the shadow prices of the costs, then the objective."""
     m = basis.shape[0]
     for k in range(m):
         work[m + 1, k] = 0.0
     for i in range(m):
-        gain = (-1.0 if basis[i] < 0 else 0.0) if first else mu[basis[i]]
+        gain = phase - 1.0 if basis[i] < 0 else phase * mu[basis[i]]
         if gain != 0.0:
             for k in range(m):
                 work[m + 1, k] += gain * work[i, k]
@@ -185,17 +236,16 @@ def reduced_cost(mu: Floats, u: Floats, e: Floats, price: Floats, j: int) -> flo
 
 
 @compiled
-def entering(mu: Floats, u: Floats, e: Floats, price: Floats, first: bool, bland: bool) -> int:
+def entering(mu: Floats, u: Floats, e: Floats, price: Floats, phase: float, bland: bool) -> int:
     """Column with the largest positive reduced cost (with Bland's rule: the first positive one)."""
     n, costs = u.shape
-    gain = 0.0 if first else 1.0
     best, chosen = 0.0, -1
     for j in range(n):
-        d = gain * mu[j] - price[costs] * e[j]
+        d = phase * mu[j] - price[costs] * e[j]
         for l in range(costs):
             d -= price[l] * u[j, l]
         if d > best:
-            size = abs(gain * mu[j]) + abs(price[costs] * e[j])
+            size = abs(phase * mu[j]) + abs(price[costs] * e[j])
             for l in range(costs):
                 size += abs(price[l] * u[j, l])
             if d > PRICE * size:

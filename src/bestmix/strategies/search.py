@@ -50,6 +50,15 @@ class Strategy(Protocol):
         """Plain data that says which strategy this is."""
 
 
+class Replicator(Protocol):
+    """Simulated runs in compiled code: fills the arrays that ``kernels/replicate.py`` describes."""
+
+    def __call__(
+        self, rng: np.random.Generator, answer: Integers, weight: NDArray[np.float64], pulls: Integers
+    ) -> None:
+        """Run as many times as the arrays have rows."""
+
+
 class Search:
     """One run of a strategy on a problem; ``strategy.start(problem, budget)`` makes it.
 

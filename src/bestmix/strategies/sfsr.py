@@ -7,14 +7,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numba.core.registry import CPUDispatcher
 from numpy.typing import NDArray
 
 from bestmix import checks, schedule
 from bestmix.evidence import Evidence
-from bestmix.kernels import bases, columns, scores, simplex
+from bestmix.instance import Instance
+from bestmix.kernels import bases, columns, replicate, scores, simplex
 from bestmix.problem import Problem
 from bestmix.solution import scaled
-from bestmix.strategies.search import Memory, Search
+from bestmix.strategies.search import Memory, Replicator, Search
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -103,15 +105,15 @@ class SFSR:
             return self._judge_by_function(self.score, evidence, remaining)
         size, costs = len(remaining), len(evidence.problem.bounds)
         mu, u, e, scale = scaled(evidence.means, evidence.problem.bound, remaining)
-        basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
+        basis, work = np.full(costs + 1, -1), simplex.workspace(costs)
         score, state = np.empty(size), np.zeros(size, dtype=np.int64)
         if self.score == "intersection":
             wanted = size if math.comb(size, costs + 1) <= CHEAP_BASES else 2
             tableau = bases.workspace(costs, size)
-            status = scores.intersection_values(mu, u, e, basis, work, False, tableau, wanted, score, state)
+            status = scores.intersection_values(mu, u, e, basis, work, tableau, wanted, score, state)
             shown = scale[0] + scale[1] * score
         else:
-            status = scores.lagrangian(mu, u, e, scale, basis, work, False, score)
+            status = scores.lagrangian(mu, u, e, scale, basis, work, score)
             shown = scale[1] * score
         loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
         return shown, state == scores.EXACT, loser
@@ -135,12 +137,41 @@ class SFSR:
         """The remaining columns."""
         return None if memory["infeasible"] else np.array(memory["columns"], dtype=np.int64)
 
+    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+        """Compiled runs, as far as the score function is compiled."""
+        self.begin(instance.problem, budget)
+        shape = len(instance.arms), len(instance.problem.arms), len(instance.bound), budget
+        ends = np.array(round_ends(*shape), dtype=np.int64)
+        if callable(self.score):
+            return replicating(_with_function(self.score), instance, ends)
+        kind = replicate.INTERSECTION if self.score == "intersection" else replicate.LAGRANGIAN
+        return replicating(replicate.successive, instance, ends, kind)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; a function is only named."""
         return {
             "kind": "SFSR",
             "score": f"function {_function_name(self.score)}" if callable(self.score) else self.score,
         }
+
+
+@lru_cache(maxsize=16)
+def _with_function(function: Score) -> Callable[..., None]:
+    return replicate.successive_by(function)
+
+
+def replicating(kernel: Callable[..., None], instance: Instance, *options: Any) -> Replicator | None:
+    """A kernel of ``kernels/replicate.py`` bound to an instance; None when its noise is not compiled."""
+    if not hasattr(instance.noise, "compiled"):
+        return None
+    model = instance.noise.compiled(instance.means)
+    common = (*model, np.array(instance.means), np.array(instance.bound), len(instance.problem.arms), *options)
+
+    def run(rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
+        kernel(rng, *common, answer, weight, pulls)
+
+    run.compiled = isinstance(kernel, CPUDispatcher)  # type: ignore[attr-defined]
+    return run
 
 
 @lru_cache(maxsize=64)

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestmix.evidence import Evidence
-from bestmix.kernels import scores
+from bestmix.instance import Instance
+from bestmix.kernels import replicate, scores
 from bestmix.problem import Problem
-from bestmix.strategies.search import Memory, Search
-from bestmix.strategies.sfsr import check_budget, round_ends
+from bestmix.strategies.search import Memory, Replicator, Search
+from bestmix.strategies.sfsr import check_budget, replicating, round_ends
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
@@ -57,7 +57,8 @@ class SingleArm:
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Reject the arm with the lowest score."""
         arms, names = memory["arms"], evidence.problem.names
-        score = arm_scores(evidence.means[arms], evidence.problem.bound)
+        score = np.empty(len(arms))
+        scores.feasible_rewards(evidence.means, evidence.problem.bound, np.array(arms), score)
         loser = scores.last_lowest(score, 0.0)
         told = {
             "scores": dict(zip([names[a] for a in arms], map(float, score), strict=True)),
@@ -71,16 +72,13 @@ class SingleArm:
         slacks = range(len(problem.names), len(problem.columns))
         return np.array([*memory["arms"], *slacks], dtype=np.int64)
 
+    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+        """Compiled runs."""
+        self.begin(instance.problem, budget)
+        ends = round_ends(len(instance.arms), len(instance.problem.arms), 0, budget)
+        return replicating(replicate.single, instance, np.array(ends, dtype=np.int64))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {"kind": "SingleArm"}
 
-
-def arm_scores(means: Floats, bound: Floats) -> Floats:
-    """Reward of a feasible arm; for an infeasible one a score below every reward."""
-    excess = means[:, 1:] - bound
-    scale = np.abs(excess).max(axis=0, initial=0.0)
-    worst = np.max(excess / np.where(scale > 0, scale, 1.0), axis=1, initial=-np.inf)
-    floor = means[:, 0].min() - (1.0 + np.ptp(means[:, 0]))
-    result: Floats = np.where(worst > 0, floor - worst, means[:, 0])
-    return result

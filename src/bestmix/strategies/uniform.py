@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestmix.evidence import Evidence
+from bestmix.instance import Instance
+from bestmix.kernels import replicate
 from bestmix.problem import Problem
-from bestmix.strategies.search import Memory, Search
-from bestmix.strategies.sfsr import check_budget
+from bestmix.strategies.search import Memory, Replicator, Search
+from bestmix.strategies.sfsr import check_budget, replicating
 
 Integers = NDArray[np.int64]
 
@@ -50,6 +52,12 @@ class Uniform:
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """All of them."""
         return np.arange(len(problem.columns))
+
+    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+        """Compiled runs."""
+        self.begin(instance.problem, budget)
+        size = len(instance.problem.arms)
+        return replicating(replicate.uniform, instance, budget // size if size else 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

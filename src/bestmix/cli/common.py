@@ -1,0 +1,217 @@
+"""What the commands share: errors in one line, bounds, tables, files to write.
+
+Everything that takes long to load is imported inside functions, so that ``--help`` is quick.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from bestmix.recommendation import Recommendation
+    from bestmix.strategies import Strategy
+
+WIDE = 160  # columns when the output is not a terminal
+
+# Typer carries its own copy of Click in some versions; the base of its errors is the same in all.
+UsageError: Any = typer.BadParameter.__base__
+
+
+class StrategyName(StrEnum):
+    """Strategies that the command line knows."""
+
+    sfsr = "sfsr"
+    sfsr_l = "sfsr-l"
+    uniform = "uniform"
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+Figure = Annotated[Path | None, typer.Option(help="Save a figure (.png, .svg or .pdf).", show_default=False)]
+Report = Annotated[Path | None, typer.Option(help="Save a report (.html).", show_default=False)]
+PolicyFile = Annotated[
+    Path | None, typer.Option("--policy", help="Save the weights to deploy (.json or .toml).", show_default=False)
+]
+Strategies = Annotated[StrategyName, typer.Option(help="How to spend the trials.")]
+
+
+def output() -> Console:
+    """Standard output; wide where it is not a terminal, so that no table is cut."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+
+
+def messages() -> Console:
+    """Standard error: progress, and whatever is not the answer."""
+    console = Console(highlight=False, stderr=True)
+    return console if console.is_terminal else Console(highlight=False, stderr=True, width=WIDE)
+
+
+class Commands(TyperGroup):
+    """All commands; a user's mistake ends any of them with one line."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse the options before the command."""
+        with friendly():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with friendly():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def friendly() -> Iterator[None]:
+    """Errors as one red line with exit code 2; Ctrl-C as a sentence with 130."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort, BrokenPipeError):
+        raise
+    except KeyboardInterrupt:
+        complain("Stopped before the end.")
+        raise typer.Exit(130) from None
+    except UsageError as error:
+        where = error.ctx.command_path if getattr(error, "ctx", None) else "bestmix"
+        complain(f"Error: {error.format_message().rstrip('.')}; see {where} --help.")
+        raise typer.Exit(2) from None
+    except OSError as error:
+        complain(f"Error: {error.filename or 'file'}: {error.strerror or error}; check the path.")
+        raise typer.Exit(2) from None
+    except (ValueError, RuntimeError, ArithmeticError) as error:
+        complain(f"Error: {error}")
+        raise typer.Exit(2) from None
+
+
+def complain(message: str) -> None:
+    """One red line on standard error."""
+    messages().print(Text(" ".join(message.split()), style="bold red"), soft_wrap=True)
+
+
+def parse_bounds(texts: list[str]) -> dict[str, float]:
+    """Bounds given as ``name=value``.
+
+    >>> parse_bounds(["dollars=5", "seconds=1.2"])
+    {'dollars': 5.0, 'seconds': 1.2}
+    """
+    bounds: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if not name.strip() or number != number or abs(number) == float("inf"):
+            raise ValueError(f"--bound: expected name=number, as in dollars=5, got {text!r}; write it so")
+        if name in bounds:
+            raise ValueError(f"--bound: {name!r} is given twice; give every cost one bound")
+        bounds[name] = number
+    return bounds
+
+
+def make_strategy(name: StrategyName) -> "Strategy":
+    """The strategy of that name."""
+    from bestmix.strategies import SFSR, Uniform
+
+    if name is StrategyName.uniform:
+        return Uniform()
+    return SFSR(score="lagrangian" if name is StrategyName.sfsr_l else "intersection")
+
+
+def warm_up(strategy: "Strategy", console: Console) -> None:
+    """Load the compiled arithmetic with a search so small that only loading takes time."""
+    from bestmix.problem import Problem
+
+    with console.status("Loading; on the first run the arithmetic is compiled, which takes up to half a minute ..."):
+        search = strategy.start(Problem(["a", "b", "c"], {"cost": 1.0}), budget=12)
+        while owed := search.ask():
+            for arm, count in owed.items():
+                value = float(ord(arm) - ord("a"))
+                search.tell(arm, [value] * count, [[value]] * count)
+        search.recommend()
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Files that a recommendation is saved to, where they are wanted."""
+
+    figure: Path | None = None
+    report: Path | None = None
+    policy: Path | None = None
+
+    def check(self) -> None:
+        """Complain about names before the work, not after it."""
+        from bestmix import plots, report
+
+        if self.figure:
+            plots.check_path(self.figure)
+            with plots.style():
+                pass
+        if self.report:
+            report.check_path(self.report)
+        if self.policy and self.policy.suffix.lower() not in (".json", ".toml"):
+            raise ValueError(f"{self.policy}: expected a policy's name to end in .json or .toml; rename it")
+        for path in filter(None, (self.figure, self.report, self.policy)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                raise ValueError(f"{path}: expected the name of a file, got a folder; add a name")
+
+    def save(self, rec: "Recommendation", title: str) -> list[Path]:
+        """Write them, and say which."""
+        from bestmix import plots, report
+
+        saved = []
+        if self.figure:
+            saved.append(plots.save(plots.recommendation_figure(rec), self.figure))
+        if self.report:
+            saved.append(report.save_report(rec, self.report, title, figure=plots.available()))
+        if self.policy:
+            rec.policy().save(self.policy)
+            saved.append(self.policy)
+        return saved
+
+
+def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool) -> None:
+    """Save what is wanted and print the answer."""
+    saved = outputs.save(rec, title)
+    if as_json:
+        typer.echo(rec.to_json())
+        return
+    console = output()
+    show(rec, console)
+    for path in saved:
+        console.print(f"Saved {path}", markup=False, soft_wrap=True)
+
+
+def show(rec: "Recommendation", console: Console) -> None:
+    """The sentence, the table, the prices and the notes."""
+    console.print(Text(rec.sentence(), style="bold" if rec.feasible else "bold yellow"))
+    console.print(arms_table(rec))
+    for cost, price in rec.shadow_prices.items():
+        if price > 0:
+            console.print(f"One more unit of {cost} would add about {price:.2g} to the reward.", markup=False)
+    if rec.note:
+        console.print(rec.note, markup=False)
+    if not rec.complete:
+        console.print("The search is not finished.", style="yellow")
+
+
+def arms_table(rec: "Recommendation") -> Table:
+    """The arms with their estimates, those of the mix first and marked; the mix last."""
+    header, *rows, foot = rec.rows()
+    table = Table(title_justify="left", caption="± is half of a 95% interval", caption_justify="left")
+    for place, name in enumerate(header):
+        table.add_column(Text(name), justify="right" if place else "left", footer=Text(foot[place]), overflow="fold")
+    table.show_footer = True
+    for row in rows:
+        inside = row[0] in rec.mixture
+        table.add_row(*map(Text, row), style="bold cyan" if inside else "")
+    return table

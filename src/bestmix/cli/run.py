@@ -1,0 +1,211 @@
+"""``bestmix run``: a search whose trials are processes, and which can be stopped and gone on with."""
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bestmix.cli import common
+from bestmix.cli.process import Result, TrialFailed, Trials
+from bestmix.cli.progress import SearchBar
+
+if TYPE_CHECKING:
+    from bestmix.problem import Problem
+    from bestmix.strategies import Search, Strategy
+
+SAVE_EVERY = 1.0  # seconds
+POLL = 0.1  # seconds between two looks at whether to stop
+
+
+def run(
+    problem: Annotated[
+        Path,
+        typer.Argument(metavar="PROBLEM", help="Arms, bounds and known arms (.toml or .json).", show_default=False),
+    ],
+    budget: Annotated[int, typer.Option(min=0, help="The most trials to make.", show_default=False)],
+    command: Annotated[
+        str, typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}.", show_default=False)
+    ],
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Trials to make at once.")] = 1,
+    strategy: common.Strategies = common.StrategyName.sfsr,
+    state: Annotated[
+        Path | None, typer.Option(help="Where the run is kept (.json).", show_default="next to the problem")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over, even if there is a state.")] = False,
+    retries: Annotated[int, typer.Option(min=0, help="Further attempts at a trial that fails.")] = 2,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, help="Seconds that a trial may take.", show_default="no limit")
+    ] = None,
+    figure: common.Figure = None,
+    report: common.Report = None,
+    policy: common.PolicyFile = None,
+    as_json: common.Json = False,
+) -> None:
+    """Find the best mix by running a command for each trial.
+
+    The command gets the arm's name in place of {arm}. Its last line on standard output is JSON:
+    {"reward": 0.7, "costs": {"dollars": 0.1, "seconds": 0.4}}. Ctrl-C stops the run; the same command goes on with it.
+
+    Example: [bold]bestmix run problem.toml --budget 2000 --exec './trial.sh {arm}' -j 4[/bold]
+    """
+    outputs = common.Outputs(figure, report, policy)
+    outputs.check()
+    state = state or problem.with_suffix(".run.json")
+    if state.suffix.lower() != ".json":
+        raise ValueError(f"--state: expected a file name that ends in .json, got {state}; rename it")
+    from bestmix.problem import Problem
+
+    asked = Problem.load(problem)
+    trials = Trials(command, asked, retries, timeout)
+    with locked(state):
+        search = open_search(asked, common.make_strategy(strategy), budget, state, fresh)
+        go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
+    common.conclude(search.recommend(), outputs, f"The best mix for {problem.name}", as_json)
+
+
+def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Path, fresh: bool) -> "Search":
+    """The search in the state file if it is of the same work; a new one if there is none."""
+    from bestmix.strategies import Search
+
+    if fresh or not state.exists():
+        return strategy.start(problem, budget)
+    try:
+        search = Search.load(state)
+    except (KeyError, TypeError, AttributeError, IndexError):
+        raise ValueError(f"{state}: this is not the state of a run; choose another --state, or use --fresh") from None
+    asked = {"problem": problem, "budget": budget, "strategy": strategy.name}
+    held = {"problem": search.problem, "budget": search.budget, "strategy": search.strategy.name}
+    for what in asked:
+        if asked[what] != held[what]:
+            detail = "" if what == "problem" else f" ({held[what]}, not {asked[what]})"
+            raise ValueError(
+                f"{state}: the run kept there has another {what}{detail}; ask for the same, choose another --state, "
+                "or start over with --fresh"
+            )
+    return search
+
+
+def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) -> None:
+    """Make the trials that are owed, saving as they come and whatever happens."""
+    if search.done:
+        return
+    console = common.messages()
+    if search.trials:
+        console.print(f"Going on after {search.trials} of {search.budget} trials.")
+    common.warm_up(search.strategy, console)
+    try:
+        with catch_signals() as caught, SearchBar(search, console) as bar:
+            drive(search, trials, jobs, lambda: bool(caught), _keeper(search, state, bar))
+    except TrialFailed as failure:
+        common.complain(f"Error: {failure}; {_kept(search, state)}. Mend the trial; then {again} goes on.")
+        console.print(failure.written or "It wrote nothing.", markup=False)
+        raise typer.Exit(2) from None
+    finally:
+        if search.trials:  # a command that cannot even start does not replace what an earlier run has left
+            search.save(state)
+    if caught and not search.done:
+        common.complain(f"Stopped; {_kept(search, state)}, and {again} goes on from there.")
+        raise typer.Exit(128 + caught[0])
+
+
+def _kept(search: "Search", state: Path) -> str:
+    return f"{search.trials} of {search.budget} trials are kept in {state}"
+
+
+def _keeper(search: "Search", state: Path, bar: SearchBar) -> Callable[[], None]:
+    """What to do after trials were told: show it, and now and then save it."""
+    saved = time.monotonic()
+
+    def keep() -> None:
+        nonlocal saved
+        bar.update()
+        if time.monotonic() - saved >= SAVE_EVERY:
+            search.save(state)
+            saved = time.monotonic()
+
+    return keep
+
+
+def drive(search: "Search", trials: Trials, jobs: int, stop: Callable[[], bool], keep: Callable[[], None]) -> None:
+    """Keep ``jobs`` trials under way until the search is over, one fails for good, or it is to stop."""
+    flying: dict[Future[Result], str] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            while not stop():
+                for arm in next_arms(search.ask(), Counter(flying.values()), jobs - len(flying)):
+                    flying[pool.submit(trials, arm)] = arm
+                if not flying:
+                    break
+                for future in wait(flying, POLL, FIRST_COMPLETED).done:
+                    search.tell(flying.pop(future), *future.result())
+                keep()
+        finally:
+            trials.stop()
+            for future in wait(flying).done:
+                if future.exception() is None:
+                    search.tell(flying[future], *future.result())
+
+
+def next_arms(owed: dict[str, int], flying: Counter[str], most: int) -> list[str]:
+    """Up to ``most`` arms that are owed trials not yet under way, those owed the most first.
+
+    >>> next_arms({"a": 2, "b": 3}, Counter(a=1), most=3)
+    ['b', 'b', 'a']
+    """
+    left = {arm: count - flying[arm] for arm, count in owed.items()}
+    result: list[str] = []
+    while left and len(result) < most and left[arm := max(left, key=left.__getitem__)] > 0:
+        left[arm] -= 1
+        result.append(arm)
+    return result
+
+
+@contextmanager
+def catch_signals() -> Iterator[list[int]]:
+    """A list that gets the number of SIGINT, SIGTERM or SIGHUP when it comes.
+
+    The signal only leaves a note, so that it can never cut through the telling of a trial.
+    """
+    caught: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        caught.append(number)
+
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup wants the run to outlive its terminal
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, note) for number in numbers}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def locked(state: Path) -> Iterator[None]:
+    """Keep other runs off the state file, where the system has locks."""
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    state.parent.mkdir(parents=True, exist_ok=True)
+    lock = state.with_name(f".{state.name}.lock")
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RuntimeError(f"{state}: another run is using this state; wait for it, or choose another") from None
+        try:
+            yield
+        finally:
+            os.unlink(lock)

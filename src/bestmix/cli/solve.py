@@ -1,0 +1,62 @@
+"""``bestmix solve``: the best mix from a log of trials."""
+
+import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bestmix.cli import common
+
+
+class Uncertainty(StrEnum):
+    """Ways to say how sure the support is."""
+
+    delta = "delta"
+    bootstrap = "bootstrap"
+
+
+def solve(
+    trials: Annotated[
+        Path, typer.Argument(metavar="TRIALS", help="A .csv or .parquet file, one trial a row.", show_default=False)
+    ],
+    reward: Annotated[str, typer.Option(help="Column of the reward.")] = "reward",
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="Largest acceptable mean of a cost; repeat it.", show_default=False),
+    ] = None,
+    arm: Annotated[str, typer.Option(help="Column of the arm.")] = "arm",
+    uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
+    figure: common.Figure = None,
+    report: common.Report = None,
+    policy: common.PolicyFile = None,
+    as_json: common.Json = False,
+) -> None:
+    """Find the best mix from trials that were made already.
+
+    Example: [bold]bestmix solve trials.csv --arm model --reward quality --bound dollars=5 --bound seconds=1.2[/bold]
+    """
+    bounds = common.parse_bounds(bound or [])
+    outputs = common.Outputs(figure, report, policy)
+    outputs.check()
+    with common.messages().status("Loading ..."), plainly(trials):
+        from bestmix.logs import from_log
+
+        rec = from_log(trials, arm, reward, bounds, uncertainty=uncertainty.value, seed=seed, drop_missing=drop_missing)
+    common.conclude(rec, outputs, f"The best mix in {trials.name}", as_json)
+
+
+@contextmanager
+def plainly(trials: Path) -> Iterator[None]:
+    """Errors of reading the file, in the words of the command line."""
+    try:
+        yield
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{trials}: expected a table of text in UTF-8, got something else ({error})") from None
+    except ValueError as error:
+        raise ValueError(str(error).replace("drop_missing=True", "--drop-missing")) from None

@@ -1,0 +1,125 @@
+"""Two costs: a basis is three columns whose cone in the plane holds the origin.
+
+Seen from one column ``a`` the others lie on two sides of its line. A column on one side and one on the
+other complete a basis when the cone of the three holds the origin; with entries divided by the
+distance from the line, that and the value of the triple are sums of one term from each side.
+"""
+
+import numpy as np
+
+from bestmix.kernels.jit import Floats, Integers, compiled
+
+ZERO = 1e-11  # entries of scaled columns below this count as zero
+SIGN = 1e-12  # a weight above minus this counts as not negative
+FEW = 16  # up to this many columns looking at every triple is cheaper than the linear program
+SOME = 64  # up to this many evaluating one column exactly is cheaper than improving its bound
+
+
+@compiled
+def space(columns: int) -> int:
+    """Blocks of 4 rows of ``columns`` entries that ``all_values`` needs."""
+    return min(columns, FEW) // 4 + 1
+
+
+@compiled
+def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -> bool:
+    """Score each column by its best triple; False, and minus infinity for all, when none is feasible.
+
+    The weights of i, j, k are the cross products of the other two, if they have one sign.
+    """
+    n = mu.shape[0]
+    cross = space.reshape(-1)[: n * n].reshape((n, n))
+    for i in range(n):
+        score[i] = -np.inf
+        for j in range(n):
+            cross[i, j] = u[i, 0] * u[j, 1] - u[i, 1] * u[j, 0]
+    highest = -np.inf
+    for i in range(n):
+        for j in range(i):
+            c, top = cross[i, j], -np.inf
+            for k in range(j):
+                a, b = cross[j, k], cross[k, i]
+                low, high = min(a, b), max(a, b)
+                if (low >= -SIGN and c >= -SIGN) or (high <= SIGN and c <= SIGN):
+                    total = a * e[i] + b * e[j] + c * e[k]
+                    if abs(total) > ZERO:
+                        value = (a * mu[i] + b * mu[j] + c * mu[k]) / total
+                        score[k] = max(score[k], value)
+                        top = max(top, value)
+            score[i], score[j] = max(score[i], top), max(score[j], top)
+            highest = max(highest, top)
+    return bool(highest > -np.inf)
+
+
+@compiled
+def best_through(
+    a: int, mu: Floats, u: Floats, e: Floats, space: Floats, enough: float, basis: Integers
+) -> float:
+    """Best value of a triple that contains column ``a``; as ``bases.best_through``."""
+    n = mu.shape[0]
+    left, right, best = space[0], space[1], space[2, 0]
+    ax, ay, gain, total = u[a, 0], u[a, 1], mu[a], e[a]
+    size = ax * ax + ay * ay
+    basis[0] = -1
+    if size <= ZERO * ZERO:
+        return gain
+    highest = -np.inf
+    plus, minus = 0, 0
+    # Column j is along_j times column a plus across_j times the normal of a's line.
+    for j in range(n):
+        if j == a:
+            continue
+        across = (ax * u[j, 1] - ay * u[j, 0]) / size
+        along = (ax * u[j, 0] + ay * u[j, 1]) / size
+        net, share = mu[j] - along * gain, e[j] - along * total
+        if abs(across) <= ZERO:
+            if along <= SIGN and share > ZERO:
+                highest = max(highest, net / share)
+            continue
+        side, k = (left, plus) if across > 0.0 else (right, minus)
+        inverse = 1.0 / abs(across)
+        side[0, k] = (along - SIGN * (1.0 + abs(along))) * inverse
+        side[1, k] = net * inverse
+        side[2, k] = share * inverse
+        side[3, k] = j
+        plus, minus = (plus + 1, minus) if across > 0.0 else (plus, minus + 1)
+    for k in range(minus):
+        best[k] = -np.inf
+    for i in range(plus):
+        along, net, share = left[0, i], left[1, i], left[2, i]
+        for k in range(minus):
+            value = (net + right[1, k]) / (share + right[2, k])
+            fits = along + right[0, k] <= 0.0
+            best[k] = max(best[k], value if fits else -np.inf)
+    chosen = -1
+    for k in range(minus):
+        if best[k] > highest:
+            highest, chosen = best[k], k
+    if chosen >= 0:
+        for i in range(plus):
+            if left[0, i] + right[0, chosen] <= 0.0:
+                value = (left[1, i] + right[1, chosen]) / (left[2, i] + right[2, chosen])
+                if value == highest:
+                    basis[0], basis[1], basis[2] = a, int(left[3, i]), int(right[3, chosen])
+    return highest
+
+
+@compiled
+def lift(mu: Floats, u: Floats, e: Floats, work: Floats, value: float, score: Floats) -> None:
+    """Raise each column's score to the value of the basis that it enters with one pivot.
+
+    ``work`` holds the inverse of a feasible basis and its prices; as ``scores.neighbours``.
+    """
+    x0, x1, x2 = max(work[0, 2], 0.0), max(work[1, 2], 0.0), max(work[2, 2], 0.0)
+    for j in range(mu.shape[0]):
+        first, second, third = u[j, 0], u[j, 1], e[j]
+        y0 = work[0, 0] * first + work[0, 1] * second + work[0, 2] * third
+        y1 = work[1, 0] * first + work[1, 1] * second + work[1, 2] * third
+        y2 = work[2, 0] * first + work[2, 1] * second + work[2, 2] * third
+        d = mu[j] - work[4, 0] * first - work[4, 1] * second - work[4, 2] * third
+        step = min(
+            x0 / y0 if y0 > ZERO else np.inf,
+            min(x1 / y1 if y1 > ZERO else np.inf, x2 / y2 if y2 > ZERO else np.inf),
+        )
+        if step < np.inf:
+            score[j] = max(score[j], value + step * d)

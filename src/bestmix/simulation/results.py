@@ -1,0 +1,181 @@
+"""Results of simulations: error rates with intervals, and tables of them."""
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bestmix import files
+from bestmix.simulation.cells import CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE, Outcomes
+
+Z = 1.959963984540054  # 97.5% quantile of the standard normal
+QUANTILES = (0.5, 0.9, 0.99)
+
+
+def wilson(errors: int, runs: int) -> tuple[float, float]:
+    """95% interval of a proportion (Wilson's score interval).
+
+    >>> wilson(5, 100)
+    (0.02154..., 0.11175...)
+    """
+    if not runs:
+        return 0.0, 1.0
+    rate = errors / runs
+    middle = (rate + Z * Z / (2 * runs)) / (1 + Z * Z / runs)
+    half = Z / (1 + Z * Z / runs) * math.sqrt(rate * (1 - rate) / runs + Z * Z / (4 * runs * runs))
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+@dataclass(frozen=True, eq=False)
+class CellResult:
+    """Runs of one strategy on one instance with one budget."""
+
+    instance: str
+    strategy: str
+    budget: int
+    seed: int
+    outcomes: Outcomes
+
+    @property
+    def runs(self) -> int:
+        """How many runs."""
+        return len(self.outcomes)
+
+    @property
+    def errors(self) -> int:
+        """Runs with a wrong answer."""
+        return int((self.outcomes.outcome != CORRECT).sum())
+
+    @property
+    def wrong_support(self) -> int:
+        """Errors in which a mixture was recommended."""
+        return int((self.outcomes.outcome == WRONG_SUPPORT).sum())
+
+    @property
+    def wrongly_infeasible(self) -> int:
+        """Errors in which the verdict was infeasible."""
+        return int((self.outcomes.outcome == WRONGLY_INFEASIBLE).sum())
+
+    @property
+    def error_rate(self) -> float:
+        """Share of wrong answers."""
+        return self.errors / self.runs if self.runs else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95% interval of the error rate (Wilson)."""
+        return wilson(self.errors, self.runs)
+
+    @property
+    def mean_pulls(self) -> float:
+        """Mean number of trials made."""
+        return float(self.outcomes.pulls.mean()) if self.runs else math.nan
+
+    def row(self) -> dict[str, Any]:
+        """One row of the table."""
+        low, high = self.interval
+        row: dict[str, Any] = {
+            "instance": self.instance,
+            "strategy": self.strategy,
+            "budget": self.budget,
+            "seed": self.seed,
+            "runs": self.runs,
+            "errors": self.errors,
+            "error_rate": self.error_rate,
+            "low": low,
+            "high": high,
+            "wrong_support": self.wrong_support,
+            "wrongly_infeasible": self.wrongly_infeasible,
+        }
+        for name in ("pulls", "regret", "violation"):
+            row |= _summary(name, getattr(self.outcomes, name).astype(np.float64))
+        return row
+
+
+def _summary(name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+    """Mean and quantiles of the runs that have a value."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return {f"{name}_mean": math.nan} | {f"{name}_q{q * 100:.0f}": math.nan for q in QUANTILES}
+    quantiles = np.quantile(values, QUANTILES)
+    return {f"{name}_mean": float(values.mean())} | {
+        f"{name}_q{q * 100:.0f}": float(v) for q, v in zip(QUANTILES, quantiles, strict=True)
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class SweepResult:
+    """Cells of a sweep, in the order of instances, strategies and budgets."""
+
+    cells: tuple[CellResult, ...]
+
+    def __iter__(self) -> Iterator[CellResult]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def get(self, instance: str, strategy: str, budget: int) -> CellResult:
+        """The cell of that instance, strategy and budget."""
+        for cell in self.cells:
+            if (cell.instance, cell.strategy, cell.budget) == (instance, strategy, budget):
+                return cell
+        raise ValueError(f"sweep: there is no cell ({instance!r}, {strategy!r}, {budget}); see .rows()")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, a dict for each cell."""
+        return [cell.row() for cell in self.cells]
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame(self.rows())
+
+    def to_polars(self) -> Any:
+        """The table as a polars frame."""
+        import polars
+
+        return polars.DataFrame(self.rows())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to a .csv, .json or .parquet file."""
+        path = Path(path)
+        rows = self.rows()
+        if path.suffix == ".json":
+            files.write(path, {"rows": [_plain(row) for row in rows]})
+        elif path.suffix == ".csv":
+            header = list(rows[0]) if rows else []
+            lines = [",".join(header)] + [",".join(_cell(row[name]) for name in header) for row in rows]
+            files.write_text(path, "\n".join(lines) + "\n")
+        elif path.suffix == ".parquet":
+            import pyarrow
+            from pyarrow import parquet
+
+            parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+        else:
+            raise ValueError(f"{path}: expected a name that ends in .csv, .json or .parquet; rename it")
+
+    def __str__(self) -> str:
+        lines = [f"{'instance':<10} {'strategy':<12} {'budget':>8} {'runs':>7}  error rate (95% interval)"]
+        for c in self.cells:
+            low, high = c.interval
+            lines.append(
+                f"{c.instance:<10} {c.strategy:<12} {c.budget:>8} {c.runs:>7}  {c.error_rate:.4f} ({low:.4f}, {high:.4f})"
+            )
+        return "\n".join(lines)
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else repr(value)
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text

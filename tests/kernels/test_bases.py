@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+import naive
+import strategies
+from bestmix.kernels import bases, simplex
+from bestmix.solution import scaled
+
+
+@pytest.mark.parametrize("kind", strategies.KINDS)
+@pytest.mark.parametrize("costs", range(5))
+def test_the_best_basis_through_each_column(costs, kind):
+    rng = np.random.default_rng([11, costs, strategies.KINDS.index(kind)])
+    basis = np.empty(costs + 1, dtype=np.int64)
+    for _ in range((20, 40, 20, 8, 3)[costs]):
+        arms = int(rng.integers(1, 7))
+        means, bound = strategies.grid(rng, kind, arms, costs)
+        chosen = np.arange(arms + costs)
+        expected = naive.iv_scores(means.tolist(), bound.tolist())
+        mu, u, e, scale = scaled(means, bound, chosen)
+        tableau = bases.workspace(costs, len(chosen))
+        for a in chosen:
+            if max(expected) == naive.INFEASIBLE:
+                continue
+            value = bases.best_through(a, mu, u, e, tableau, np.inf, basis)
+            assert scale[0] + scale[1] * value == pytest.approx(float(expected[a]), rel=1e-9, abs=1e-9)
+            if basis[0] >= 0:
+                assert a in basis
+                assert simplex.restart(u, e, basis, simplex.workspace(costs))
+
+
+@pytest.mark.parametrize("costs", [1, 2, 3])
+def test_the_search_ends_with_the_first_value_above_enough(costs):
+    rng = np.random.default_rng(costs)
+    means, bound = rng.normal(size=(15, 1 + costs)), np.full(costs, 0.2)
+    mu, u, e, _ = scaled(means, bound, np.arange(15 + costs))
+    tableau, basis = bases.workspace(costs, 15 + costs), np.empty(costs + 1, dtype=np.int64)
+    for a in range(15):
+        best = bases.best_through(a, mu, u, e, tableau, np.inf, basis)
+        some = bases.best_through(a, mu, u, e, tableau, best - 0.3, basis)
+        assert best - 0.3 < some <= best
+        none = bases.best_through(a, mu, u, e, tableau, best + 0.3, basis)
+        assert none == best

@@ -1,0 +1,48 @@
+import numpy as np
+import pytest
+
+from bestmix.kernels import columns
+
+
+def load(means, bound, chosen):
+    means, bound, chosen = np.array(means, dtype=float), np.array(bound, dtype=float), np.array(chosen)
+    mu, u, e = np.empty(len(chosen)), np.empty((len(chosen), len(bound))), np.empty(len(chosen))
+    columns.load(means, bound, chosen, mu, u, e)
+    return mu, u, e
+
+
+def test_arms_are_their_distance_from_the_bounds_and_slacks_unit_vectors():
+    mu, u, e = load([[5.0, 1.0, 2.0], [6.0, 3.0, 4.0]], [2.0, 1.0], [1, 2, 3, 0])
+    np.testing.assert_array_equal(mu, [6, 0, 0, 5])
+    np.testing.assert_array_equal(u, [[1, 3], [1, 0], [0, 1], [-1, 1]])
+    np.testing.assert_array_equal(e, [1, 0, 0, 1])
+
+
+def test_a_cost_within_rounding_of_its_bound_is_at_its_bound():
+    _, u, _ = load([[0.0, 0.1 + 0.2], [0.0, 0.3 * (1 + 1e-14)]], [0.3], [0, 1])
+    assert u[0, 0] == 0.0
+    assert u[1, 0] > 0.0
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-6, 1.0, 1e3, 1e150])
+def test_scaled_arms_fill_the_unit_box_at_any_size(size):
+    rng = np.random.default_rng(1)
+    means, bound = rng.normal(size=(7, 3)) * size, rng.normal(size=2) * size
+    mu, u, e = load(means, bound, range(9))
+    scale = np.empty(4)
+    columns.rescale(mu, u, e, scale)
+    assert (mu[:7].min(), mu[:7].max()) == pytest.approx((-1, 1))
+    np.testing.assert_allclose(np.abs(u[:7]).max(axis=0), 1.0)
+    np.testing.assert_allclose(scale[0] + scale[1] * mu[:7], means[:, 0], rtol=1e-12, atol=1e-12 * size)
+    np.testing.assert_allclose(u[:7] * scale[2:], means[:, 1:] - bound, rtol=1e-12)
+    np.testing.assert_array_equal(u[7:], np.eye(2))
+
+
+@pytest.mark.parametrize("reward", [0.0, 0.7, -3e9])
+def test_equal_rewards_and_costs_at_the_bound_have_a_scale_too(reward):
+    mu, u, e = load([[reward, 1.0], [reward, 1.0]], [1.0], [0, 1])
+    scale = np.empty(3)
+    columns.rescale(mu, u, e, scale)
+    assert (scale[1:] > 0).all()
+    np.testing.assert_array_equal(mu, 0.0)
+    np.testing.assert_array_equal(u, 0.0)

@@ -1,0 +1,186 @@
+import math
+
+import numpy as np
+import pytest
+from numba import njit
+
+import naive
+import strategies
+from bestmix.kernels import bases, scores, simplex
+from bestmix.solution import scaled
+
+
+def intersection(means, bound, chosen, wanted):
+    """(status, scores in the units of the reward, exact, loser)."""
+    mu, u, e, scale = scaled(means, bound, chosen)
+    costs, n = len(bound), len(chosen)
+    basis, score, state = np.empty(costs + 1, dtype=np.int64), np.empty(n), np.empty(n, dtype=np.int64)
+    work, tableau = simplex.workspace(costs), bases.workspace(costs, n)
+    status = scores.intersection_values(mu, u, e, basis, work, False, tableau, wanted, score, state)
+    loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
+    return status, scale[0] + scale[1] * score, state == scores.EXACT, loser
+
+
+def lagrangian(means, bound, chosen):
+    mu, u, e, scale = scaled(means, bound, chosen)
+    basis, score = np.empty(len(bound) + 1, dtype=np.int64), np.empty(len(chosen))
+    status = scores.lagrangian(mu, u, e, scale, basis, simplex.workspace(len(bound)), False, score)
+    return status, scale[1] * score
+
+
+def problems(costs, kind, count, subsets, most):
+    rng = np.random.default_rng([costs, strategies.KINDS.index(kind), subsets])
+    for _ in range(count):
+        arms = int(rng.integers(1, most + 1))
+        means, bound = strategies.grid(rng, kind, arms, costs)
+        columns = arms + costs
+        chosen = strategies.subset(rng, columns, costs + 1) if subsets else np.arange(columns)
+        yield means, bound, chosen
+
+
+COUNTS = {0: (40, 8), 1: (150, 8), 2: (90, 7), 3: (30, 6), 4: (10, 5)}
+cases = pytest.mark.parametrize(
+    ("costs", "kind", "subsets"),
+    [(costs, kind, subsets) for costs in COUNTS for kind in strategies.KINDS for subsets in (False, True)],
+)
+
+
+@cases
+def test_intersection_values_are_those_of_the_paper(costs, kind, subsets):
+    count, most = COUNTS[costs]
+    for means, bound, chosen in problems(costs, kind, count, subsets, most):
+        expected = naive.iv_scores(means.tolist(), bound.tolist(), chosen.tolist())
+        status, score, exact, loser = intersection(means, bound, chosen, len(chosen))
+        if max(expected) == naive.INFEASIBLE:
+            assert status in (simplex.INFEASIBLE, simplex.DEFICIENT)
+            assert (score == -np.inf).all()
+            assert loser == -1
+            continue
+        assert status == simplex.OPTIMAL
+        assert exact.all()
+        np.testing.assert_allclose(score, [float(s) for s in expected], rtol=1e-9, atol=1e-9)
+        assert loser == naive.last_lowest(expected)
+        for wanted in (1, 2):
+            status, score, exact, loser = intersection(means, bound, chosen, wanted)
+            assert status == simplex.OPTIMAL
+            assert loser == naive.last_lowest(expected)
+            assert exact[loser]
+            assert (score <= np.array([float(s) for s in expected]) + 1e-9).all()  # the others are lower bounds
+
+
+@cases
+def test_lagrangian_scores_are_reduced_costs_of_an_optimal_basis(costs, kind, subsets):
+    count, most = COUNTS[costs]
+    for means, bound, chosen in problems(costs, kind, count // 2, subsets, most):
+        found = naive.dual_solutions(means.tolist(), bound.tolist(), chosen.tolist())
+        status, score = lagrangian(means, bound, chosen)
+        assert (status == simplex.OPTIMAL) == bool(found)
+        if found:
+            distances = [max(abs(float(d) - s) for d, s in zip(reduced, score, strict=True)) for _, reduced in found]
+            assert min(distances) < 1e-9
+        else:
+            assert (score == -np.inf).all()
+
+
+# Few, some and many columns take different ways in the kernels.
+@pytest.mark.parametrize(
+    ("costs", "arms", "kind", "count"),
+    [(1, 45, kind, 6) for kind in strategies.KINDS]
+    + [(2, 20, kind, 2) for kind in strategies.KINDS]
+    + [(2, 65, "eighths", 1)],
+)
+def test_many_columns(costs, arms, kind, count):
+    rng = np.random.default_rng([costs, arms, strategies.KINDS.index(kind)])
+    for _ in range(count):
+        means, bound = strategies.grid(rng, kind, arms, costs)
+        chosen = strategies.subset(rng, arms + costs, arms + costs - 1)
+        expected = naive.iv_scores(means.tolist(), bound.tolist(), chosen.tolist())
+        for wanted in (1, len(chosen)):
+            _, score, exact, loser = intersection(means, bound, chosen, wanted)
+            assert loser == (naive.last_lowest(expected) if max(expected) > naive.INFEASIBLE else -1)
+            sure = np.array([float(s) for s in expected])[exact]
+            np.testing.assert_allclose(score[exact], sure, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("costs", "arms"), [(1, 60), (2, 22), (3, 12), (4, 9)])
+def test_gaussian_means_lose_the_same_column_as_in_plain_numpy(costs, arms):
+    rng = np.random.default_rng(costs)
+    for _ in range(6):
+        means, bound = rng.normal(size=(arms, 1 + costs)), rng.normal(0.3, 0.3, costs)
+        chosen = np.arange(arms + costs)
+        expected = naive.iv_scores_float(means, bound)
+        status, score, exact, loser = intersection(means, bound, chosen, 1)
+        if max(expected) == naive.INFEASIBLE:
+            assert status == simplex.INFEASIBLE
+            continue
+        assert loser == int(np.argmin(expected))
+        np.testing.assert_allclose(score[exact], np.array(expected)[exact], rtol=1e-8, atol=1e-8)
+        _, score, _, _ = intersection(means, bound, chosen, len(chosen))
+        np.testing.assert_allclose(score, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_a_warm_start_gives_the_same_scores():
+    rng = np.random.default_rng(5)
+    for costs in (1, 2, 3):
+        basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
+        means, bound = rng.normal(size=(9, 1 + costs)), np.full(costs, 0.5)
+        means[0, 1:] = 0.0
+        for step in range(20):
+            means = means + 0.1 * rng.normal(size=means.shape)
+            means[0, 1:] = 0.0
+            mu, u, e, _ = scaled(means, bound, np.arange(9 + costs))
+            cold, warm, state = np.empty(9 + costs), np.empty(9 + costs), np.empty(9 + costs, dtype=np.int64)
+            tableau, n = bases.workspace(costs, 9 + costs), 9 + costs
+            fresh = basis.copy(), work.copy()
+            scores.intersection_values(mu, u, e, *fresh, False, tableau, n, cold, state)
+            scores.intersection_values(mu, u, e, basis, work, step > 0, tableau, n, warm, state)
+            np.testing.assert_allclose(warm, cold, rtol=1e-9, atol=1e-9)
+
+
+FIVE = np.array([[1.7, 0.0], [2.6, 1.8], [0.5, 0.8], [2.1, 1.3], [1.2, 2.0]])  # (reward, cost), bound 1
+
+
+def through(i, j):
+    """Height at cost 1 of the line through two arms of the figure."""
+    (r, c), (s, d) = FIVE[i], FIVE[j]
+    return r + (s - r) * (1.0 - c) / (d - c)
+
+
+def test_the_five_arms_of_the_figure_score_what_it_shows():
+    _, score, _, loser = intersection(FIVE, np.array([1.0]), np.arange(6), 6)
+    shown = [through(0, 1), through(0, 1), through(2, 3), through(0, 3), through(0, 4)]
+    np.testing.assert_allclose(score[:5], shown, rtol=1e-12)
+    assert score[0] == pytest.approx(2.2)
+    # The slack's best partner is arm 1, which is feasible alone; arms 3 and 5 gain nothing from the slack.
+    assert score[5] == pytest.approx(1.7)
+    assert FIVE[2, 0] < shown[2]
+    assert loser == 2
+
+
+def test_ties_reject_the_last_and_an_infinite_low_is_exact():
+    assert scores.last_lowest(np.array([1.0, 0.0, 0.0, 2.0]), scores.TIE) == 2
+    assert scores.last_lowest(np.array([1.0, 0.0, 1e-13, 2.0]), scores.TIE) == 2
+    assert scores.last_lowest(np.array([1.0, 0.0, 1e-9, 2.0]), scores.TIE) == 1
+    assert scores.last_lowest(np.array([-math.inf, 0.0, -math.inf, 2.0]), scores.TIE) == 2
+
+
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9, 1e20])
+def test_every_feasible_arm_scores_above_every_infeasible_one(size):
+    rewards = np.array([-3.0, 5.0, 0.0, 2.0]) * size
+    score = np.empty(4)
+    means = np.column_stack([rewards, [0.0, 1.2, 1.1, 0.9]])
+    scores.feasible_rewards(means, np.array([1.0]), np.arange(4), score)
+    assert min(score[[0, 3]]) > max(score[[1, 2]])
+    assert score[2] > score[1]  # arm 1 violates the bound by more
+    np.testing.assert_array_equal(score[[0, 3]], rewards[[0, 3]])
+
+
+def test_scores_run_inside_compiled_code():
+    @njit
+    def inside(mu, u, e, scale, basis, work, score):
+        return scores.lagrangian(mu, u, e, scale, basis, work, False, score)
+
+    mu, u, e, scale = scaled(FIVE, np.array([1.0]), np.arange(6))
+    score, basis = np.empty(6), np.empty(2, dtype=np.int64)
+    assert inside(mu, u, e, scale, basis, simplex.workspace(1), score) == simplex.OPTIMAL
+    np.testing.assert_array_equal(scale[1] * score, lagrangian(FIVE, np.array([1.0]), np.arange(6))[1])

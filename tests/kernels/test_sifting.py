@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+
+from bestmix.kernels import sifting, simplex
+from bestmix.solution import scaled
+
+
+@pytest.mark.parametrize("costs", [0, 1, 2, 4])
+@pytest.mark.parametrize("arms", [3, 500, 520, 3000])
+@pytest.mark.parametrize("kind", ["feasible", "tight", "infeasible", "duplicates"])
+def test_many_columns_end_where_the_plain_simplex_ends(costs, arms, kind):
+    rng = np.random.default_rng([costs, arms])
+    means = rng.normal(size=(arms, 1 + costs))
+    if kind == "duplicates":
+        means = np.round(means)
+    lowest = means[:, 1:].min(axis=0)
+    bound = {"feasible": lowest * 0, "tight": lowest * 0.8, "infeasible": lowest - 1.0, "duplicates": lowest * 0}[kind]
+    mu, u, e, _ = scaled(means, bound, np.arange(arms + costs))
+    small, large = simplex.workspace(costs), simplex.workspace(costs)
+    first, second = np.empty(costs + 1, dtype=np.int64), np.empty(costs + 1, dtype=np.int64)
+    status = simplex.maximise(mu, u, e, first, small, False)
+    assert sifting.maximise(mu, u, e, second, large) == status
+    assert second.max() < arms + costs
+    if status == simplex.OPTIMAL:
+        assert large[costs + 2, costs] == pytest.approx(small[costs + 2, costs], rel=1e-9, abs=1e-9)
+        matrix = np.vstack([u[second].T, e[second]])
+        np.testing.assert_allclose(large[: costs + 1] @ matrix, np.eye(costs + 1), atol=1e-8)

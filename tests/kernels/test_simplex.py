@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+
+import naive
+import strategies
+from bestmix.kernels import simplex
+from bestmix.solution import scaled
+
+
+def maximise(means, bound, chosen, basis=None):
+    """(status, value, basis, work)."""
+    mu, u, e, scale = scaled(means, bound, chosen)
+    work = simplex.workspace(len(bound))
+    warm = basis is not None
+    basis = np.array(basis) if warm else np.empty(len(bound) + 1, dtype=np.int64)
+    status = simplex.maximise(mu, u, e, basis, work, warm)
+    value = scale[0] + scale[1] * work[len(bound) + 2, len(bound)] if status == simplex.OPTIMAL else None
+    return status, value, basis, work
+
+
+@pytest.mark.parametrize("kind", strategies.KINDS)
+@pytest.mark.parametrize("costs", range(5))
+def test_status_and_value_are_those_of_all_bases(costs, kind):
+    rng = np.random.default_rng([7, costs, strategies.KINDS.index(kind)])
+    for _ in range((60, 100, 60, 25, 10)[costs]):
+        arms = int(rng.integers(1, 7))
+        means, bound = strategies.grid(rng, kind, arms, costs)
+        chosen = strategies.subset(rng, arms + costs, 1)
+        best = naive.best_basis(means.tolist(), bound.tolist(), chosen.tolist())
+        status, value, basis, work = maximise(means, bound, chosen)
+        assert (status == simplex.OPTIMAL) == (best is not None)
+        if best is not None:
+            assert value == pytest.approx(float(best[0]), rel=1e-10, abs=1e-10)
+            assert (work[: costs + 1, costs] >= -1e-10).all()
+            assert len(set(basis)) == costs + 1
+            assert basis.min() >= 0
+
+
+def test_the_workspace_holds_the_inverse_of_the_basis():
+    rng = np.random.default_rng(3)
+    for costs in range(5):
+        means, bound = rng.normal(size=(12, 1 + costs)), np.full(costs, 0.4)
+        means[0, 1:] = 0.0
+        _, u, e, _ = scaled(means, bound, np.arange(12 + costs))
+        _, _, basis, work = maximise(means, bound, np.arange(12 + costs))
+        matrix = np.vstack([u[basis].T, e[basis]])
+        np.testing.assert_allclose(work[: costs + 1] @ matrix, np.eye(costs + 1), atol=1e-9)
+
+
+def test_columns_that_span_no_basis_are_deficient():
+    at_bound = np.array([[1.0, 2.0], [3.0, 2.0]])
+    assert maximise(at_bound, np.array([2.0]), np.array([0, 1]))[0] == simplex.DEFICIENT
+    assert maximise(at_bound, np.array([2.0]), np.array([0, 1, 2]))[0] == simplex.OPTIMAL
+    assert maximise(at_bound, np.array([2.0]), np.array([2]))[0] == simplex.DEFICIENT
+
+
+@pytest.mark.parametrize("start", [[0, 1], [0, 0], [2, 3], [-1, 0]])
+def test_any_warm_start_ends_at_the_same_value(start):
+    means = np.array([[1.7, 0.0], [2.6, 1.8], [0.5, 0.8], [2.1, 1.3], [1.2, 2.0]])
+    status, value, basis, _ = maximise(means, np.array([1.0]), np.arange(6), start)
+    assert (status, value) == (simplex.OPTIMAL, pytest.approx(2.2))
+    assert sorted(basis) == [0, 1]
+
+
+def test_a_problem_that_makes_naive_pivoting_cycle_ends():
+    # Beale's example: three degenerate rows at a vertex; the last arm keeps all mixes bounded.
+    means = np.array(
+        [
+            [0.75, 0.25, 0.5, 0.0],
+            [-150.0, -60.0, -90.0, 0.0],
+            [0.02, -0.04, -0.02, 1.0],
+            [-6.0, 9.0, 3.0, 0.0],
+            [0.0] * 4,
+        ]
+    )
+    bound = np.array([0.0, 0.0, 0.01])
+    best = naive.best_basis(means.tolist(), bound.tolist())
+    status, value, _, _ = maximise(means, bound, np.arange(8))
+    assert status == simplex.OPTIMAL
+    assert value == pytest.approx(float(best[0]), rel=1e-9)

@@ -1,0 +1,251 @@
+"""The paper in plain Python: slow, and obviously right. Every kernel answers to it.
+
+The linear program is the paper's own (eq. SFLP): the columns of A are an arm's costs over a one, or
+a unit vector over a zero for a slack; b is the bounds over a one. Everything exact is in Fractions.
+The functions that end in ``_float`` are the same in floats, with NumPy's or SciPy's solvers.
+
+An instance is ``means``, one (reward, *costs) row for each arm, and ``bound``. Trials are, for each
+unknown arm, the sequence of (reward, *costs) rows that its pulls will give, in order.
+"""
+
+import math
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+
+INFEASIBLE = -math.inf
+
+
+class Run(NamedTuple):
+    """Columns in order of rejection, the columns left (None: infeasible), and the pulls of each arm."""
+
+    rejected: list[int]
+    left: list[int] | None
+    pulls: list[int]
+
+
+# --- schedules -------------------------------------------------------------------------------------
+
+
+def schedule(arms, unknown, costs, budget):
+    """n_k for k = 1..K-1 (eq. Tk)."""
+    psi = sum(Fraction(1, max(2, j - costs)) for j in range(1, unknown + 1))
+    return [math.ceil(Fraction(budget - unknown) / (arms + 1 - k) / psi) if unknown else 0 for k in range(1, arms)]
+
+
+def successive_rejects(trials, budget):
+    """Successive Rejects (Audibert and Bubeck, 2010, figure 3), without costs: rejected arms, the best, pulls."""
+    k_arms = len(trials)
+    log_bar = Fraction(1, 2) + sum(Fraction(1, i) for i in range(2, k_arms + 1))
+    alive, pulls, rejected = list(range(k_arms)), [0] * k_arms, []
+    for k in range(1, k_arms):
+        n_k = math.ceil((1 / log_bar) * Fraction(budget - k_arms, k_arms + 1 - k))
+        for i in alive:
+            pulls[i] = n_k
+        mean = {i: sum(Fraction(x) for x in trials[i][:n_k]) / n_k for i in alive}
+        worst = min(alive, key=lambda i: (mean[i], -i))
+        alive.remove(worst)
+        rejected.append(worst)
+    return rejected, alive[0], pulls
+
+
+# --- the linear program in exact arithmetic ----------------------------------------------------------
+
+
+def program(means, bound):
+    """(mu, columns of A, b), exactly."""
+    mu = [Fraction(row[0]) for row in means] + [Fraction(0)] * len(bound)
+    arms = [[*(Fraction(c) for c in row[1:]), Fraction(1)] for row in means]
+    slacks = [[Fraction(int(i == l)) for i in range(len(bound))] + [Fraction(0)] for l in range(len(bound))]
+    return mu, arms + slacks, [*(Fraction(x) for x in bound), Fraction(1)]
+
+
+def gauss(rows, right):
+    """Solution of a square system, or None when it is singular."""
+    rows = [[*row, r] for row, r in zip(rows, right, strict=True)]
+    n = len(rows)
+    for i in range(n):
+        pivot = next((r for r in range(i, n) if rows[r][i] != 0), None)
+        if pivot is None:
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for r in range(n):
+            if r != i and rows[r][i] != 0:
+                factor = rows[r][i] / rows[i][i]
+                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[i], strict=True)]
+    return [rows[i][n] / rows[i][i] for i in range(n)]
+
+
+def feasible_bases(a, b, chosen):
+    """Every (basis, weights) of a basic feasible solution that uses only the chosen columns."""
+    for basis in combinations(chosen, len(b)):
+        x = gauss([[a[j][i] for j in basis] for i in range(len(b))], b)
+        if x is not None and min(x) >= 0:
+            yield basis, x
+
+
+def best_basis(means, bound, chosen=None):
+    """(value, basis, weights) of a best basic feasible solution; None when there is none."""
+    mu, a, b = program(means, bound)
+    found = feasible_bases(a, b, range(len(mu)) if chosen is None else chosen)
+    valued = [(sum(mu[j] * w for j, w in zip(basis, x, strict=True)), basis, x) for basis, x in found]
+    return max(valued, key=lambda entry: entry[0], default=None)
+
+
+def iv_scores(means, bound, chosen=None):
+    """Intersection value score of each chosen column (eq. IVscore)."""
+    mu, a, b = program(means, bound)
+    chosen = range(len(mu)) if chosen is None else chosen
+    score = dict.fromkeys(chosen, INFEASIBLE)
+    for basis, x in feasible_bases(a, b, chosen):
+        value = sum(mu[j] * w for j, w in zip(basis, x, strict=True))
+        for j in basis:
+            score[j] = max(score[j], value)
+    return [score[j] for j in chosen]
+
+
+def dual_solutions(means, bound, chosen=None):
+    """For every basis that is feasible in the primal and the dual: (lambda, reduced cost of each column)."""
+    mu, a, b = program(means, bound)
+    chosen = range(len(mu)) if chosen is None else chosen
+    found = []
+    for basis, _ in feasible_bases(a, b, chosen):
+        price = gauss([a[j] for j in basis], [mu[j] for j in basis])
+        reduced = [mu[j] - sum(p * x for p, x in zip(price, a[j], strict=True)) for j in chosen]
+        if max(reduced) <= 0:
+            found.append((price, reduced))
+    return found
+
+
+def lagrangian_scores(means, bound, chosen=None):
+    """Lagrangian scores by the first dual solution found; all minus infinity when there is none."""
+    found = dual_solutions(means, bound, chosen)
+    size = len(means) + len(bound) if chosen is None else len(chosen)
+    return found[0][1] if found else [INFEASIBLE] * size
+
+
+# --- strategies ------------------------------------------------------------------------------------
+
+
+def last_lowest(scores):
+    """Position of the lowest score; the last one of those that are equal."""
+    return max(j for j, s in enumerate(scores) if s == min(scores))
+
+
+def exact_means(trials, pulls, known):
+    """Means of the first pulls of each unknown arm, then the known means."""
+    unknown = [
+        [sum(Fraction(row[i]) for row in rows[:n]) / n for i in range(len(rows[0]))]
+        for rows, n in zip(trials, pulls, strict=True)
+    ]
+    return unknown + [[Fraction(x) for x in row] for row in known]
+
+
+def sfsr(trials, known, bound, budget, scores=iv_scores, mean=exact_means):
+    """Algorithm 1: reject a column a round until L + 1 are left, or no basis is feasible."""
+    unknown, arms = len(trials), len(trials) + len(known)
+    left, pulls, rejected = list(range(arms + len(bound))), [0] * unknown, []
+    for n_k in schedule(arms, unknown, len(bound), budget):
+        for a in left:
+            if a < unknown:
+                pulls[a] = n_k
+        score = scores(mean(trials, pulls, known), bound, left)
+        if max(score) == INFEASIBLE:
+            return Run(rejected, None, pulls)
+        rejected.append(left.pop(last_lowest(score)))
+    return Run(rejected, left, pulls)
+
+
+def uslp(trials, known, bound, budget, best=best_basis, mean=exact_means):
+    """Uniform sampling, then the linear program: its basis, or None when infeasible."""
+    pulls = [budget // len(trials)] * len(trials) if trials else []
+    found = best(mean(trials, pulls, known), bound)
+    return Run([], None if found is None else list(found[1]), pulls)
+
+
+def single_arm(trials, known, bound, budget):
+    """Successive rejects of single arms: the largest relative violation goes first, then the lowest reward."""
+    unknown, arms = len(trials), len(trials) + len(known)
+    left, pulls, rejected = list(range(arms)), [0] * unknown, []
+    for n_k in schedule(arms, unknown, 0, budget):
+        for a in left:
+            if a < unknown:
+                pulls[a] = n_k
+        means = [exact_means(trials, pulls, known)[a] for a in left]
+        excess = [[c - Fraction(b) for c, b in zip(row[1:], bound, strict=True)] for row in means]
+        largest = [max(abs(row[l]) for row in excess) or 1 for l in range(len(bound))]
+        worst = [max([x / m for x, m in zip(row, largest, strict=True)], default=0) for row in excess]
+        score = [(0, -w) if w > 0 else (1, row[0]) for w, row in zip(worst, means, strict=True)]
+        rejected.append(left.pop(last_lowest(score)))
+    return Run(rejected, left, pulls)
+
+
+# --- the same in floats ----------------------------------------------------------------------------
+
+
+def program_float(means, bound):
+    """(mu, A, b) as arrays."""
+    means, bound = np.asarray(means, dtype=float), np.asarray(bound, dtype=float)
+    costs = len(bound)
+    mu = np.r_[means[:, 0], np.zeros(costs)]
+    a = np.block([[means[:, 1:].T, np.eye(costs)], [np.ones((1, len(means))), np.zeros((1, costs))]])
+    return mu, a, np.r_[bound, 1.0]
+
+
+def iv_scores_float(means, bound, chosen=None):
+    """``iv_scores`` with NumPy's solver, one basis after another."""
+    mu, a, b = program_float(means, bound)
+    chosen = range(len(mu)) if chosen is None else chosen
+    score = dict.fromkeys(chosen, INFEASIBLE)
+    for basis in combinations(chosen, len(b)):
+        try:
+            x = np.linalg.solve(a[:, basis], b)
+        except np.linalg.LinAlgError:
+            continue
+        if x.min() >= 0:
+            value = mu[list(basis)] @ x
+            for j in basis:
+                score[j] = max(score[j], value)
+    return [score[j] for j in chosen]
+
+
+def lagrangian_scores_float(means, bound, chosen=None):
+    """``lagrangian_scores`` from SciPy's dual solution."""
+    mu, a, b = program_float(means, bound)
+    chosen = list(range(len(mu)) if chosen is None else chosen)
+    found = linprog(-mu[chosen], A_eq=a[:, chosen], b_eq=b)
+    if found.status != 0:
+        return [INFEASIBLE] * len(chosen)
+    return list(mu[chosen] + a[:, chosen].T @ found.eqlin.marginals)
+
+
+def best_basis_float(means, bound):
+    """``best_basis`` from SciPy's solver; the basis is the columns with a positive weight."""
+    mu, a, b = program_float(means, bound)
+    found = linprog(-mu, A_eq=a, b_eq=b)
+    if found.status != 0:
+        return None
+    return -found.fun, tuple(np.flatnonzero(found.x > 1e-9).tolist()), found.x
+
+
+def float_means(trials, pulls, known):
+    """``exact_means`` in floats."""
+    return [np.mean(rows[:n], axis=0) for rows, n in zip(trials, pulls, strict=True)] + list(known)
+
+
+def sfsr_float(trials, known, bound, budget):
+    """The plain-Python twin of SFSR."""
+    return sfsr(trials, known, bound, budget, iv_scores_float, float_means)
+
+
+def sfsr_lagrangian_float(trials, known, bound, budget):
+    """The plain-Python twin of SFSR-L."""
+    return sfsr(trials, known, bound, budget, lagrangian_scores_float, float_means)
+
+
+def uslp_float(trials, known, bound, budget):
+    """The plain-Python twin of USLP."""
+    return uslp(trials, known, bound, budget, best_basis_float, float_means)

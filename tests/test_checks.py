@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+from bestmix import checks
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.float32(3), np.int64(3), np.array(3.0), True + 2])
+def test_numbers_of_any_type_are_taken(value):
+    result = checks.number("x", value)
+    assert type(result) is float
+    assert result == 3.0
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, "a", "3", [], [1.0], {}, 1j, np.nan, np.inf, -np.inf, 1e151, pytest.param(10**400, id="1e400")],
+)
+def test_what_is_no_finite_number_is_refused_by_name(value):
+    with pytest.raises(ValueError, match=r"^size\b"):
+        checks.number("size", value)
+
+
+@pytest.mark.parametrize("value", [5, 5.0, np.int32(5), np.float64(5)])
+def test_whole_numbers_of_any_type_are_taken(value):
+    result = checks.whole("n", value, 1, "give one")
+    assert type(result) is int
+    assert result == 5
+
+
+@pytest.mark.parametrize("value", [0, -3, 2.5, np.nan, np.inf, "5", None, True, [5], 1j])
+def test_what_is_no_whole_number_is_refused_with_the_remedy(value):
+    with pytest.raises(ValueError, match=r"^n: expected a whole number of at least 1, got .*; give one$"):
+        checks.whole("n", value, 1, "give one")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ("abc", "list of arm names, got the string 'abc'"),
+        (5, "list of arm names, got 5"),
+        (["a", "a"], "'a' is listed twice"),
+        (["a", ""], "non-empty strings, got ''"),
+        (["a", "  "], "non-empty strings, got ' '"),
+        (["a", 3], "non-empty strings, got 3"),
+        ([None], "non-empty strings, got None"),
+    ],
+)
+def test_names_are_distinct_strings(values, message):
+    with pytest.raises(ValueError, match=f"^arms: .*{message}"):
+        checks.names("arms", values, "arm")
+    assert checks.names("arms", (n for n in "ab"), "arm") == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.0, 2.0], r"expected shape \(any, 2\), which is \(rows, two\), got shape \(2,\)"),
+        ([[1.0]], r"got shape \(1, 1\)"),
+        ([[1.0, 2.0], [3.0]], "expected numbers in the shape"),
+        ("text", "expected numbers in the shape .*'text'"),
+        ([["1", "2"]], "expected numbers"),
+        ([[1.0, np.nan]], r"got nan at index \(0, 1\)"),
+        ([[1.0, 2.0], [-np.inf, 1.0]], r"got -inf at index \(1, 0\)"),
+        ([[1.0, 1e160]], "cannot be squared"),
+        (None, "expected"),
+        ([[1.0, 2j]], "expected numbers"),
+    ],
+)
+def test_arrays_are_finite_numbers_in_the_shape_wanted(values, message):
+    with pytest.raises(ValueError, match=f"^table: .*{message}"):
+        checks.array("table", values, (None, 2), "(rows, two)")
+
+
+def test_arrays_are_copies_that_cannot_be_written():
+    mine = np.ones((1, 2))
+    result = checks.array("table", mine, (None, 2), "(rows, two)")
+    mine[0, 0] = 5.0
+    assert result[0, 0] == 1.0
+    with pytest.raises(ValueError, match=r"read-only"):
+        result[0, 0] = 2.0
+
+
+def test_long_values_are_shown_short_and_on_one_line():
+    assert checks.shown("x\ny") == r"'x\ny'"
+    assert len(checks.shown(list(range(1000)))) == 80
+    assert "\n" not in checks.shown(np.eye(3))
+
+
+def test_choices_and_mappings():
+    assert checks.choice("mode", "fast", ["fast", "slow"]) == "fast"
+    for bad in ("Fast", None, ["fast"]):
+        with pytest.raises(ValueError, match=r"^mode: expected one of 'fast', 'slow', got"):
+            checks.choice("mode", bad, ["fast", "slow"])
+    with pytest.raises(ValueError, match=r"^bounds: expected a mapping of names, got \[1\]; give a dict"):
+        checks.mapping("bounds", [1], "of names")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [(["a"], "1 missing .'b'."), (["a", "b", "z"], "1 unknown .'z'."), ([], "2 missing .'a', 'b'.")],
+)
+def test_every_wanted_name_is_given_and_no_other(given, message):
+    with pytest.raises(ValueError, match=f"^costs: expected one value for each cost: 'a', 'b'; got {message}"):
+        checks.same_names("costs", given, ["a", "b"], "cost")
+    checks.same_names("costs", ["b", "a"], ["a", "b"], "cost")

@@ -1,0 +1,224 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from bestmix import Problem
+from bestmix.cli import app, process
+
+TRIAL = """
+import json, os, sys, time
+arm = sys.argv[1]
+time.sleep(float(os.environ.get("SLOW", "0")))
+number = len(open("calls.txt").readlines()) if os.path.exists("calls.txt") else 0
+with open("calls.txt", "a") as calls:
+    calls.write(arm + "\\n")
+reward, cost = {"small": (1.7, 0.0), "the large": (2.6, 1.8)}[arm]
+print("working")
+print(json.dumps({"reward": reward + 0.01 * (number % 3), "dollars": cost + 0.01 * (number % 2)}))
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trial.py").write_text(TRIAL)
+    Problem(["small", "the large"], {"dollars": 1.0}).save(tmp_path / "problem.toml")
+    return tmp_path
+
+
+def words(command=f"{sys.executable} trial.py {{arm}}", budget=12, strategy="uniform"):
+    return ["run", "problem.toml", "--budget", str(budget), "--strategy", strategy, "--exec", command]
+
+
+def run(*more, **options):
+    return CliRunner().invoke(app, [*words(**options), *map(str, more)])
+
+
+def start(*more, **options):
+    """The real command in a process of its own."""
+    line = [sys.executable, "-c", "from bestmix.cli import main; main()", *words(**options), *more]
+    environment = os.environ | {"SLOW": "0.05"}
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def calls(place):
+    return len((place / "calls.txt").read_text().splitlines()) if (place / "calls.txt").exists() else 0
+
+
+def kept(place, name="problem.run.json"):
+    return sum(m["count"] for m in json.loads((place / name).read_text())["moments"])
+
+
+def test_answer_and_files(place):
+    result = run("-j", 3, "--policy", "p.json", "--report", "r.html", "--figure", "f.png", strategy="sfsr-l")
+    assert result.exit_code == 0, result.output
+    assert "small with" in result.stdout
+    assert "the large" in result.stdout
+    assert all((place / name).exists() for name in ("p.json", "r.html", "f.png", "problem.run.json"))
+    assert not list(place.glob(".*"))
+
+
+def test_a_finished_run_answers_again_without_trials(place):
+    first = json.loads(run("--json").stdout)
+    assert calls(place) == first["trials"] == 12
+    assert json.loads(run("--json").stdout) == first
+    assert calls(place) == 12
+    run("--fresh")
+    assert calls(place) == 24
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_interrupted_and_gone_on_with(place, number, code):
+    running = start("-j", "2", budget=60)
+    limit = time.monotonic() + 60
+    while calls(place) < 6:
+        assert time.monotonic() < limit
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.02)
+    running.send_signal(number)
+    out, err = running.communicate(timeout=20)
+    assert running.returncode == code, err
+    assert out == ""
+    assert "goes on from there" in err
+    assert "Traceback" not in err
+    before, made = kept(place), calls(place)
+    assert 0 < before < 60
+    assert made - 2 <= before <= made  # only what was in flight may be lost
+    time.sleep(0.2)
+    assert calls(place) == made  # no process was left behind
+    result = run("--json", "-j", 2, budget=60)
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["trials"] == 60
+    assert calls(place) - made == 60 - before
+    assert f"Going on after {before} of 60 trials" in result.stderr
+
+
+def test_killed_without_warning_loses_little(place):
+    running = start(budget=400)
+    limit = time.monotonic() + 60
+    while not (place / "problem.run.json").exists():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+    running.kill()
+    running.communicate()
+    made = calls(place)
+    assert made - kept(place) < 60  # a second's worth
+    assert run("--json", budget=400, command="false {arm}").exit_code == 2
+    assert kept(place) > 0
+
+
+@pytest.mark.parametrize(
+    ("command", "part"),
+    [
+        ("false {arm}", "it ended with exit code 1"),
+        ("echo {arm}", "expected a last line such as"),
+        ("true {arm}", "got no output"),
+        ("""echo '{"reward": NaN, "dollars": 1, "arm": "{arm}"}'""", "expected a finite number, got nan"),
+        ("""echo '{"reward": 1, "arm": "{arm}"}'""", "expected the cost 'dollars'"),
+        ("""echo '{"reward": 1, "costs": {"dollars": "x"}, "arm": "{arm}"}'""", "expected a number, got 'x'"),
+        ("""echo '{"reward": 1, "costs": 3, "arm": "{arm}"}'""", "expected a mapping"),
+        ("""echo '[1, "{arm}"]'""", "expected a last line such as"),
+        ("sh -c 'kill -9 $$; {arm}'", "ended by signal 9"),
+    ],
+)
+def test_a_bad_trial_is_never_counted(place, command, part):
+    result = run("--retries", 1, command=command)
+    assert result.exit_code == 2
+    assert "failed 2 times" in result.stderr
+    assert part in result.stderr
+    assert "0 of 12 trials are kept" in result.stderr
+    assert not (place / "problem.run.json").exists()
+
+
+def test_what_a_failing_trial_wrote_is_shown(place):
+    result = run("--retries", 0, command="sh -c 'echo before; echo oops >&2; exit 3' {arm}")
+    assert "failed once: it ended with exit code 3" in result.stderr
+    assert result.stderr.rstrip().endswith("before\noops")
+
+
+def test_a_slow_trial_is_ended_with_its_children(place):
+    began = time.monotonic()
+    result = run("--retries", 0, "--timeout", 0.2, command="sh -c 'sleep 30; echo {arm}'")
+    assert "it took longer than 0.2 s" in result.stderr
+    assert time.monotonic() - began < 30
+
+
+def test_trials_that_fail_now_and_then_are_made_again(place):
+    (place / "flaky.sh").write_text(
+        'if [ -e "down" ]; then rm down; echo \'{"reward": 1, "costs": {"dollars": 0}}\'; else touch down; exit 1; fi\n'
+    )
+    result = run("--json", command="sh flaky.sh {arm}", budget=6)
+    assert json.loads(result.stdout)["trials"] == 6
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "part"),
+    [
+        (["--state", "x.txt"], {}, "ends in .json"),
+        (["-j", "0"], {}, "--jobs"),
+        (["--retries", "-1"], {}, "--retries"),
+        (["--timeout", "0"], {}, "--timeout"),
+        (["--figure", "x"], {}, "end in .png"),
+        ([], {"command": "x"}, "expected {arm}"),
+        ([], {"command": "x '{arm}"}, "no closing quotation"),
+        ([], {"command": "no-such-program {arm}"}, "cannot start 'no-such-program'"),
+        ([], {"budget": 1}, "expected at least 2 trials"),
+    ],
+)
+def test_mistakes(place, more, options, part):
+    result = run(*more, **options)
+    assert result.exit_code == 2
+    assert part in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_state_of_other_work_is_refused(place):
+    run()
+    assert "another budget (12, not 14)" in run(budget=14).stderr
+    assert "another strategy (USLP, not SFSR-L)" in run(strategy="sfsr-l").stderr
+    Problem(["small", "the large"], {"dollars": 2.0}).save(place / "problem.toml")
+    assert "another problem" in run().stderr
+    (place / "problem.run.json").write_text('{"format": "bestmix search 1"}')
+    assert "not the state of a run" in run().stderr
+
+
+def test_a_fresh_start_that_fails_keeps_the_old_state(place):
+    run()
+    assert run("--fresh", command="false {arm}").exit_code == 2
+    assert kept(place) == 12
+
+
+def test_two_runs_do_not_share_a_state(place):
+    running = start(budget=400)
+    try:
+        limit = time.monotonic() + 60
+        while not calls(place):
+            assert time.monotonic() < limit
+            time.sleep(0.02)
+        assert "another run is using this state" in run(budget=400).stderr
+    finally:
+        running.terminate()
+        running.communicate(timeout=20)
+
+
+def test_an_absent_problem(place):
+    (place / "problem.toml").unlink()
+    assert "there is no such file" in run().stderr
+
+
+def test_the_arm_is_one_argument():
+    words = process.parse_command("go --arm={arm} '{arm} again'")
+    assert [word.replace("{arm}", "a b") for word in words] == ["go", "--arm=a b", "a b again"]
+
+
+def test_results_by_name_or_under_costs():
+    problem = Problem(["a"], {"x": 1.0, "y": 1.0})
+    wanted = (0.5, {"x": 1.0, "y": 2.0})
+    assert process.parse_result('noise\n{"reward": 0.5, "x": 1, "y": 2, "id": 7}\n\n', problem) == wanted
+    assert process.parse_result('{"reward": 0.5, "costs": {"y": 2, "x": 1}}', problem) == wanted

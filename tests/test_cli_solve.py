@@ -1,0 +1,100 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from bestmix import Policy
+from bestmix.cli import app
+
+ROWS = [("s", 1.0, 0.0), ("s", 1.2, 0.2), ("l", 2.0, 1.8), ("l", 2.2, 2.2)]
+
+
+def solve(*words):
+    return CliRunner().invoke(app, ["solve", *map(str, words)])
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "trials.csv"
+    path.write_text("model,quality,dollars\n" + "".join(f"{a},{r},{c}\n" for a, r, c in ROWS))
+    return path
+
+
+@pytest.fixture
+def options(log):
+    return [log, "--arm", "model", "--reward", "quality", "--bound", "dollars=1"]
+
+
+def test_answer(options):
+    result = solve(*options)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Mix 53% s with 47% l")
+    assert "1 of 1" in result.stdout
+
+
+def test_json_is_all_there_is(options):
+    data = json.loads(solve(*options, "--json", "--uncertainty", "bootstrap", "--seed", 3).stdout)
+    assert data["support"] == ["s", "l"]
+    assert data["mixture"]["s"] == pytest.approx(10 / 19)
+    assert 0 < data["support_probability"] <= 1
+
+
+def test_files_are_written(options, tmp_path):
+    out = tmp_path / "new"
+    result = solve(*options, "--figure", out / "f.svg", "--report", out / "r.html", "--policy", out / "p.json")
+    assert result.exit_code == 0, result.stderr
+    assert (out / "f.svg").read_text().startswith("<?xml")
+    assert "</html>" in (out / "r.html").read_text()
+    assert list(Policy.load(out / "p.json").weights) == ["s", "l"]
+
+
+def test_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"arm": [r[0] for r in ROWS], "reward": [r[1] for r in ROWS], "dollars": [r[2] for r in ROWS]}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet")
+    data = json.loads(solve(tmp_path / "t.parquet", "--bound", "dollars=1", "--json").stdout)
+    assert data["support"] == ["s", "l"]
+
+
+def test_no_mix_within_bounds_is_an_answer(options):
+    result = solve(*options[:-1], "dollars=-1")
+    assert result.exit_code == 0
+    assert "No mix keeps all bounds" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--bound", "euros=1"], "no column 'euros'"),
+        (["--reward", "joy"], "no column 'joy'"),
+        (["--bound", "dollars"], "expected name=number"),
+        (["--uncertainty", "guess"], "'delta', 'bootstrap'"),
+        (["--seed", "-1"], "--seed"),
+        (["--figure", "f.bmp"], "end in .png, .svg, .pdf"),
+        (["--report", "r.txt"], "end in .html"),
+        (["--policy", "p.txt"], "end in .json or .toml"),
+        (["--policy", "."], "end in .json or .toml"),
+    ],
+)
+def test_mistakes(log, words, part):
+    result = solve(log, "--arm", "model", "--reward", "quality", *words)
+    assert result.exit_code == 2
+    assert part in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_missing_values(log):
+    log.write_text("arm,reward\na,1\na,\n")
+    assert "pass --drop-missing" in solve(log).stderr
+    assert solve(log, "--drop-missing").exit_code == 0
+
+
+def test_a_file_that_is_no_text(log):
+    log.write_bytes(b"arm,reward\n\xff\xfe,1\n")
+    assert "expected a table of text in UTF-8" in solve(log).stderr
+
+
+def test_absent_file():
+    assert "there is no file nowhere.csv" in solve("nowhere.csv").stderr

@@ -1,0 +1,205 @@
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from threading import Barrier
+
+import numpy as np
+import pytest
+
+from bestmix import SFSR, Instance, Problem, Search, SingleArm, Uniform, identify
+
+PROBLEM = Problem(["a", "b", "c"], {"x": 1.0})
+MEANS = {"a": (1.7, 0.0), "b": (2.6, 1.8), "c": (0.5, 0.8)}
+
+
+def steady(arm):
+    """Always the same trial of an arm; at the top of the module, so that processes can have it."""
+    return MEANS[arm][0], {"x": MEANS[arm][1]}
+
+
+class Stream:
+    """The n-th trial of an arm is always the same; fails at some calls, after which it is lost."""
+
+    def __init__(self, failures=(), past=()):
+        self.calls, self.failures, self.told = 0, set(failures), dict.fromkeys("abc", 0)
+        self.told.update(past)
+
+    def __call__(self, arm):
+        self.calls += 1
+        if self.calls in self.failures:
+            raise ConnectionError("worker lost")
+        rng = np.random.default_rng([ord(arm), self.told[arm]])
+        self.told[arm] += 1
+        reward, cost = MEANS[arm]
+        return reward + rng.normal(), [cost + rng.normal()]
+
+
+@pytest.mark.parametrize("strategy", [None, SFSR("lagrangian"), Uniform(), SingleArm()])
+def test_the_answer_is_that_of_ask_and_tell(strategy):
+    answer = identify(PROBLEM, Stream(), 200, strategy)
+    search, stream = (strategy or SFSR()).start(PROBLEM, 200), Stream()
+    while owed := search.ask():
+        for arm, n in owed.items():
+            for _ in range(n):
+                search.tell(arm, *stream(arm))
+    assert answer.to_json() == search.recommend().to_json()
+    assert answer.trials <= 200
+
+
+@pytest.mark.parametrize("jobs", [2, 3])
+def test_threads_change_nothing_and_work_at_once(jobs):
+    together = Barrier(jobs)  # each trial waits until this many are under way
+
+    def pull(arm):
+        together.wait(timeout=20)
+        return steady(arm)
+
+    assert (
+        identify(PROBLEM, pull, 60, Uniform(), n_jobs=jobs).to_json()
+        == identify(PROBLEM, steady, 60, Uniform()).to_json()
+    )
+
+
+def test_executors_change_nothing():
+    expected = identify(PROBLEM, steady, 100).to_json()
+    with ThreadPoolExecutor(3) as pool:
+        assert identify(PROBLEM, steady, 100, executor=pool).to_json() == expected
+    with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
+        assert identify(PROBLEM, steady, 100, executor=pool).to_json() == expected
+
+
+@pytest.mark.parametrize("failure", [1, 2, 63, 64, 65, 100, 150])
+def test_a_search_that_was_interrupted_goes_on_from_its_checkpoint(tmp_path, failure):
+    path = tmp_path / "search.json"
+    expected = identify(PROBLEM, Stream(), 200).to_json()
+    stream = Stream(failures=[failure])
+    with pytest.raises(ConnectionError):
+        identify(PROBLEM, stream, 200, checkpoint=path)
+    assert Search.load(path).trials == failure - 1
+    assert identify(PROBLEM, stream, 200, checkpoint=path).to_json() == expected
+    assert identify(PROBLEM, Stream(failures=[1]), 200, checkpoint=path).to_json() == expected  # nothing left to do
+
+
+def test_a_search_interrupted_while_it_scores_goes_on_from_its_checkpoint(tmp_path):
+    path, calls = tmp_path / "search.json", []
+
+    def score(mu, u, e):
+        calls.append(1)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return np.where(e > 0, mu, 1e9)
+
+    strategy = SFSR(score)
+    with pytest.raises(KeyboardInterrupt):
+        identify(PROBLEM, steady, 100, strategy, checkpoint=path)
+    answer = identify(PROBLEM, steady, 100, strategy, checkpoint=path)
+    assert answer.complete
+    assert answer.support == ("b",) or not answer.feasible
+
+
+def test_threads_may_fail_and_go_on_too(tmp_path):
+    path = tmp_path / "search.json"
+    calls = []
+
+    def flaky(arm):
+        calls.append(arm)
+        if len(calls) == 40:
+            raise ConnectionError("worker lost")
+        return steady(arm)
+
+    with pytest.raises(ConnectionError):
+        identify(PROBLEM, flaky, 100, n_jobs=4, checkpoint=path)
+    assert (
+        identify(PROBLEM, flaky, 100, n_jobs=4, checkpoint=path).to_json() == identify(PROBLEM, steady, 100).to_json()
+    )
+
+
+@pytest.mark.parametrize(
+    ("problem", "budget", "strategy", "message"),
+    [
+        (PROBLEM, 60, None, r"checkpoint: .* another problem or budget \(50\)"),
+        (Problem(["a", "b", "c"], {"x": 2.0}), 50, None, "checkpoint: .* another problem"),
+        (PROBLEM, 50, Uniform(), "strategy: the search was saved with .*SFSR"),
+    ],
+)
+def test_a_checkpoint_of_other_work_is_refused(tmp_path, problem, budget, strategy, message):
+    identify(PROBLEM, steady, 50, checkpoint=tmp_path / "search.json")
+    with pytest.raises(ValueError, match=message):
+        identify(problem, steady, budget, strategy, checkpoint=tmp_path / "search.json")
+
+
+def test_costs_in_another_order_are_other_work(tmp_path):
+    one = Problem(["a", "b"], {"x": 1.0, "y": 2.0})
+    other = Problem(["a", "b"], {"y": 2.0, "x": 1.0})
+    path = tmp_path / "search.json"
+    identify(one, lambda arm: (1.0, [0.0, 1.5]), 20, checkpoint=path)
+    with pytest.raises(ValueError, match=r"checkpoint: .* another problem"):
+        identify(other, lambda arm: (1.0, [1.5, 0.0]), 20, checkpoint=path)
+
+
+@pytest.mark.parametrize("name", ["search.txt", "search", "search.toml"])
+def test_a_checkpoint_of_the_wrong_kind_is_refused_before_the_first_trial(tmp_path, name):
+    calls = []
+    with pytest.raises(ValueError, match=r"\.json"):
+        identify(PROBLEM, lambda arm: calls.append(arm) or steady(arm), 50, Uniform(), checkpoint=tmp_path / name)
+    assert calls == []
+
+
+BAD_RESULTS = [
+    (None, r"pull\('a'\): expected a reward and 1 costs.*got None"),
+    (1.0, r"pull\('a'\): .*got 1.0"),
+    ((1.0,), r"pull\('a'\): .*got \(1.0,\)"),
+    ((1.0, 0.5, 0.5), r"pull\('a'\): .*got \(1.0, 0.5, 0.5\)"),
+    ("ab", r"pull\('a'\): .*got 'ab'"),
+    (("high", 0.5), r"pull\('a'\) returned .*reward: .*high"),
+    ((float("nan"), 0.5), r"pull\('a'\) returned .*reward: .*nan"),
+    (([1.0, 2.0], [0.5, 0.5]), r"pull\('a'\) returned .*reward: "),
+    ((1.0, [0.5, 0.5]), r"pull\('a'\) returned .*costs: expected shape \(1, 1\)"),
+    ((1.0, {"y": 0.5}), r"pull\('a'\) returned .*costs: .*'y'"),
+    ((1.0, {"x": float("inf")}), r"pull\('a'\) returned .*costs: .*inf"),
+    ((1.0, None), r"pull\('a'\) returned .*costs: expected shape \(1, 1\)"),
+    ((1.0, {"x": "cheap"}), r"pull\('a'\) returned .*costs.*cheap"),
+]
+
+
+@pytest.mark.parametrize(("result", "message"), BAD_RESULTS, ids=lambda x: str(x)[:30])
+def test_what_pull_should_have_returned_is_told(result, message):
+    with pytest.raises(ValueError, match=message):
+        identify(PROBLEM, lambda arm: result, 50)
+
+
+def test_without_costs_the_reward_alone_will_do():
+    rewards = {"a": 1.0, "b": 2.0}
+    problem = Problem(["a", "b"])
+    for pull in (rewards.get, lambda arm: (rewards[arm], None), lambda arm: (rewards[arm], {})):
+        assert identify(problem, pull, 20).support == ("b",)
+
+
+def test_progress_works_without_a_terminal(capsys):
+    shown = identify(PROBLEM, steady, 100, progress=True)
+    assert shown.to_json() == identify(PROBLEM, steady, 100).to_json()
+    assert f"{shown.trials}/{shown.trials}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, "2", None])
+def test_a_number_of_jobs_is_whole(jobs):
+    with pytest.raises(ValueError, match=r"n_jobs: expected a whole number of at least 1, got"):
+        identify(PROBLEM, steady, 100, n_jobs=jobs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((Instance([1.0, 2.0]), steady, 50), "problem: expected a Problem, got Instance"),
+        ((PROBLEM, steady, 0), "budget: expected at least 4 trials for 3 unknown arms, got 0"),
+        ((PROBLEM, steady, -5), "budget: .*-5"),
+        ((PROBLEM, steady, 50.5), "budget: .*50.5"),
+        ((PROBLEM, steady, float("nan")), "budget: .*nan"),
+        ((PROBLEM, None, 50), "pull: .*None"),
+        ((PROBLEM, steady, 50, "SFSR"), "strategy: .*'SFSR'"),
+        ((PROBLEM, steady, 50, SFSR), "strategy: .*SFSR"),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_bad_arguments_are_refused_by_name(arguments, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        identify(*arguments)

@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+
+from bestmix import Policy
+
+POLICY = Policy({"small": 0.62, "large": 0.38}, {"dollars": 5.0})
+THREE = Policy({"a": 0.5, "b": 0.3, "c": 0.2})
+
+
+def test_the_same_seed_draws_the_same():
+    assert POLICY.draw(50, seed=3) == POLICY.draw(50, seed=3)
+    assert POLICY.draw(50, seed=3) != POLICY.draw(50, seed=4)
+    assert POLICY.draw(seed=3) == POLICY.draw(1, seed=3)[0]
+    assert POLICY.draw(0) == []
+    rng = np.random.default_rng(3)
+    assert [POLICY.draw(seed=rng) for _ in range(5)] == POLICY.draw(5, seed=3)
+
+
+@pytest.mark.parametrize("how", ["draw", "assign", "assign with salt"])
+def test_shares_match_the_weights(how):
+    # 3 shares of 60,000, each within 5 standard errors: false alarms in 2 of 1,000,000 runs; all is fixed.
+    n = 60_000
+    if how == "draw":
+        arms = THREE.draw(n, seed=1)
+    else:
+        arms = [THREE.assign(i, salt="s" if "salt" in how else "") for i in range(n)]
+    for arm, weight in THREE.weights.items():
+        assert abs(arms.count(arm) / n - weight) < 5 * np.sqrt(weight * (1 - weight) / n)
+
+
+GOLDEN = {  # of version 0.1.0: a change would move users to other arms
+    ("user 0", ""): "a",
+    ("user 1", ""): "b",
+    ("user 2", ""): "c",
+    ("user 3", ""): "b",
+    ("user 0", "spring"): "b",
+    ("user 1", "spring"): "a",
+    (17, ""): "b",
+    ("17", ""): "c",
+    ("ü", ""): "b",
+    ((1, "x"), ""): "a",
+}
+
+
+@pytest.mark.parametrize(("unit", "salt"), GOLDEN)
+def test_assignments_are_the_same_on_every_machine_and_in_every_version(unit, salt):
+    assert THREE.assign(unit, salt=salt) == GOLDEN[unit, salt]
+
+
+def test_assignments_depend_on_the_unit_its_type_and_the_salt_only():
+    units = range(200)
+    assert [THREE.assign(u) for u in units] == [Policy(THREE.weights, {"x": 1.0}).assign(u) for u in units]
+    assert [THREE.assign(u) for u in units] != [THREE.assign(u, salt="b") for u in units]
+    assert [THREE.assign(u) for u in units] != [THREE.assign(str(u)) for u in units]
+
+
+def test_a_small_change_of_weights_moves_few_units():
+    other = Policy({"a": 0.51, "b": 0.29, "c": 0.2})
+    moved = sum(THREE.assign(u) != other.assign(u) for u in range(10_000))
+    assert 50 < moved < 150  # 1% of them
+
+
+def test_an_arm_without_weight_is_never_chosen():
+    policy = Policy({"never": 0.0, "always": 1.0, "nor": 0.0})
+    assert set(policy.draw(2000, seed=0)) == {"always"}
+    assert {policy.assign(i) for i in range(2000)} == {"always"}
+
+
+@pytest.mark.parametrize("name", ["p.json", "p.toml"])
+def test_files_hold_a_policy(tmp_path, name):
+    policy = Policy({"a": 1 / 3, "ü": 2 / 3}, {"x": 0.1}, feasible=False)
+    policy.save(tmp_path / name)
+    again = Policy.load(tmp_path / name)
+    assert again == policy
+    assert again.draw(20, seed=1) == policy.draw(20, seed=1)
+
+
+def fresh(seed, shift=0.0):
+    """A log with three arms, of which the policy has two."""
+    rng = np.random.default_rng(seed)
+    arms = np.repeat(["small", "large", "other"], 50)
+    means = np.repeat([[1.0, 2.0], [3.0, 8.0], [9.0, 1.0]], 50, axis=0)
+    rows = means + rng.normal(size=(150, 2)) + [0.0, shift]
+    return {"arm": arms.tolist(), "reward": rows[:, 0].tolist(), "dollars": rows[:, 1].tolist()}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_refitting_keeps_the_support_and_the_bounds(seed):
+    log = fresh(seed)
+    policy = POLICY.refit(log)
+    assert list(policy.weights) == ["small", "large"]
+    assert policy.bounds == POLICY.bounds
+    assert policy.feasible
+    costs = {a: np.mean([c for b, c in zip(log["arm"], log["dollars"], strict=True) if a == b]) for a in policy.weights}
+    assert sum(w * costs[a] for a, w in policy.weights.items()) == pytest.approx(5.0)
+
+
+def test_refitting_on_data_that_break_the_bounds_says_so():
+    policy = POLICY.refit(fresh(0, shift=10.0))
+    assert not policy.feasible
+    assert policy.weights == {"small": 1.0, "large": 0.0}
+
+
+def test_refitting_needs_every_arm():
+    log = {"arm": ["small"], "reward": [1.0], "dollars": [1.0]}
+    with pytest.raises(ValueError, match=r"trials: expected fresh trials of 'large', got none"):
+        POLICY.refit(log)
+
+
+def test_weights_that_add_up_to_one_but_for_rounding_are_taken():
+    assert sum(Policy({"a": 0.1, "b": 0.2, "c": 0.7000001}).weights.values()) == pytest.approx(1.0, abs=1e-15)
+
+
+BAD_POLICIES = [
+    (lambda: Policy({}), "weights: .*{}"),
+    (lambda: Policy({"a": 0.5}), "weights: .*0.5"),
+    (lambda: Policy({"a": 1.5, "b": -0.5}), "weights: .*-0.5"),
+    (lambda: Policy({"a": float("nan")}), r"weights\['a'\]: .*nan"),
+    (lambda: Policy({"a": "1"}), r"weights\['a'\]: .*'1'"),
+    (lambda: Policy({"": 1.0}), "weights: expected non-empty strings"),
+    (lambda: Policy([1.0]), "weights: expected a mapping"),
+    (lambda: Policy({"a": 1.0}, {"x": float("inf")}), r"bounds\['x'\]: .*inf"),
+    (lambda: Policy({"a": 1.0}, [1.0]), "bounds: expected a mapping"),
+    (lambda: Policy.from_dict({"weight": {}}), "policy: expected the entry weights, got .*weight"),
+    (lambda: POLICY.draw(-1), "size: .*-1"),
+    (lambda: POLICY.draw(1.5), "size: .*1.5"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), BAD_POLICIES, ids=lambda x: x if isinstance(x, str) else "")
+def test_a_bad_policy_is_refused_by_name(make, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        make()
