@@ -93,7 +93,7 @@ def test_missing_values(log):
 
 def test_a_file_that_is_no_text(log):
     log.write_bytes(b"arm,reward\n\xff\xfe,1\n")
-    assert "expected a table of text in UTF-8" in solve(log).stderr
+    assert "is not a CSV file in UTF-8" in solve(log).stderr
 
 
 def test_absent_file():

@@ -19,23 +19,27 @@ def shown(value: object) -> str:
 def number(name: str, value: Any, remedy: str = "give a finite number") -> float:
     """``value`` as a finite float."""
     try:
-        result = float(value)
+        result = math.nan if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: expected a number, got {shown(value)}; {remedy}") from None
-    if isinstance(value, str) or not math.isfinite(result):
+    except OverflowError:
+        result = math.inf
+    if not math.isfinite(result):
         raise ValueError(f"{name}: expected a finite number, got {shown(value)}; {remedy}")
     if abs(result) > LARGEST:
         raise ValueError(f"{name}: {result:g} is too large to be squared; change the unit of measurement")
     return result
 
 
-def whole(name: str, value: Any, least: int, remedy: str) -> int:
-    """``value`` as an int of at least ``least``."""
+def whole(name: str, value: Any, least: int, remedy: str, most: int = 2**62) -> int:
+    """``value`` as an int of at least ``least`` and at most ``most``."""
     try:
         result = int(value)
         exact = result == value and not isinstance(value, (bool, str))
     except (TypeError, ValueError, OverflowError):
         exact = False
+    if exact and result > most:
+        raise ValueError(f"{name}: expected a whole number of at most {most}, got {shown(value)}; {remedy}")
     if not exact or result < least:
         raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}; {remedy}")
     return result
@@ -70,6 +74,8 @@ def names(name: str, values: Iterable[Any], what: str) -> tuple[str, ...]:
 def array(name: str, values: Any, shape: tuple[int | None, ...], axes: str) -> NDArray[np.float64]:
     """A read-only array of finite floats; None in ``shape`` allows any length on that axis."""
     try:
+        if np.asarray(values).dtype.kind in "USO" and any(isinstance(v, (str, bytes)) for v in np.ravel(values)):
+            raise TypeError
         result = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: expected numbers in the shape {axes}, got {shown(values)}; give an array") from None

@@ -16,7 +16,10 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     suffix = _suffix(path)
     if not path.is_file():
         raise ValueError(f"{path}: there is no such file; check the path")
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (UnicodeDecodeError, OSError) as error:
+        raise ValueError(f"{path}: not a text file in UTF-8 ({error}); write it again") from None
     try:
         data = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
     except ValueError as error:

@@ -2,15 +2,15 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 from bestmix import checks
 from bestmix.problem import Problem
 from bestmix.recommendation import Recommendation
 from bestmix.strategies import SFSR, Search, Strategy
+from bestmix.strategies.search import check_path
 
 Pull = Callable[[str], tuple[float, Any]]
 
@@ -59,6 +59,12 @@ def identify(
     ('arm0', 'arm1')
     """
     jobs = checks.whole("n_jobs", n_jobs, 1, "give the number of trials to make at once")
+    if not callable(pull):
+        raise ValueError(f"pull: expected a function of an arm's name, got {checks.shown(pull)}; define one")
+    if strategy is not None and (isinstance(strategy, type) or not hasattr(strategy, "quota")):
+        raise ValueError(
+            f"strategy: expected a strategy such as SFSR(), got {checks.shown(strategy)}; pass an instance"
+        )
     search = resume(problem, strategy or SFSR(), budget, checkpoint)
     with ExitStack() as stack:
         if executor is None and jobs > 1:
@@ -78,7 +84,7 @@ def identify(
 
 def resume(problem: Problem, strategy: Strategy, budget: int, checkpoint: str | os.PathLike[str] | None) -> Search:
     """The search in the checkpoint, if there is one and it is of the same work; else a new one."""
-    if checkpoint is None or not Path(checkpoint).exists():
+    if checkpoint is None or not check_path(checkpoint).exists():
         return strategy.start(problem, budget)
     search = Search.load(checkpoint, strategy)
     if search.problem != problem or search.budget != budget:
@@ -98,7 +104,7 @@ def save(search: Search, checkpoint: str | os.PathLike[str] | None) -> None:
 def tell(search: Search, arm: str, result: Any) -> None:
     """Tell what ``pull`` returned, or say what it should have returned."""
     costs = len(search.problem.bounds)
-    if costs == 0 and not isinstance(result, tuple):
+    if costs == 0 and not isinstance(result, (tuple, list)):
         result = (result, None)
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise ValueError(
@@ -112,10 +118,27 @@ def tell(search: Search, arm: str, result: Any) -> None:
 
 
 def run_all(pull: Pull, queue: list[str], executor: Executor | None) -> Iterator[tuple[str, Any]]:
-    """Results of one trial for each arm of the queue, as they come in order."""
+    """Results of one trial for each arm of the queue, as they come.
+
+    When a trial raises, the others that are under way are waited for and given first.
+    """
     if executor is None:
-        return ((arm, pull(arm)) for arm in queue)
-    return zip(queue, executor.map(pull, queue), strict=True)
+        for arm in queue:
+            yield arm, pull(arm)
+        return
+    futures = {executor.submit(pull, arm): arm for arm in queue}
+    failure: BaseException | None = None
+    for future in as_completed(futures):
+        if future.cancelled():
+            continue
+        failure = failure or future.exception()
+        if future.exception() is None:
+            yield futures[future], future.result()
+        else:
+            for waiting in futures:
+                waiting.cancel()
+    if failure is not None:
+        raise failure
 
 
 @contextmanager

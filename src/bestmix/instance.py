@@ -72,6 +72,8 @@ class Instance:
         bound = checks.array("bound", () if bound is None else np.atleast_1d(bound), (None,), "(costs,)")
         cost = np.empty((0, size)) if cost is None else cost
         cost = checks.array("cost", cost, (len(bound), size), "(costs, arms)")
+        if noise is not None and not hasattr(noise, "draw"):
+            raise ValueError(f"noise: expected a noise model such as Bernoulli(), got {checks.shown(noise)}; build one")
         if noise is not None and (sigma_reward is not None or sigma_cost is not None):
             raise ValueError("noise: expected either a noise model or sigma_reward and sigma_cost, got both; drop one")
         set_ = object.__setattr__
@@ -129,7 +131,10 @@ class Instance:
     @classmethod
     def from_trials(cls, trials: Mapping[str, Any], bounds: Mapping[str, float]) -> "Instance":
         """An instance that redraws observed trials: for each arm a (trials, 1 + L) table."""
-        model = models.Empirical(list(checks.mapping("trials", trials, "of arm names to tables").values()))
+        if not checks.mapping("trials", trials, "of arm names to tables of trials"):
+            raise ValueError("trials: expected a table for at least one arm, got none; give (trials, 1 + costs) tables")
+        checks.mapping("bounds", bounds, "of cost names to bounds")
+        model = models.Empirical(list(trials.values()))
         means = model.means
         return cls(
             means[:, 0],
@@ -197,4 +202,7 @@ def _arm(position: int, entry: Any, costs: list[str]) -> tuple[str, list[float],
     known = entry.get("known", False)
     if not isinstance(known, bool):
         raise ValueError(f"arms[{position}].known: expected true or false, got {checks.shown(known)}")
-    return entry["name"], [entry["reward"], *(given[c] for c in costs)], known
+    where = f"arms[{position}]"
+    row = [checks.number(f"{where}.reward", entry["reward"])]
+    row += [checks.number(f"{where}.costs[{c!r}]", given[c]) for c in costs]
+    return entry["name"], row, known

@@ -51,8 +51,9 @@ def from_log(
     Examples
     --------
     >>> log = {"model": ["s", "s", "l", "l"], "quality": [1.0, 1.2, 2.0, 2.2], "dollars": [0.0, 0.2, 1.8, 2.2]}
-    >>> from_log(log, arm="model", reward="quality", bounds={"dollars": 1.0}).mixture
-    {'s': 0.5263157894736842, 'l': 0.4736842105263158}
+    >>> answer = from_log(log, arm="model", reward="quality", bounds={"dollars": 1.0})
+    >>> {arm: round(share, 3) for arm, share in answer.mixture.items()}
+    {'s': 0.526, 'l': 0.474}
     """
     checks.choice("uncertainty", uncertainty, ["delta", "bootstrap"])
     bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))

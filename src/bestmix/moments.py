@@ -5,6 +5,7 @@ integer with its exponent, it never rounds: means and scatter are rounded once, 
 """
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SPLIT = float(2**27 + 1)
+TINY = 1e-140  # the product of smaller values has a rounding error below the smallest float
 DIGIT = 26  # bits that a vectorised sum takes off at a time; a sum of 2**26 of them is still exact
 FEW = 20  # below this many rows a plain loop beats the vectorised sum
 
@@ -85,10 +87,17 @@ class Moments:
         self.sums = self.sums or [ExactSum() for _ in range(self.size)]
         self.products = self.products or [ExactSum() for _ in range(self.size * (self.size + 1) // 2)]
 
+    def plus(self, rows: NDArray[np.float64]) -> "Moments":
+        """These and further trials, one a row of (m, 1 + L)."""
+        result = Moments(self.size, self.count, [copy(s) for s in self.sums], [copy(p) for p in self.products])
+        result.add(rows)
+        return result
+
     def add(self, rows: NDArray[np.float64]) -> None:
-        """Add trials, one a row of (m, 1 + L)."""
+        """Add trials in place."""
         self.count += len(rows)
-        if len(rows) < FEW:
+        tiny = np.abs(rows[rows != 0]).min(initial=1.0) < TINY
+        if len(rows) < FEW or tiny:
             for row in rows.tolist():
                 self._add_row(row)
             return

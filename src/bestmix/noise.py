@@ -66,8 +66,8 @@ class Gaussian:
             reward = _deviation("sigma_reward", sigma_reward, 1)
             cost = _deviation("sigma_cost", sigma_cost, 2)
         else:
-            matrix = np.array(covariance, dtype=np.float64)
-            if matrix.ndim not in (2, 3):
+            matrix = np.array(_numbers("covariance", covariance))
+            if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2]:
                 raise ValueError(
                     f"covariance: expected shape (1 + L, 1 + L) or (K, 1 + L, 1 + L), got {matrix.shape}; reshape it"
                 )
@@ -315,8 +315,16 @@ def root(covariance: Floats) -> Floats:
     return factor
 
 
+def _numbers(name: str, value: Any) -> Floats:
+    try:
+        axes = np.ndim(value)
+    except ValueError:
+        axes = 1  # ragged: the check below says so by name
+    return checks.array(name, value, (None,) * axes, "a number or an array")
+
+
 def _deviation(name: str, value: Any, most: int) -> Floats:
-    result = np.array(value, dtype=np.float64)
+    result = _numbers(name, value)
     if result.ndim > most:
         raise ValueError(f"{name}: expected at most {most} axes, got shape {result.shape}; see the parameter's shapes")
     result = checks.array(name, result, result.shape, "a number or an array")

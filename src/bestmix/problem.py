@@ -74,6 +74,9 @@ class Problem:
         both = [name for name in self.arms if name in self.known]
         if both:
             raise ValueError(f"known: {both[0]!r} is listed under arms too; an arm is either tried or known")
+        slacks = [name for name in self.names if name in self.columns[len(self.names) :]]
+        if slacks:
+            raise ValueError(f"arms: {slacks[0]!r} is what the slack of a cost is called; choose another name")
         if not self.names:
             raise ValueError("arms: expected at least one arm, got none; name the options to choose from")
 
@@ -120,22 +123,20 @@ class Problem:
         size = len(self.bounds)
         if isinstance(costs, Mapping):
             checks.same_names("costs", costs, self.costs, "cost")
-            costs = [np.broadcast_to(np.asarray(costs[c], dtype=np.float64), (rows,)) for c in self.costs]
-            return checks.array("costs", np.transpose(costs).reshape(rows, size), (rows, size), "(trials, costs)")
+            columns = [_cost_column(c, costs[c], rows) for c in self.costs]
+            return np.array(columns, dtype=np.float64).reshape(size, rows).T
         if costs is None:
             costs = np.empty((rows, 0))
-        try:
-            flat = np.asarray(costs, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"costs: expected numbers, got {checks.shown(costs)}; give them by name or in order"
-            ) from None
+        if _depth(costs) == 0:
+            costs = [checks.number("costs", costs)]
+        flat = checks.array("costs", costs, (None,) * _depth(costs), "(trials, costs)")
         if flat.ndim < 2 and flat.size == rows * size and (rows == 1 or size == 1):
             flat = flat.reshape(rows, size)
         return checks.array("costs", flat, (rows, size), "(trials, costs)")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Problem) and self.to_dict() == other.to_dict()
+        same_order = isinstance(other, Problem) and self.columns == other.columns
+        return same_order and isinstance(other, Problem) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
         return hash((self.names, tuple(self.bounds.items())))
@@ -169,6 +170,21 @@ class Problem:
     def load(cls, path: str | os.PathLike[str]) -> "Problem":
         """Read a problem from a .toml or .json file."""
         return cls.from_dict(files.read(path))
+
+
+def _depth(values: Any) -> int:
+    """Number of axes; a ragged list counts as two."""
+    try:
+        return np.ndim(values)
+    except ValueError:
+        return 2
+
+
+def _cost_column(name: str, values: Any, rows: int) -> NDArray[np.float64]:
+    """One cost of every trial, given as one value or as ``rows`` of them."""
+    if _depth(values) == 0:
+        return np.full(rows, checks.number(f"costs[{name!r}]", values))
+    return checks.array(f"costs[{name!r}]", values, (rows,), "(trials,)")
 
 
 def _known(name: str, known: Any, costs: tuple[str, ...]) -> Known:

@@ -20,8 +20,8 @@ class Solution:
     Attributes
     ----------
     status
-        ``"optimal"``; ``"infeasible"``, when no mix keeps all bounds; or ``"degenerate"``, which only a
-        restricted set of columns can give: they span no basis.
+        ``"optimal"``; ``"infeasible"``, when no mix keeps all bounds; or ``"degenerate"``, when the best
+        mix is of columns that span no basis, which only a restricted set of columns can give.
     value
         Mean reward of the mixture.
     mixture
@@ -49,7 +49,7 @@ class Solution:
     @property
     def feasible(self) -> bool:
         """Whether some mix keeps all bounds."""
-        return self.status == "optimal"
+        return self.status != "infeasible"
 
     @property
     def violation(self) -> Floats:
@@ -84,6 +84,9 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
     mu, u, e, scale = scaled(means, bound, allowed)
     position, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
     status = sifting.maximise(mu, u, e, position, work)
+    if status == simplex.INFEASIBLE:
+        allowed, mu, u, e = _elastic(allowed, arms, costs, u, e)
+        sifting.maximise(mu, u, e, position, work)
     if status == simplex.STALLED:
         raise ArithmeticError("the linear program did not settle; check the data for extreme values")
     order = np.argsort(position)
@@ -92,17 +95,17 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
     weight[weight < simplex.FEASIBLE] = np.maximum(np.round(weight[weight < simplex.FEASIBLE], 12), 0.0)
     mixture = np.zeros(arms)
     for j, x in zip(position, weight, strict=True):
-        if j >= 0 and allowed[j] < arms:
+        if j >= 0 and 0 <= allowed[j] < arms:
             mixture[allowed[j]] = x
     mixture /= mixture.sum()
     simplex.set_prices(mu, position, work, simplex.VALUE)
     return Solution(
         status={simplex.OPTIMAL: "optimal", simplex.INFEASIBLE: "infeasible"}.get(status, "degenerate"),
-        value=float(mixture @ means[:, 0]),
+        value=float(mixture[mixture > 0] @ means[mixture > 0, 0]),
         mixture=mixture,
         slack=_slack(means, bound, mixture),
-        basis=tuple(int(allowed[j]) for j in position if j >= 0),
-        dual=work[costs + 2, :costs] * scale[1] / scale[2:] if status == simplex.OPTIMAL else np.full(costs, np.nan),
+        basis=tuple(int(allowed[j]) for j in position if j >= 0 and allowed[j] >= 0),
+        dual=np.full(costs, np.nan) if status == simplex.INFEASIBLE else work[costs + 2, :costs] * scale[1] / scale[2:],
         inverse=_unscale(work[: costs + 1].copy(), position, allowed, arms, scale),
     )
 
@@ -114,6 +117,22 @@ def scaled(means: Floats, bound: Floats, allowed: Integers) -> tuple[Floats, Flo
     columns.load(means, bound, allowed, mu, u, e)
     columns.rescale(mu, u, e, scale)
     return mu, u, e, scale
+
+
+def _elastic(allowed: Integers, arms: int, costs: int, u: Floats, e: Floats) -> tuple[Integers, Floats, Floats, Floats]:
+    """Columns of the least violation: minus the unit vector on each row, at a price of one.
+
+    A row whose slack is not allowed could be missed on either side, and gets both signs.
+    """
+    missed = [l for l in range(costs) if arms + l not in allowed]
+    extra = np.vstack([-np.eye(costs), np.eye(costs)[missed]])
+    size = len(extra)
+    return (
+        np.r_[allowed, np.full(size, -1)],
+        np.r_[np.zeros(len(allowed)), -np.ones(size)],
+        np.vstack([u, extra]),
+        np.r_[e, np.zeros(size)],
+    )
 
 
 def _slack(means: Floats, bound: Floats, mixture: Floats) -> Floats:

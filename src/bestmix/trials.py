@@ -61,7 +61,14 @@ def _columns(frame: Any, wanted: list[str]) -> Mapping[str, Any]:
         raise ValueError(
             f"log: the column {duplicate[0]!r} is named twice; arm, reward and costs are different columns"
         )
-    return {name: list(frame[name]) for name in wanted}
+    twice = [name for name in wanted if available.count(name) > 1]
+    if twice:
+        raise ValueError(f"log: there are two columns named {twice[0]!r}; rename one")
+    columns = {name: list(frame[name]) for name in wanted}
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"log: the columns differ in length: {lengths}; give every trial all of its values")
+    return columns
 
 
 def _read(path: Path) -> Any:
@@ -69,22 +76,41 @@ def _read(path: Path) -> Any:
     if not path.is_file():
         raise ValueError(f"log: there is no file {path}; check the path")
     if suffix == ".csv":
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            rows = list(reader)
-            return {name: [row[name] for row in rows] for name in reader.fieldnames or []}
+        return _read_csv(path)
     if suffix == ".parquet":
         try:
             from pyarrow import parquet
         except ImportError:
             raise ValueError("log: reading Parquet needs pyarrow; install bestmix[frames]") from None
-        return parquet.read_table(path).to_pydict()
+        try:
+            return parquet.read_table(path).to_pydict()
+        except (OSError, ValueError) as error:
+            raise ValueError(f"log: {path} is not a readable Parquet file ({error}); write it again") from None
     raise ValueError(f"log: expected a .csv or .parquet file, got {path.name}; convert it")
 
 
+def _read_csv(path: Path) -> dict[str, list[Any]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            rows = [row for row in reader if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"log: {path} is not a CSV file in UTF-8 ({error}); convert it") from None
+    if not header:
+        raise ValueError(f"log: {path} is empty; expected a header with the columns' names and a row for each trial")
+    twice = [name for name in header if header.count(name) > 1]
+    if twice:
+        raise ValueError(f"log: {path} has two columns named {twice[0]!r}; rename one")
+    for i, row in enumerate(rows):
+        if len(row) > len(header):
+            raise ValueError(f"log: row {i + 1} of {path} has {len(row)} values for {len(header)} columns; mend it")
+    return {name: [row[k] if k < len(row) else "" for row in rows] for k, name in enumerate(header)}
+
+
 def _label(value: Any) -> str | None:
-    missing = value is None or value == "" or (isinstance(value, float) and math.isnan(value))
-    return None if missing or str(value) in ("nan", "<NA>") else str(value)
+    text = "" if value is None else str(value)
+    return None if text in ("", "nan", "NaN", "<NA>", "NaT", "None") else text
 
 
 def _numbers(name: str, values: list[Any]) -> Floats:

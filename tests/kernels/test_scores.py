@@ -14,17 +14,17 @@ def intersection(means, bound, chosen, wanted):
     """(status, scores in the units of the reward, exact, loser)."""
     mu, u, e, scale = scaled(means, bound, chosen)
     costs, n = len(bound), len(chosen)
-    basis, score, state = np.empty(costs + 1, dtype=np.int64), np.empty(n), np.empty(n, dtype=np.int64)
+    basis, score, state = np.full(costs + 1, -1), np.empty(n), np.empty(n, dtype=np.int64)
     work, tableau = simplex.workspace(costs), bases.workspace(costs, n)
-    status = scores.intersection_values(mu, u, e, basis, work, False, tableau, wanted, score, state)
+    status = scores.intersection_values(mu, u, e, basis, work, tableau, wanted, score, state)
     loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
     return status, scale[0] + scale[1] * score, state == scores.EXACT, loser
 
 
 def lagrangian(means, bound, chosen):
     mu, u, e, scale = scaled(means, bound, chosen)
-    basis, score = np.empty(len(bound) + 1, dtype=np.int64), np.empty(len(chosen))
-    status = scores.lagrangian(mu, u, e, scale, basis, simplex.workspace(len(bound)), False, score)
+    basis, score = np.full(len(bound) + 1, -1), np.empty(len(chosen))
+    status = scores.lagrangian(mu, u, e, scale, basis, simplex.workspace(len(bound)), score)
     return status, scale[1] * score
 
 
@@ -74,12 +74,15 @@ def test_lagrangian_scores_are_reduced_costs_of_an_optimal_basis(costs, kind, su
     for means, bound, chosen in problems(costs, kind, count // 2, subsets, most):
         found = naive.dual_solutions(means.tolist(), bound.tolist(), chosen.tolist())
         status, score = lagrangian(means, bound, chosen)
-        assert (status == simplex.OPTIMAL) == bool(found)
         if found:
+            assert status == simplex.OPTIMAL
             distances = [max(abs(float(d) - s) for d, s in zip(reduced, score, strict=True)) for _, reduced in found]
             assert min(distances) < 1e-9
-        else:
-            assert (score == -np.inf).all()
+        else:  # infeasible; or the columns span no basis, and the dual program is bounded all the same
+            bounded = max(naive.lagrangian_scores_float(means, bound, chosen)) > naive.INFEASIBLE
+            assert (status == simplex.OPTIMAL) == bounded
+            assert (score > -np.inf).all() == bounded
+            assert score.max() == (0.0 if bounded else -np.inf)
 
 
 # Few, some and many columns take different ways in the kernels.
@@ -122,18 +125,18 @@ def test_gaussian_means_lose_the_same_column_as_in_plain_numpy(costs, arms):
 def test_a_warm_start_gives_the_same_scores():
     rng = np.random.default_rng(5)
     for costs in (1, 2, 3):
-        basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
+        basis, work = np.full(costs + 1, -1), simplex.workspace(costs)
         means, bound = rng.normal(size=(9, 1 + costs)), np.full(costs, 0.5)
         means[0, 1:] = 0.0
-        for step in range(20):
+        for _ in range(20):
             means = means + 0.1 * rng.normal(size=means.shape)
             means[0, 1:] = 0.0
             mu, u, e, _ = scaled(means, bound, np.arange(9 + costs))
             cold, warm, state = np.empty(9 + costs), np.empty(9 + costs), np.empty(9 + costs, dtype=np.int64)
             tableau, n = bases.workspace(costs, 9 + costs), 9 + costs
-            fresh = basis.copy(), work.copy()
-            scores.intersection_values(mu, u, e, *fresh, False, tableau, n, cold, state)
-            scores.intersection_values(mu, u, e, basis, work, step > 0, tableau, n, warm, state)
+            fresh = np.full(costs + 1, -1), work.copy()
+            scores.intersection_values(mu, u, e, *fresh, tableau, n, cold, state)
+            scores.intersection_values(mu, u, e, basis, work, tableau, n, warm, state)
             np.testing.assert_allclose(warm, cold, rtol=1e-9, atol=1e-9)
 
 
@@ -165,22 +168,26 @@ def test_ties_reject_the_last_and_an_infinite_low_is_exact():
 
 
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9, 1e20])
-def test_every_feasible_arm_scores_above_every_infeasible_one(size):
+def test_infeasible_arms_go_before_feasible_ones_and_the_worst_violation_first(size):
     rewards = np.array([-3.0, 5.0, 0.0, 2.0]) * size
     score = np.empty(4)
     means = np.column_stack([rewards, [0.0, 1.2, 1.1, 0.9]])
-    scores.feasible_rewards(means, np.array([1.0]), np.arange(4), score)
-    assert min(score[[0, 3]]) > max(score[[1, 2]])
-    assert score[2] > score[1]  # arm 1 violates the bound by more
-    np.testing.assert_array_equal(score[[0, 3]], rewards[[0, 3]])
+    order, left = [], np.arange(4)
+    while len(left) > 1:
+        loser = scores.worst_alone(means, np.array([1.0]), left, score[: len(left)])
+        order.append(int(left[loser]))
+        left = np.delete(left, loser)
+    assert order == [1, 2, 0]
+    scores.worst_alone(means, np.array([1.0]), np.arange(4), score)
+    np.testing.assert_array_equal(score, [rewards[0], -math.inf, -math.inf, rewards[3]])
 
 
 def test_scores_run_inside_compiled_code():
     @njit
     def inside(mu, u, e, scale, basis, work, score):
-        return scores.lagrangian(mu, u, e, scale, basis, work, False, score)
+        return scores.lagrangian(mu, u, e, scale, basis, work, score)
 
     mu, u, e, scale = scaled(FIVE, np.array([1.0]), np.arange(6))
-    score, basis = np.empty(6), np.empty(2, dtype=np.int64)
+    score, basis = np.empty(6), np.full(2, -1)
     assert inside(mu, u, e, scale, basis, simplex.workspace(1), score) == simplex.OPTIMAL
     np.testing.assert_array_equal(scale[1] * score, lagrangian(FIVE, np.array([1.0]), np.arange(6))[1])

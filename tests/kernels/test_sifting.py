@@ -17,8 +17,8 @@ def test_many_columns_end_where_the_plain_simplex_ends(costs, arms, kind):
     bound = {"feasible": lowest * 0, "tight": lowest * 0.8, "infeasible": lowest - 1.0, "duplicates": lowest * 0}[kind]
     mu, u, e, _ = scaled(means, bound, np.arange(arms + costs))
     small, large = simplex.workspace(costs), simplex.workspace(costs)
-    first, second = np.empty(costs + 1, dtype=np.int64), np.empty(costs + 1, dtype=np.int64)
-    status = simplex.maximise(mu, u, e, first, small, False)
+    first, second = np.full(costs + 1, -1), np.full(costs + 1, -1)
+    status = simplex.maximise(mu, u, e, first, small)
     assert sifting.maximise(mu, u, e, second, large) == status
     assert second.max() < arms + costs
     if status == simplex.OPTIMAL:

@@ -79,8 +79,8 @@ def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Pa
         return strategy.start(problem, budget)
     try:
         search = Search.load(state)
-    except (KeyError, TypeError, AttributeError, IndexError):
-        raise ValueError(f"{state}: this is not the state of a run; choose another --state, or use --fresh") from None
+    except ValueError as error:
+        raise ValueError(f"{state}: not the state of a run ({error}); choose another --state, or use --fresh") from None
     asked = {"problem": problem, "budget": budget, "strategy": strategy.name}
     held = {"problem": search.problem, "budget": search.budget, "strategy": search.strategy.name}
     for what in asked:

@@ -1,6 +1,5 @@
 """``bestmix solve``: the best mix from a log of trials."""
 
-import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -44,7 +43,7 @@ def solve(
     bounds = common.parse_bounds(bound or [])
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
-    with common.messages().status("Loading ..."), plainly(trials):
+    with common.messages().status("Loading ..."), plainly():
         from bestmix.logs import from_log
 
         rec = from_log(trials, arm, reward, bounds, uncertainty=uncertainty.value, seed=seed, drop_missing=drop_missing)
@@ -52,11 +51,9 @@ def solve(
 
 
 @contextmanager
-def plainly(trials: Path) -> Iterator[None]:
+def plainly() -> Iterator[None]:
     """Errors of reading the file, in the words of the command line."""
     try:
         yield
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{trials}: expected a table of text in UTF-8, got something else ({error})") from None
     except ValueError as error:
         raise ValueError(str(error).replace("drop_missing=True", "--drop-missing")) from None

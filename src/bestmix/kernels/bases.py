@@ -42,10 +42,15 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, tableau: Floats, enou
     if costs == 2:
         return triples.best_through(a, mu, u, e, tableau, enough, basis)
     for j in range(u.shape[0]):
+        # A column may be scaled freely: one that is tiny beside an outlier keeps its sign.
+        size = 0.0
         for l in range(costs):
-            tableau[0, l, j] = u[j, l]
-        tableau[0, costs, j] = mu[j]
-        tableau[0, costs + 1, j] = e[j]
+            size = max(size, abs(u[j, l]))
+        scale = 1.0 / size if size > 0.0 else 1.0
+        for l in range(costs):
+            tableau[0, l, j] = scale * u[j, l]
+        tableau[0, costs, j] = scale * mu[j]
+        tableau[0, costs + 1, j] = scale * e[j]
     return search(a, u.shape[0], tableau, enough, basis)
 
 

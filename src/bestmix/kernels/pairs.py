@@ -8,34 +8,33 @@ import numpy as np
 
 from bestmix.kernels.jit import Floats, Integers, compiled
 
-ZERO = 1e-11  # distances of scaled columns below this count as zero
 FEW = 40  # up to this many columns looking at every pair is cheaper than the linear program
 
 
 @compiled
 def best(mu: Floats, u: Floats, e: Floats, basis: Integers) -> bool:
-    """Write the best pair into ``basis`` (2,); False when no pair is feasible."""
+    """Write the best pair into ``basis`` (2,); False when none is feasible, or a column at the bound is best.
+
+    The partner of a column at the bound decides the shadow price, and that takes the simplex.
+    """
     n = mu.shape[0]
-    highest, at = -np.inf, -1
-    basis[0], basis[1] = -1, -1
+    highest, at_bound = -np.inf, False
+    basis[0] = -1
     for i in range(n):
         ui, gain, total = u[i, 0], mu[i], e[i]
-        if abs(ui) <= ZERO:
-            if gain > highest:
-                highest, at = gain, i
+        if ui == 0.0:
+            if gain >= highest:
+                highest, at_bound = gain, True
         elif ui < 0.0:
             for j in range(n):
-                if u[j, 0] > ZERO:
+                if u[j, 0] > 0.0:
                     value = (u[j, 0] * gain - ui * mu[j]) / (u[j, 0] * total - ui * e[j])
                     if value > highest:
-                        highest, at = value, -1
+                        highest, at_bound = value, False
                         basis[0], basis[1] = i, j
-    if at >= 0:  # any column off the bound completes it; the last one, if it is the slack, suits best
-        basis[0], basis[1] = at, -1
-        for j in range(n):
-            if abs(u[j, 0]) > ZERO:
-                basis[1] = j
-    return bool(basis[1] >= 0)
+    if at_bound:
+        basis[0] = -1
+    return bool(basis[0] >= 0)
 
 
 @compiled
@@ -46,11 +45,11 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
     """
     n = mu.shape[0]
     left, right, best = space[0], space[1], space[2, 0]
-    below, above, at_bound, off = 0, 0, -np.inf, 0
+    below, above, at_bound = 0, 0, -np.inf
     for j in range(n):
         score[j] = -np.inf
         size = 1.0 / abs(u[j, 0])
-        if abs(u[j, 0]) <= ZERO:
+        if u[j, 0] == 0.0:
             at_bound = max(at_bound, mu[j])
         elif u[j, 0] < 0.0:
             left[0, below], left[1, below], left[2, below] = mu[j] * size, e[j] * size, j
@@ -58,8 +57,7 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
         else:
             right[0, above], right[1, above], right[2, above] = mu[j] * size, e[j] * size, j
             above += 1
-    off = below + above
-    if off == 0 or (at_bound == -np.inf and (below == 0 or above == 0)):
+    if below + above == 0 or (at_bound == -np.inf and (below == 0 or above == 0)):
         return False
     for k in range(above):
         best[k] = at_bound
@@ -74,7 +72,7 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
         score[int(right[2, k])] = best[k]
     if at_bound > -np.inf:
         for j in range(n):
-            if abs(u[j, 0]) <= ZERO:
+            if u[j, 0] == 0.0:
                 score[j] = mu[j]
     return True
 
@@ -83,7 +81,7 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
 def best_through(a: int, mu: Floats, u: Floats, e: Floats, enough: float, basis: Integers) -> float:
     """Best value of a pair that contains column ``a``; as ``bases.best_through``."""
     size = abs(u[a, 0])
-    if size <= ZERO:
+    if size == 0.0:
         value: float = mu[a]
         return value
     sign = 1.0 if u[a, 0] > 0.0 else -1.0
@@ -91,14 +89,14 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, enough: float, basis:
     basis[1] = a
     for j in range(u.shape[0]):
         opposite = -sign * u[j, 0]
-        if opposite > ZERO:
+        if opposite > 0.0:
             gain = opposite * mu[a] + size * mu[j]
             total = opposite * e[a] + size * e[j]
             if gain > best * total:
                 best, basis[0] = gain / total, j
                 if best > enough:
                     break
-        elif opposite >= -ZERO and mu[j] > best:
+        elif opposite == 0.0 and mu[j] > best:
             best, basis[0] = mu[j], -1
     return best
 
@@ -109,9 +107,9 @@ def lift(partner: int, mu: Floats, u: Floats, e: Floats, score: Floats) -> None:
     size = abs(u[partner, 0])
     sign = 1.0 if u[partner, 0] > 0.0 else -1.0
     gain, total = mu[partner], e[partner]
-    if size <= ZERO:
+    if size == 0.0:
         for j in range(mu.shape[0]):
-            if abs(u[j, 0]) > ZERO:
+            if u[j, 0] != 0.0:
                 score[j] = max(score[j], gain)
         return
     for j in range(mu.shape[0]):

@@ -54,9 +54,7 @@ def successive(
             count = ends[k] - (ends[k - 1] if k > 0 else 0)
             if count > 0:
                 some = left[:size]
-                spent += sampling.add_trials(
-                    rng, kind, factor, table, offset, extra, means, some, unknown, count, sums
-                )
+                spent += sampling.add_trials(rng, kind, factor, table, offset, extra, means, some, unknown, count, sums)
                 average(some, unknown, ends[k], sums, estimate)
             n = size
             columns.load(estimate, bound, left[:n], mu[:n], u[:n], e[:n])
@@ -178,6 +176,14 @@ def finish(
     columns.rescale(mu[:n], u[:n], e[:n], scale)
     basis[0] = -1
     status = simplex.maximise(mu[:n], u[:n], e[:n], basis, work)
+    if status == simplex.DEFICIENT and n == m:
+        # The columns that are left are no basis, yet they have a feasible mix.
+        for i in range(m):
+            answer[i], weight[i] = left[i], 0.0
+        for i in range(m):
+            if basis[i] >= 0:
+                weight[basis[i]] = work[i, m - 1]
+        return simplex.OPTIMAL
     if status == simplex.OPTIMAL:
         for i in range(m):
             rank = 0
@@ -212,9 +218,7 @@ def uniform(
     basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
     for run in range(answer.shape[0]):
         sums[:] = 0.0
-        pulls[run] = sampling.add_trials(
-            rng, kind, factor, table, offset, extra, means, left, unknown, count, sums
-        )
+        pulls[run] = sampling.add_trials(rng, kind, factor, table, offset, extra, means, left, unknown, count, sums)
         average(left, unknown, count, sums, estimate)
         if finish(estimate, bound, left, mu, u, e, scale, basis, work, answer[run], weight[run]) != simplex.OPTIMAL:
             answer[run, 0] = -1
@@ -251,16 +255,11 @@ def single(
             size = arms - k
             if count > 0:
                 some = left[:size]
-                spent += sampling.add_trials(
-                    rng, kind, factor, table, offset, extra, means, some, unknown, count, sums
-                )
+                spent += sampling.add_trials(rng, kind, factor, table, offset, extra, means, some, unknown, count, sums)
                 average(some, unknown, ends[k], sums, estimate)
-            scores.feasible_rewards(estimate, bound, left[:size], score[:size])
-            drop(scores.last_lowest(score[:size], 0.0), size, left, nothing)
+            drop(scores.worst_alone(estimate, bound, left[:size], score[:size]), size, left, nothing)
         pulls[run] = spent
-        answer[run, 0], weight[run, 0] = left[0], 1.0
+        scores.worst_alone(estimate, bound, left[:1], score[:1])
+        answer[run, 0], weight[run, 0] = left[0] if score[0] > -np.inf else -1, 1.0
         for l in range(costs):
             answer[run, 1 + l], weight[run, 1 + l] = arms + l, 0.0
-        for l in range(costs):
-            if estimate[left[0], 1 + l] > bound[l]:
-                answer[run, 0] = -1

@@ -80,9 +80,7 @@ def add_gaussian(
 
 
 @compiled
-def add_empirical(
-    rng: np.random.Generator, table: Floats, offset: Integers, a: int, count: int, sums: Floats
-) -> None:
+def add_empirical(rng: np.random.Generator, table: Floats, offset: Integers, a: int, count: int, sums: Floats) -> None:
     """Rows of the arm's table, with replacement."""
     rows = offset[a + 1] - offset[a]
     for _ in range(count):

@@ -7,7 +7,7 @@ slacks, which stand last, go first.
 
 import numpy as np
 
-from bestmix.kernels import bases, pairs, simplex, triples
+from bestmix.kernels import bases, columns, pairs, simplex, triples
 from bestmix.kernels.jit import Floats, Integers, compiled, plain
 
 TIE = 1e-11  # scores of scaled columns closer than this count as equal
@@ -20,7 +20,7 @@ def last_lowest(score: Floats, tie: float) -> int:
     low = np.inf
     for j in range(score.shape[0]):
         low = min(low, score[j])
-    limit = low + tie * (1.0 + abs(low)) if low > -np.inf else low
+    limit = low + tie * (1.0 + abs(low)) if abs(low) < np.inf else low
     chosen = -1
     for j in range(score.shape[0]):
         if score[j] <= limit:
@@ -202,7 +202,7 @@ def lagrangian(
     status = simplex.maximise(mu, u, e, basis, work)
     for j in range(n):
         score[j] = -np.inf
-    if status != simplex.OPTIMAL:
+    if status != simplex.OPTIMAL and status != simplex.DEFICIENT:
         return status
     for j in range(n):
         d = min(simplex.reduced_cost(mu, u, e, work[m + 1], j), 0.0)
@@ -212,31 +212,36 @@ def lagrangian(
                     d /= scale[2 + l]
         score[j] = d
     for i in range(m):
-        score[basis[i]] = 0.0
-    return status
+        if basis[i] >= 0:
+            score[basis[i]] = 0.0
+    return simplex.OPTIMAL
 
 
 @compiled
-def feasible_rewards(means: Floats, bound: Floats, arms: Integers, score: Floats) -> None:
-    """Score of each arm on its own: its reward if feasible, otherwise below every reward.
+def worst_alone(means: Floats, bound: Floats, arms: Integers, score: Floats) -> int:
+    """Position of the arm that is worst on its own; ``score`` receives rewards, minus infinity if infeasible.
 
-    Infeasible arms are ranked by their largest violation, each cost measured against the largest
-    distance of one of the arms from its bound.
+    An infeasible arm is worse than a feasible one, and the worse the larger its largest violation,
+    each cost measured against the largest distance of one of the arms from its bound.
     """
-    low, high = np.inf, -np.inf
-    for j in range(arms.shape[0]):
-        score[j] = -np.inf
-        low, high = min(low, means[arms[j], 0]), max(high, means[arms[j], 0])
+    n = arms.shape[0]
+    worst, size = 0.0, 0.0
+    excess = np.zeros(n)
     for l in range(bound.shape[0]):
         spread = 0.0
-        for j in range(arms.shape[0]):
+        for j in range(n):
             spread = max(spread, abs(means[arms[j], 1 + l] - bound[l]))
-        for j in range(arms.shape[0]):
-            excess = means[arms[j], 1 + l] - bound[l]
-            if excess > 0.0:
-                score[j] = max(score[j], excess / spread)
-    for j in range(arms.shape[0]):
-        if score[j] > 0.0:
-            score[j] = low - (1.0 + high - low) - score[j]
-        else:
-            score[j] = means[arms[j], 0]
+        for j in range(n):
+            over = means[arms[j], 1 + l] - bound[l]
+            if over > columns.ROUNDING * max(abs(means[arms[j], 1 + l]), abs(bound[l])):
+                excess[j] = max(excess[j], over / spread)
+    for j in range(n):
+        worst, size = max(worst, excess[j]), max(size, abs(means[arms[j], 0]))
+        score[j] = means[arms[j], 0] if excess[j] == 0.0 else -np.inf
+    if worst == 0.0:
+        for j in range(n):
+            excess[j] = score[j] / size if size > 0.0 else 0.0
+        return last_lowest(excess, TIE)
+    for j in range(n):
+        excess[j] = -excess[j]
+    return last_lowest(excess, TIE)

@@ -35,24 +35,24 @@ def workspace(costs: int) -> Floats:
 def maximise(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats) -> int:
     """Solve the program; ``basis`` (m,) and ``work`` are overwritten with the final basis.
 
-    The basis passed in is tried first; a negative entry asks for a cold start. Returns OPTIMAL; INFEASIBLE, with the basis of
-    least total violation (artificials in it); DEFICIENT when the columns do not span all rows, so
-    that no basis exists; or STALLED, which only broken numbers can cause.
+    The basis passed in is tried first; a negative entry asks for a cold start. Returns OPTIMAL;
+    INFEASIBLE, with artificials in the basis; DEFICIENT when the columns do not span all rows, so that
+    an artificial stays at zero in place of a column; or STALLED, which only broken numbers can cause.
     """
     if basis.shape[0] == 2 and mu.shape[0] <= pairs.FEW and pairs.best(mu, u, e, basis):
         if invert(u, e, basis, work):
             set_prices(mu, basis, work, VALUE)
             return OPTIMAL
     if not restart(u, e, basis, work) and not cold_start(u, e, basis, work):
-        return DEFICIENT
+        return INFEASIBLE
     status = improve(mu, u, e, basis, work, VIOLATION)
     if status != OPTIMAL:
         return status
     if violation(basis, work) > FEASIBLE:
         return INFEASIBLE
-    if not drive_out(u, e, basis, work):
-        return DEFICIENT
-    return improve(mu, u, e, basis, work, VALUE)
+    spanned = drive_out(u, e, basis, work)
+    status = improve(mu, u, e, basis, work, VALUE)
+    return status if spanned or status != OPTIMAL else DEFICIENT
 
 
 @compiled
@@ -63,7 +63,7 @@ def cold_start(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
     for j in range(n):
         if e[j] == 0.0:
             for l in range(costs):
-                if u[j, l] != 0.0:
+                if u[j, l] > 0.0:
                     slack[l] = j
     first, least = -1, np.inf
     for j in range(n):
@@ -312,6 +312,7 @@ def pivot(i: int, j: int, basis: Integers, work: Floats) -> None:
 def drive_out(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
     """Replace artificials that stayed in the basis at zero; False when some row has no column."""
     n, m = u.shape[0], basis.shape[0]
+    spanned = True
     for i in range(m):
         if basis[i] < 0:
             best, chosen = PIVOT, -1
@@ -322,7 +323,8 @@ def drive_out(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
                 if abs(y) > best:
                     best, chosen = abs(y), j
             if chosen < 0:
-                return False
+                spanned = False
+                continue
             set_direction(u, e, chosen, work)
             pivot(i, chosen, basis, work)
-    return True
+    return spanned

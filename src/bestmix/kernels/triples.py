@@ -18,7 +18,14 @@ SOME = 64  # up to this many evaluating one column exactly is cheaper than impro
 @compiled
 def space(columns: int) -> int:
     """Blocks of 4 rows of ``columns`` entries that ``all_values`` needs."""
-    return min(columns, FEW) // 4 + 1
+    return (min(columns, FEW) + 2) // 4 + 1
+
+
+@compiled
+def to_one(u: Floats, j: int) -> float:
+    """Scale that brings column j to size one: beside an outlier even a tiny column keeps its sign."""
+    size = max(abs(u[j, 0]), abs(u[j, 1]))
+    return 1.0 / size if size > 0.0 else 1.0
 
 
 @compiled
@@ -28,11 +35,14 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
     The weights of i, j, k are the cross products of the other two, if they have one sign.
     """
     n = mu.shape[0]
-    cross = space.reshape(-1)[: n * n].reshape((n, n))
+    flat = space.reshape(-1)
+    gain, part, cross = flat[:n], flat[n : 2 * n], flat[2 * n : (n + 2) * n].reshape((n, n))
     for i in range(n):
-        score[i] = -np.inf
-        for j in range(n):
-            cross[i, j] = u[i, 0] * u[j, 1] - u[i, 1] * u[j, 0]
+        scale = to_one(u, i)
+        score[i], gain[i], part[i] = -np.inf, scale * mu[i], scale * e[i]
+        for j in range(i):
+            cross[i, j] = (u[i, 0] * u[j, 1] - u[i, 1] * u[j, 0]) * (to_one(u, j) * scale)
+            cross[j, i] = -cross[i, j]
     highest = -np.inf
     for i in range(n):
         for j in range(i):
@@ -41,9 +51,9 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
                 a, b = cross[j, k], cross[k, i]
                 low, high = min(a, b), max(a, b)
                 if (low >= -SIGN and c >= -SIGN) or (high <= SIGN and c <= SIGN):
-                    total = a * e[i] + b * e[j] + c * e[k]
+                    total = a * part[i] + b * part[j] + c * part[k]
                     if abs(total) > ZERO:
-                        value = (a * mu[i] + b * mu[j] + c * mu[k]) / total
+                        value = (a * gain[i] + b * gain[j] + c * gain[k]) / total
                         score[k] = max(score[k], value)
                         top = max(top, value)
             score[i], score[j] = max(score[i], top), max(score[j], top)
@@ -52,26 +62,26 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
 
 
 @compiled
-def best_through(
-    a: int, mu: Floats, u: Floats, e: Floats, space: Floats, enough: float, basis: Integers
-) -> float:
+def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, enough: float, basis: Integers) -> float:
     """Best value of a triple that contains column ``a``; as ``bases.best_through``."""
     n = mu.shape[0]
     left, right, best = space[0], space[1], space[2, 0]
-    ax, ay, gain, total = u[a, 0], u[a, 1], mu[a], e[a]
+    scale = to_one(u, a)
+    ax, ay, gain, total = scale * u[a, 0], scale * u[a, 1], scale * mu[a], scale * e[a]
     size = ax * ax + ay * ay
     basis[0] = -1
-    if size <= ZERO * ZERO:
-        return gain
+    if size == 0.0:
+        return float(gain)
     highest = -np.inf
     plus, minus = 0, 0
     # Column j is along_j times column a plus across_j times the normal of a's line.
     for j in range(n):
         if j == a:
             continue
-        across = (ax * u[j, 1] - ay * u[j, 0]) / size
-        along = (ax * u[j, 0] + ay * u[j, 1]) / size
-        net, share = mu[j] - along * gain, e[j] - along * total
+        scale = to_one(u, j)
+        ux, uy = scale * u[j, 0], scale * u[j, 1]
+        across, along = (ax * uy - ay * ux) / size, (ax * ux + ay * uy) / size
+        net, share = scale * mu[j] - along * gain, scale * e[j] - along * total
         if abs(across) <= ZERO:
             if along <= SIGN and share > ZERO:
                 highest = max(highest, net / share)
@@ -101,7 +111,7 @@ def best_through(
                 value = (left[1, i] + right[1, chosen]) / (left[2, i] + right[2, chosen])
                 if value == highest:
                     basis[0], basis[1], basis[2] = a, int(left[3, i]), int(right[3, chosen])
-    return highest
+    return float(highest)
 
 
 @compiled

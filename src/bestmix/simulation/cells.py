@@ -128,10 +128,8 @@ class Cell:
         """Compare answers with the truth."""
         arms, costs = len(self.instance.arms), len(self.instance.bound)
         said_feasible = answer[:, 0] >= 0
-        if best.feasible:
-            right = said_feasible & (answer == np.array(best.basis)).all(axis=1)
-        else:
-            right = ~said_feasible
+        same = (answer == np.array(best.basis)).all(axis=1) if best.feasible else ~said_feasible
+        right = same & (said_feasible == best.feasible)
         outcome = np.where(right, CORRECT, np.where(said_feasible, WRONG_SUPPORT, WRONGLY_INFEASIBLE)).astype(np.uint8)
         truth = np.vstack([self.instance.means, np.zeros((costs, 1 + costs))])
         share = np.where((answer < arms) & said_feasible[:, None], weight, 0.0)

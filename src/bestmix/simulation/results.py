@@ -163,10 +163,8 @@ class SweepResult:
     def __str__(self) -> str:
         lines = [f"{'instance':<10} {'strategy':<12} {'budget':>8} {'runs':>7}  error rate (95% interval)"]
         for c in self.cells:
-            low, high = c.interval
-            lines.append(
-                f"{c.instance:<10} {c.strategy:<12} {c.budget:>8} {c.runs:>7}  {c.error_rate:.4f} ({low:.4f}, {high:.4f})"
-            )
+            rate = f"{c.error_rate:.4f} ({c.interval[0]:.4f}, {c.interval[1]:.4f})"
+            lines.append(f"{c.instance:<10} {c.strategy:<12} {c.budget:>8} {c.runs:>7}  {rate}")
         return "\n".join(lines)
 
 

@@ -153,11 +153,11 @@ def _missing(done: Mapping[int, Outcomes], runs: int) -> Iterator[tuple[int, int
     most = min(max(blocks // 64, 4), 400)
     first = 0
     while first < blocks:
-        if len(done.get(first, ())) >= min(BLOCK, runs - first * BLOCK):  # type: ignore[arg-type]
+        if len(done.get(first, ())) >= min(BLOCK, runs - first * BLOCK):
             first += 1
             continue
         last = first + 1
-        while last < min(blocks, first + most) and len(done.get(last, ())) < min(BLOCK, runs - last * BLOCK):  # type: ignore[arg-type]
+        while last < min(blocks, first + most) and len(done.get(last, ())) < min(BLOCK, runs - last * BLOCK):
             last += 1
         yield first, last
         first = last
@@ -233,7 +233,14 @@ def _bar(total: int, shown: bool) -> Iterator[Any]:
     if not shown:
         yield lambda n: None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     parts = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*parts) as bar:

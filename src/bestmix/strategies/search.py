@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,12 +13,14 @@ from bestmix import checks, files
 from bestmix.evidence import Evidence
 from bestmix.moments import Moments
 from bestmix.problem import Problem
-from bestmix.recommendation import Recommendation, Round, recommend
+from bestmix.recommendation import Recommendation, Round, finite, recommend
 
 Integers = NDArray[np.int64]
 Memory = dict[str, Any]
 
 FORMAT = "bestmix search 1"
+KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
+MOST = 2**53  # trials; beyond it counts are no longer exact in floats
 
 
 class Strategy(Protocol):
@@ -89,12 +92,12 @@ class Search:
             )
         self.strategy = strategy
         self.problem = problem
-        self.budget = checks.whole("budget", budget, 0, "give the number of trials that may be made")
+        self.budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST)
         self.memory = strategy.begin(problem, self.budget)
         self.moments = [Moments(1 + len(problem.bounds)) for _ in problem.arms]
         self.history: list[Round] = []
-        self._quota = self._owed = np.zeros(len(problem.arms), dtype=np.int64)
-        self._open_round()
+        self._before = np.zeros(len(problem.arms), dtype=np.int64)  # trials of each arm before the open round
+        self._settle()
 
     @property
     def done(self) -> bool:
@@ -108,7 +111,8 @@ class Search:
 
     def ask(self) -> dict[str, int]:
         """Trials that the current round still owes, by arm; empty when the run is over."""
-        return {arm: int(n) for arm, n in zip(self.problem.arms, self._owed, strict=True) if n}
+        self._settle()
+        return {arm: int(n) for arm, n in zip(self.problem.arms, self._owed(), strict=True) if n}
 
     def tell(self, arm: str, rewards: Any, costs: Any = None) -> None:
         """Report trials of an arm: any part of what is owed, in any order.
@@ -126,17 +130,16 @@ class Search:
         position = self.problem.index(arm)
         rewards = checks.array("rewards", np.atleast_1d(np.asarray(rewards, dtype=object)), (None,), "(trials,)")
         rows = np.column_stack([rewards, self.problem.cost_rows(costs, len(rewards))])
-        owed = int(self._owed[position])
+        owed = self._owed_by(position)
         if len(rows) > owed:
             if self.done:
                 raise RuntimeError("tell: the search is over and takes no more trials; call recommend()")
             raise RuntimeError(
                 f"tell: {arm!r} owes {owed} trials in this round, got {len(rows)}; call ask() to see what is owed"
             )
-        self.moments[position].add(rows)
-        self._owed[position] -= len(rows)
-        if len(rows) and not self._owed.any():
-            self._close_round()
+        self.moments[position] = self.moments[position].plus(rows)
+        if len(rows) == owed:
+            self._settle()
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
@@ -154,23 +157,35 @@ class Search:
         """Counts, means and covariances of what was told."""
         return Evidence(self.problem, self.moments)
 
-    def _open_round(self) -> None:
-        """Open the next round; a round without pulls is closed at once."""
-        while (quota := self.strategy.quota(self.problem, self.budget, self.memory)) is not None:
-            self._quota, self._owed = quota, quota.copy()
-            if quota.any():
-                return
-            self._record()
-        self._quota = self._owed = np.zeros(len(self.problem.arms), dtype=np.int64)
+    def _quota(self) -> Integers:
+        quota = self.strategy.quota(self.problem, self.budget, self.memory)
+        return np.zeros_like(self._before) if quota is None else quota
 
-    def _close_round(self) -> None:
-        self._record()
-        self._open_round()
+    def _owed_by(self, position: int) -> int:
+        """What one arm owes; if nothing, perhaps only because a round's end was interrupted."""
+        for settle in (False, True):
+            if settle:
+                self._settle()
+            owed = int(self._before[position] + self._quota()[position] - self.moments[position].count)
+            if owed:
+                return owed
+        return 0
 
-    def _record(self) -> None:
-        self.memory, told = self.strategy.close(self.evidence, self.budget, self.memory)
-        pulls = {arm: int(n) for arm, n in zip(self.problem.arms, self._quota, strict=True) if n}
-        self.history.append(Round(len(self.history) + 1, pulls, **told))
+    def _owed(self) -> Integers:
+        return self._before + self._quota() - self.evidence.counts
+
+    def _settle(self) -> None:
+        """Close rounds that owe nothing more.
+
+        What is owed follows from the counts, and a round's end replaces the state in one step, so
+        that an interruption anywhere leaves the search as it was before or as it is after.
+        """
+        while not self.done and not self._owed().any():
+            evidence, quota = self.evidence, self._quota()
+            memory, told = self.strategy.close(evidence, self.budget, self.memory)
+            pulls = {arm: int(n) for arm, n in zip(self.problem.arms, quota, strict=True) if n}
+            history = [*self.history, Round(len(self.history) + 1, pulls, **told)]
+            self.__dict__.update(memory=memory, history=history, _before=evidence.counts)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to go on elsewhere, exactly."""
@@ -180,54 +195,77 @@ class Search:
             "strategy": self.strategy.to_dict(),
             "budget": self.budget,
             "memory": self.memory,
-            "quota": self._quota.tolist(),
-            "owed": self._owed.tolist(),
+            "before": self._before.tolist(),
             "moments": [m.to_dict() for m in self.moments],
-            "history": [vars(r) for r in self.history],
+            "history": [finite(vars(r)) for r in self.history],
         }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], strategy: Strategy | None = None) -> "Search":
         """Inverse of ``to_dict``; a strategy with a function of your own must be passed again."""
+        data = checks.mapping("search", data, "that to_dict made")
         if data.get("format") != FORMAT:
             raise ValueError(f"search: expected data in the format {FORMAT!r}, got {checks.shown(data.get('format'))}")
+        missing = [key for key in KEYS if key not in data]
+        if missing:
+            raise ValueError(f"search: the entry {missing[0]!r} is missing; the data are not whole, start anew")
         strategy = strategy or _strategy(data["strategy"])
         if strategy.to_dict() != data["strategy"]:
             raise ValueError(
                 f"strategy: the search was saved with {data['strategy']}, got {strategy.to_dict()}; pass the same one"
             )
         search = cls(strategy, Problem.from_dict(data["problem"]), data["budget"])
-        search.memory = data["memory"]
-        search.moments = [Moments.from_dict(m) for m in data["moments"]]
-        search.history = [Round(**r) for r in data["history"]]
-        search._quota = np.array(data["quota"], dtype=np.int64)
-        search._owed = np.array(data["owed"], dtype=np.int64)
+        try:
+            search.memory = data["memory"]
+            search.moments = [Moments.from_dict(m) for m in data["moments"]]
+            search.history = [_round(r) for r in data["history"]]
+            search._before = np.array(data["before"], dtype=np.int64)
+            search._owed()
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(f"search: the data are damaged ({error!r}); start anew") from None
         return search
 
     def to_json(self) -> str:
         """``to_dict`` as JSON text."""
-        return json.dumps(self.to_dict())
+        return json.dumps(self.to_dict(), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str, strategy: Strategy | None = None) -> "Search":
         """Inverse of ``to_json``."""
-        return cls.from_dict(json.loads(text), strategy)
+        try:
+            data = json.loads(text)
+        except ValueError as error:
+            raise ValueError(f"search: expected JSON text, got {checks.shown(text)}: {error}") from None
+        return cls.from_dict(data, strategy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the search to a .json file, whole or not at all."""
-        files.write(path, self.to_dict())
+        files.write(check_path(path), self.to_dict())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], strategy: Strategy | None = None) -> "Search":
         """Read a search from a .json file."""
-        return cls.from_dict(files.read(path), strategy)
+        return cls.from_dict(files.read(check_path(path)), strategy)
+
+
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a saved search."""
+    if Path(path).suffix != ".json":
+        raise ValueError(f"{path}: a search is kept in a .json file; choose a name that ends so")
+    return Path(path)
+
+
+def _round(data: Mapping[str, Any]) -> Round:
+    """A round as it was; JSON has no infinity, so a score of minus infinity was written as null."""
+    scores = {name: -np.inf if score is None else score for name, score in data["scores"].items()}
+    return Round(**{**data, "scores": scores})
 
 
 def _strategy(data: Mapping[str, Any]) -> Strategy:
     """The built-in strategy that ``to_dict`` described."""
     from bestmix import strategies
 
-    kind = data["kind"]
+    kind = checks.mapping("strategy", data, "with its kind").get("kind")
     options = {key: value for key, value in data.items() if key != "kind"}
     if any(isinstance(value, str) and value.startswith("function ") for value in options.values()):
         raise ValueError(f"strategy: the search was saved with your own {options}; pass the strategy when loading")

@@ -95,7 +95,7 @@ class SFSR:
         if loser < 0:
             return memory | {"infeasible": True}, told
         others = np.delete(score, loser)[np.delete(exact, loser)]
-        margin = float(others.min() - score[loser]) if len(others) else None
+        margin = float(others.min() - score[loser]) if len(others) and abs(score[loser]) < np.inf else None
         memory["columns"] = [int(j) for j in np.delete(remaining, loser)]
         return memory, told | {"rejected": label[remaining[loser]], "margin": margin}
 

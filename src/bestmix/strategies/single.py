@@ -21,9 +21,9 @@ Integers = NDArray[np.int64]
 class SingleArm:
     """Reject one arm a round: infeasible arms first, the worst violation before the lesser ones.
 
-    A feasible arm scores its mean reward. An infeasible one scores below all feasible ones, by its
-    largest violation, each cost measured against the largest distance of an arm from its bound.
-    The schedule is that of Successive Rejects. The verdict is infeasible when the last arm is.
+    A feasible arm scores its mean reward, an infeasible one minus infinity. Of the infeasible arms the
+    one with the largest violation goes first, each cost measured against the largest distance of an
+    arm from its bound. The schedule is that of Successive Rejects. The verdict is infeasible when the last arm is.
 
     >>> from bestmix import Problem
     >>> SingleArm().start(Problem(["a", "b", "c"], {"dollars": 1.0}), budget=100).ask()
@@ -42,7 +42,7 @@ class SingleArm:
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All arms in the running."""
         check_budget(problem, budget, least=len(problem.arms) + 1 if problem.arms else 0)
-        return {"round": 0, "arms": list(range(len(problem.names)))}
+        return {"round": 0, "arms": list(range(len(problem.names))), "leader": None}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """The round of Successive Rejects."""
@@ -58,19 +58,20 @@ class SingleArm:
         """Reject the arm with the lowest score."""
         arms, names = memory["arms"], evidence.problem.names
         score = np.empty(len(arms))
-        scores.feasible_rewards(evidence.means, evidence.problem.bound, np.array(arms), score)
-        loser = scores.last_lowest(score, 0.0)
+        loser = scores.worst_alone(evidence.means, evidence.problem.bound, np.array(arms), score)
         told = {
             "scores": dict(zip([names[a] for a in arms], map(float, score), strict=True)),
             "rejected": names[arms[loser]],
-            "margin": float(np.delete(score, loser).min() - score[loser]),
+            "margin": float(np.delete(score, loser).min() - score[loser]) if score[loser] > -np.inf else None,
         }
-        return {"round": memory["round"] + 1, "arms": [a for a in arms if a != arms[loser]]}, told
+        left, others = [a for a in arms if a != arms[loser]], np.delete(score, loser)
+        return {"round": memory["round"] + 1, "arms": left, "leader": left[int(np.argmax(others))]}, told
 
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
-        """The last arm with every slack; before the end, none in particular."""
+        """The best arm so far with every slack; before the first decision, any arm."""
         slacks = range(len(problem.names), len(problem.columns))
-        return np.array([*memory["arms"], *slacks], dtype=np.int64)
+        arms = memory["arms"] if memory["leader"] is None else [memory["leader"]]
+        return np.array([*arms, *slacks], dtype=np.int64)
 
     def replicator(self, instance: Instance, budget: int) -> Replicator | None:
         """Compiled runs."""
@@ -81,4 +82,3 @@ class SingleArm:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {"kind": "SingleArm"}
-
