@@ -131,6 +131,6 @@ def test_strategies_have_their_own_look():
 
 
 def test_without_matplotlib_the_remedy_is_told(monkeypatch):
-    monkeypatch.setattr(plots, "available", lambda: False)
+    monkeypatch.setattr(plots.look, "available", lambda: False)
     with pytest.raises(RuntimeError, match=r"install bestmix\[plots\]"):
         plots.recommendation_figure(from_log(log(), bounds=ONE))

@@ -115,8 +115,9 @@ class Gaussian:
     def compiled(self, means: Floats) -> Model:
         """For the kernels."""
         covariance = self.covariance(means)
-        factor = np.sqrt(covariance) if self.matrix is None else np.array([root(c) for c in covariance])
-        return _model("GAUSSIAN", means, factor=factor)
+        if self.matrix is None:
+            return _model("INDEPENDENT", means, factor=np.sqrt(covariance))
+        return _model("GAUSSIAN", means, factor=np.array([root(c) for c in covariance]))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""

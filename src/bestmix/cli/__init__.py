@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from bestmix import __version__
-from bestmix.cli import common, demo, instances, run, solve
+from bestmix.cli import common, compare, demo, instances, reproduce, run, solve, sweep
 
 app = typer.Typer(
     cls=common.Commands,
@@ -19,6 +19,9 @@ app.command("demo")(demo.demo)
 app.command("solve")(solve.solve)
 app.command("run")(run.run)
 app.command("instances")(instances.instances)
+app.command("compare")(compare.compare)
+app.command("sweep")(sweep.sweep)
+app.command("reproduce")(reproduce.reproduce)
 
 
 @app.callback()

@@ -3,8 +3,9 @@
 Everything that takes long to load is imported inside functions, so that ``--help`` is quick.
 """
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from bestmix.recommendation import Recommendation
     from bestmix.strategies import Strategy
 
+RUNS = 5000  # of a simulated cell, where nothing else is said
 WIDE = 160  # columns when the output is not a terminal
 
 # Typer carries its own copy of Click in some versions; the base of its errors is the same in all.
@@ -32,6 +34,7 @@ class StrategyName(StrEnum):
     sfsr = "sfsr"
     sfsr_l = "sfsr-l"
     uniform = "uniform"
+    single = "single"
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
@@ -41,6 +44,7 @@ PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="Save the weights to deploy (.json or .toml).", show_default=False)
 ]
 Strategies = Annotated[StrategyName, typer.Option(help="How to spend the trials.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
 
 
 def output() -> Console:
@@ -119,10 +123,12 @@ def parse_bounds(texts: list[str]) -> dict[str, float]:
 
 def make_strategy(name: StrategyName) -> "Strategy":
     """The strategy of that name."""
-    from bestmix.strategies import SFSR, Uniform
+    from bestmix.strategies import SFSR, SingleArm, Uniform
 
     if name is StrategyName.uniform:
         return Uniform()
+    if name is StrategyName.single:
+        return SingleArm()
     return SFSR(score="lagrangian" if name is StrategyName.sfsr_l else "intersection")
 
 
@@ -137,6 +143,13 @@ def warm_up(strategy: "Strategy", console: Console) -> None:
                 value = float(ord(arm) - ord("a"))
                 search.tell(arm, [value] * count, [[value]] * count)
         search.recommend()
+
+
+@contextmanager
+def progress_aside() -> Iterator[None]:
+    """Whatever is printed inside, such as a progress bar, goes to standard error."""
+    with redirect_stdout(sys.stderr):
+        yield
 
 
 @dataclass(frozen=True)

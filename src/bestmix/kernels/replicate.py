@@ -38,6 +38,7 @@ def successive(
     """Successive rejects with one of the paper's scores (Algorithm 1)."""
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
+    normals = np.empty(unknown * (1 + costs))
     estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(total, dtype=np.int64)
     mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
     basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
@@ -54,7 +55,9 @@ def successive(
             count = ends[k] - (ends[k - 1] if k > 0 else 0)
             if count > 0:
                 some = left[:size]
-                spent += sampling.add_trials(rng, kind, factor, table, offset, extra, means, some, unknown, count, sums)
+                spent += sampling.add_trials(
+                    rng, kind, factor, table, offset, extra, means, some, unknown, count, sums, normals
+                )
                 average(some, unknown, ends[k], sums, estimate)
             n = size
             columns.load(estimate, bound, left[:n], mu[:n], u[:n], e[:n])
@@ -100,6 +103,7 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
     ) -> None:
         arms, costs = means.shape[0], bound.shape[0]
         total = arms + costs
+        normals = np.empty(unknown * (1 + costs))
         estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(total, dtype=np.int64)
         mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
         basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
@@ -111,7 +115,7 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
                 some, count = left[:size], ends[k] - (ends[k - 1] if k > 0 else 0)
                 if count > 0:
                     spent += sampling.add_trials(
-                        rng, kind, factor, table, offset, extra, means, some, unknown, count, sums
+                        rng, kind, factor, table, offset, extra, means, some, unknown, count, sums, normals
                     )
                     average(some, unknown, ends[k], sums, estimate)
                 columns.load(estimate, bound, some, mu[:size], u[:size], e[:size])
@@ -213,12 +217,15 @@ def uniform(
     """The same number of trials of every unknown arm, then the linear program (USLP)."""
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
+    normals = np.empty(unknown * (1 + costs))
     estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.arange(total)
     mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
     basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
     for run in range(answer.shape[0]):
         sums[:] = 0.0
-        pulls[run] = sampling.add_trials(rng, kind, factor, table, offset, extra, means, left, unknown, count, sums)
+        pulls[run] = sampling.add_trials(
+            rng, kind, factor, table, offset, extra, means, left, unknown, count, sums, normals
+        )
         average(left, unknown, count, sums, estimate)
         if finish(estimate, bound, left, mu, u, e, scale, basis, work, answer[run], weight[run]) != simplex.OPTIMAL:
             answer[run, 0] = -1
@@ -242,6 +249,7 @@ def single(
 ) -> None:
     """Successive rejects for the best arm that is feasible on its own."""
     arms, costs = means.shape[0], bound.shape[0]
+    normals = np.empty(unknown * (1 + costs))
     estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(arms, dtype=np.int64)
     score = np.empty(arms)
     nothing = np.empty(0, dtype=np.int64)
@@ -255,7 +263,9 @@ def single(
             size = arms - k
             if count > 0:
                 some = left[:size]
-                spent += sampling.add_trials(rng, kind, factor, table, offset, extra, means, some, unknown, count, sums)
+                spent += sampling.add_trials(
+                    rng, kind, factor, table, offset, extra, means, some, unknown, count, sums, normals
+                )
                 average(some, unknown, ends[k], sums, estimate)
             drop(scores.worst_alone(estimate, bound, left[:size], score[:size]), size, left, nothing)
         pulls[run] = spent

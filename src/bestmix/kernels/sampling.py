@@ -3,6 +3,7 @@
 A model is a kind with its parameters: ``factor`` (K, d, d) maps standard normals to a trial's noise,
 ``table`` (rows, d) holds observed trials with those of arm a in rows offset[a]..offset[a + 1], and
 ``extra`` holds the other numbers. Where the sum of several trials has a simple law it is one draw.
+INDEPENDENT is GAUSSIAN with diagonal factors, which are then not multiplied out.
 """
 
 import math
@@ -11,7 +12,7 @@ import numpy as np
 
 from bestmix.kernels.jit import Floats, Integers, compiled
 
-GAUSSIAN, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL = 0, 1, 2, 3, 4
+GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL = 0, 1, 2, 3, 4, 5
 
 
 @compiled
@@ -27,13 +28,14 @@ def add_trials(
     unknown: int,
     count: int,
     sums: Floats,
+    normals: Floats,
 ) -> int:
     """Add the sum of ``count`` trials of each unknown arm among ``columns`` to its row of ``sums``.
 
-    Returns the number of trials.
+    ``normals`` is space for (1 + L) numbers for each unknown arm. Returns the number of trials.
     """
-    if kind == GAUSSIAN:
-        return add_gaussian(rng, factor, means, columns, unknown, count, sums)
+    if kind <= INDEPENDENT:
+        return add_gaussian(rng, kind, factor, means, columns, unknown, count, sums, normals)
     spent = 0
     for j in range(columns.shape[0]):
         a = columns[j]
@@ -49,12 +51,14 @@ def add_trials(
 @compiled
 def add_gaussian(
     rng: np.random.Generator,
+    kind: int,
     factor: Floats,
     means: Floats,
     columns: Integers,
     unknown: int,
     count: int,
     sums: Floats,
+    normals: Floats,
 ) -> int:
     """A sum of normals is one normal. Returns the number of trials."""
     d = means.shape[1]
@@ -63,7 +67,6 @@ def add_gaussian(
     for j in range(columns.shape[0]):
         if columns[j] < unknown:
             drawn += 1
-    normals = np.empty(drawn * d)
     for i in range(drawn * d):  # a loop of nothing but draws runs faster
         normals[i] = rng.standard_normal()
     at = 0
@@ -71,9 +74,11 @@ def add_gaussian(
         a = columns[j]
         if a < unknown:
             for i in range(d):
-                noise = 0.0
-                for k in range(d):
-                    noise += factor[a, i, k] * normals[at + k]
+                noise = factor[a, i, i] * normals[at + i]
+                if kind == GAUSSIAN:
+                    noise = 0.0
+                    for k in range(d):
+                        noise += factor[a, i, k] * normals[at + k]
                 sums[a, i] += count * means[a, i] + root * noise
             at += d
     return drawn * count

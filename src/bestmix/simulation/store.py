@@ -3,6 +3,7 @@
 import os
 import re
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +31,9 @@ class Store:
         blocks: dict[int, Outcomes] = {}
         for first, path in self.files.get(cell.digest, []):
             try:
-                with np.load(path) as data:
+                with path.open("rb") as file, np.load(file) as data:
                     all_runs = Outcomes(data["outcome"], data["pulls"], data["regret"], data["violation"])
-            except (OSError, ValueError, KeyError, EOFError):
+            except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
                 continue
             for k in range(0, len(all_runs), BLOCK):
                 part = Outcomes(*(getattr(all_runs, n)[k : k + BLOCK] for n in vars(all_runs)))

@@ -73,7 +73,7 @@ class SFSR:
                 f"{math.comb(total, costs + 1):.1e} bases, which is out of reach; use SFSR(score='lagrangian'), "
                 "or fewer arms"
             )
-        return {"round": 0, "columns": list(range(total)), "infeasible": False}
+        return {"round": 0, "columns": list(range(total)), "infeasible": False, "basis": []}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """T_k pulls of each unknown arm that remains (eq. Tk)."""
@@ -88,24 +88,33 @@ class SFSR:
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Score the remaining columns and reject the lowest."""
         remaining = np.array(memory["columns"], dtype=np.int64)
-        score, exact, loser = self.judge(evidence, remaining)
+        basis = np.full(1 + len(evidence.problem.bounds), -1)
+        if memory["basis"]:
+            basis[:] = np.searchsorted(remaining, memory["basis"])
+        score, exact, loser = self.judge(evidence, remaining, basis)
         label = evidence.problem.columns
         told = {"scores": {label[j]: float(s) for j, s, x in zip(remaining, score, exact, strict=True) if x}}
-        memory = memory | {"round": memory["round"] + 1}
+        memory = memory | {"round": memory["round"] + 1, "basis": []}
         if loser < 0:
             return memory | {"infeasible": True}, told
         others = np.delete(score, loser)[np.delete(exact, loser)]
         margin = float(others.min() - score[loser]) if len(others) and abs(score[loser]) < np.inf else None
         memory["columns"] = [int(j) for j in np.delete(remaining, loser)]
+        if basis.min() >= 0 and loser not in basis:
+            memory["basis"] = [int(j) for j in remaining[basis]]
         return memory, told | {"rejected": label[remaining[loser]], "margin": margin}
 
-    def judge(self, evidence: Evidence, remaining: Integers) -> tuple[Floats, NDArray[np.bool_], int]:
-        """Scores of the remaining columns, which are exact, and the loser's position; -1 is infeasible."""
+    def judge(self, evidence: Evidence, remaining: Integers, basis: Integers) -> tuple[Floats, NDArray[np.bool_], int]:
+        """Scores of the remaining columns, which are exact, and the loser's position; -1 is infeasible.
+
+        The basis of the round before, in positions, is where the linear program starts from, and becomes
+        its last one: among several optimal bases the start decides, here as in the compiled runs.
+        """
         if callable(self.score):
             return self._judge_by_function(self.score, evidence, remaining)
         size, costs = len(remaining), len(evidence.problem.bounds)
         mu, u, e, scale = scaled(evidence.means, evidence.problem.bound, remaining)
-        basis, work = np.full(costs + 1, -1), simplex.workspace(costs)
+        work = simplex.workspace(costs)
         score, state = np.empty(size), np.zeros(size, dtype=np.int64)
         if self.score == "intersection":
             wanted = size if math.comb(size, costs + 1) <= CHEAP_BASES else 2

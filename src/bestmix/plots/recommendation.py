@@ -1,124 +1,19 @@
-"""Figures: functions that take Matplotlib axes, draw on them and return them.
-
-Every figure uses the colours and the style of this file, so that the same thing looks the same
-everywhere. Matplotlib is imported when a figure is made, not before.
-"""
+"""A recommendation in the plane of cost and reward, and its shares."""
 
 import math
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bestmix.plots.labels import Box, bound_box, name_points, point_boxes, settle
+from bestmix.plots.look import COLOURS, MARKERS, new_axes, style
 from bestmix.recommendation import Estimate, Recommendation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
-
-# The Okabe-Ito palette, which stays distinct under the common kinds of colour blindness.
-COLOURS = {
-    "ink": "#222426",
-    "muted": "#646a70",
-    "grid": "#e3e5e8",
-    "support": "#0072b2",
-    "rejected": "#80868c",
-    "known": "#aa4499",
-    "bound": "#d55e00",
-    "mix": "#e69f00",
-    "paper": "#ffffff",
-}
-
-MARKERS = {"support": "o", "rejected": "s", "known": "D", "mix": "*"}
-
-STRATEGIES: dict[str, dict[str, Any]] = {
-    "SFSR": {"color": "#0072b2", "marker": "o", "linestyle": "-"},
-    "SFSR-L": {"color": "#56b4e9", "marker": "^", "linestyle": "--"},
-    "USLP": {"color": "#e69f00", "marker": "s", "linestyle": "-."},
-    "Challenger": {"color": "#009e73", "marker": "D", "linestyle": "-"},
-    "single arm": {"color": "#6f757b", "marker": "x", "linestyle": ":"},
-}
-
-OTHERS = ("#cc79a7", "#d55e00", "#8c6d00", "#332288", "#117733", "#882255")
-OTHER_MARKERS = ("v", "P", "X", "<", ">", "h")
-
-STYLE: dict[str, Any] = {
-    "figure.dpi": 110,
-    "figure.facecolor": COLOURS["paper"],
-    "savefig.dpi": 200,
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.color": COLOURS["ink"],
-    "axes.facecolor": "none",
-    "axes.edgecolor": COLOURS["muted"],
-    "axes.labelcolor": COLOURS["ink"],
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": COLOURS["grid"],
-    "grid.linewidth": 0.8,
-    "xtick.color": COLOURS["muted"],
-    "ytick.color": COLOURS["muted"],
-    "xtick.labelcolor": COLOURS["ink"],
-    "ytick.labelcolor": COLOURS["ink"],
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 7,
-    "svg.fonttype": "none",  # text stays text: smaller, and it can be searched and read aloud
-    "svg.hashsalt": "bestmix",  # the same figure gives the same file
-}
-
 MOST_LABELS = 16  # beyond this many arms only those that matter are named
-SUFFIXES = (".png", ".svg", ".pdf")
-
-
-def available() -> bool:
-    """Whether Matplotlib is installed."""
-    return find_spec("matplotlib") is not None
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """The look of all figures, for the time of a ``with`` block.
-
-    >>> import matplotlib
-    >>> with style():
-    ...     matplotlib.rcParams["axes.spines.top"]
-    False
-    """
-    if not available():
-        raise RuntimeError("figures need Matplotlib, which is not installed; install bestmix[plots]")
-    import matplotlib
-
-    with matplotlib.rc_context(STYLE):  # type: ignore[arg-type, unused-ignore]
-        yield
-
-
-def strategy_style(name: str) -> dict[str, Any]:
-    """Colour, marker and line of a strategy's curve; a name always gets the same.
-
-    >>> strategy_style("SFSR")["color"]
-    '#0072b2'
-    """
-    if name in STRATEGIES:
-        return dict(STRATEGIES[name])
-    place = sum(name.encode())
-    return {
-        "color": OTHERS[place % len(OTHERS)],
-        "marker": OTHER_MARKERS[place // len(OTHERS) % len(OTHER_MARKERS)],
-        "linestyle": "--",
-    }
 
 
 def plot_recommendation(rec: Recommendation, cost: str | None = None, ax: "Axes | None" = None) -> "Axes":
@@ -144,7 +39,7 @@ def plot_recommendation(rec: Recommendation, cost: str | None = None, ax: "Axes 
     if cost is not None and cost not in costs:
         raise ValueError(f"cost: expected one of {', '.join(costs) or 'no costs'}, got {cost!r}; check the spelling")
     with style():
-        ax = _axes() if ax is None else ax
+        ax = new_axes() if ax is None else ax
         if not costs:
             return _plot_rewards(rec, ax)
         _plot_plane(rec, cost or costs[0], ax)
@@ -184,31 +79,6 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
         for ax, cost in zip(axes, costs, strict=True):
             _name_arms(rec, cost, ax)
         return figure
-
-
-def save(figure: "Figure", path: str | os.PathLike[str]) -> Path:
-    """Write a figure to a .png, .svg or .pdf file."""
-    path = check_path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Without the date the same figure gives the same file.
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
-    with style():
-        figure.savefig(path, metadata=metadata)
-    return path
-
-
-def check_path(path: str | os.PathLike[str]) -> Path:
-    """The path, if its ending is that of a figure."""
-    path = Path(path)
-    if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{path}: expected a figure's name to end in {', '.join(SUFFIXES)}; rename it")
-    return path
-
-
-def _axes() -> "Axes":
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")[1]
 
 
 def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
@@ -313,32 +183,20 @@ def _plot_shares(rec: Recommendation, ax: "Axes") -> "Axes":
 
 
 def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
-    """Write each arm's name next to its point, where it covers the least."""
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    figure.draw_without_rendering()  # settles the layout, on which all pixels depend
-    point = figure.dpi / 72
+    """Write each arm's name next to its point; of many arms only those that matter."""
     arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
-    spots = ax.transData.transform([(e.costs[cost], e.reward) for e in arms] or np.empty((0, 2)))
-    taken = _occupied(rec, cost, ax, point)
+    names: dict[int, tuple[str, str]] = {}
     for a in sorted(range(len(arms)), key=lambda a: (arms[a].arm not in rec.mixture, -arms[a].reward)):
         kind = _kind(rec, arms[a])
-        if kind == "rejected" and len(arms) > MOST_LABELS:
-            continue
-        look: dict[str, Any] = {"fontsize": 9, "zorder": 6, "parse_math": False}
-        look["color"] = COLOURS["muted" if kind == "rejected" else kind]
-        text = ax.annotate(arms[a].arm, (arms[a].costs[cost], arms[a].reward), (0, 0), "data", "offset points", **look)
-        extent = text.get_window_extent()
-        boxes = _around(spots[a], np.array([extent.width, extent.height]), point)
-        clutter = 3.0 * _covered(boxes, np.array(taken)) + _strayed(boxes, spots, a, np.array(ax.bbox.extents))
-        best = boxes[np.argmin(clutter)]
-        text.xyann = tuple((best[:2] - spots[a]) / point)
-        taken.append(tuple(best))
+        if kind != "rejected" or len(arms) <= MOST_LABELS:
+            names[a] = arms[a].arm, COLOURS["muted" if kind == "rejected" else kind]
+    point = settle(ax)
+    name_points(ax, [(e.costs[cost], e.reward) for e in arms], names, _occupied(rec, cost, ax, point))
 
 
-def _occupied(rec: Recommendation, cost: str, ax: "Axes", point: float) -> list[tuple[float, ...]]:
+def _occupied(rec: Recommendation, cost: str, ax: "Axes", point: float) -> list[Box]:
     """Boxes (left, low, right, high), in pixels, of what names should leave free."""
-    boxes: list[tuple[float, ...]] = []
+    boxes: list[Box] = []
     for e in rec.estimates.values():
         if math.isfinite(e.reward):
             middle = np.array([e.costs[cost], e.reward])
@@ -346,35 +204,8 @@ def _occupied(rec: Recommendation, cost: str, ax: "Axes", point: float) -> list[
             (left, low), (x, y), (right, high) = ax.transData.transform([middle - half, middle, middle + half])
             boxes += [(x - 5 * point, y - 5 * point, x + 5 * point, y + 5 * point)]
             boxes += [(left, y - 2 * point, right, y + 2 * point), (x - 2 * point, low, x + 2 * point, high)]
-    bound, _ = ax.transData.transform((rec.problem.bounds[cost], 0.0))
-    boxes.append((bound - 2 * point, ax.bbox.y0, bound + 2 * point, ax.bbox.y1))
+    boxes.append(bound_box(ax, rec.problem.bounds[cost]))
     if math.isfinite(rec.value):
-        x, y = ax.transData.transform((rec.problem.bounds[cost] - rec.slack[cost], rec.value))
-        boxes.append((x - 9 * point, y - 9 * point, x + 9 * point, y + 9 * point))
+        boxes += point_boxes(ax, [(rec.problem.bounds[cost] - rec.slack[cost], rec.value)], reach=9)
     legend = ax.get_legend()
     return boxes if legend is None else [*boxes, tuple(legend.get_window_extent().extents)]
-
-
-def _around(spot: Floats, size: Floats, point: float) -> Floats:
-    """Boxes (n, 4) of a text of that size at places around a spot."""
-    reach, angle = np.meshgrid([7.0, 12.0, 18.0, 26.0, 36.0], np.radians(np.arange(0, 360, 30)), indexing="ij")
-    way = np.stack([np.cos(angle), np.sin(angle)], axis=-1).reshape(-1, 2)
-    low = spot + way * reach.reshape(-1, 1) * point + (way - 1) * size / 2
-    return np.hstack([low, low + size])
-
-
-def _covered(boxes: Floats, taken: Floats) -> Floats:
-    """Pixels of each box that are taken."""
-    sides = np.minimum(boxes[:, None, 2:], taken[:, 2:]) - np.maximum(boxes[:, None, :2], taken[:, :2])
-    result: Floats = np.prod(np.maximum(sides, 0.0), axis=2).sum(axis=1)
-    return result
-
-
-def _strayed(boxes: Floats, spots: Floats, own: int, frame: Floats) -> Floats:
-    """How far each box is from its own spot; more where another spot is nearer or the frame ends."""
-    beyond = np.maximum(boxes[:, None, :2] - spots, 0.0) + np.maximum(spots - boxes[:, None, 2:], 0.0)
-    distance = np.linalg.norm(beyond, axis=2)
-    others = np.delete(distance, own, axis=1).min(axis=1, initial=np.inf)
-    outside = np.maximum(frame[:2] - boxes[:, :2], 0.0) + np.maximum(boxes[:, 2:] - frame[2:], 0.0)
-    result: Floats = distance[:, own] + 20.0 * np.maximum(distance[:, own] - others, 0.0) + 100.0 * outside.sum(axis=1)
-    return result

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios of two things timed in turns, within one run of one machine."""

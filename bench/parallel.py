@@ -1,0 +1,98 @@
+"""Simulation on two cores: threads, and a Dask cluster of two single-thread workers on this machine."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+from distributed import Client
+
+import bestmix as bm
+from bench.simulation import sixteen
+from bench.timing import Figure, in_turns, shown
+
+TITLE = "Simulation on two cores against one thread (wall clock)"
+
+
+def measure(quick: bool) -> list[Figure]:
+    return [threads(quick), dask(quick)]
+
+
+def threads(quick: bool) -> Figure:
+    def job(count: int, runs: int) -> None:
+        bm.simulate("D2P", bm.SFSR(), 8_000, runs=runs, threads=count)
+
+    runs = size_for(lambda runs: job(1, runs), 0.5 if quick else 4.0)
+    both, one = in_turns([partial(job, 2, runs), partial(job, 1, runs)], 1 if quick else 4).min(axis=0)
+    note = f"{shown(one)} and {shown(both)}, {runs:,} runs of SFSR on D2P"
+    return Figure("two threads", one / both, target=1.7, note=note)
+
+
+def dask(quick: bool) -> Figure:
+    with cluster(workers=2) as client:
+        executor = client.get_executor()
+        sweep = partial(grid, executor=executor)
+        for _ in range(3):
+            sweep(1_000)  # each worker loads its machine code
+        runs = size_for(partial(grid, threads=1), 1.0 if quick else 10.0)
+        spread, one = in_turns([partial(sweep, runs), partial(grid, runs, threads=1)], 1 if quick else 3).min(axis=0)
+    note = f"{shown(one)} and {shown(spread)}, 12 cells of {runs:,} runs"
+    return Figure("Dask, two workers of one thread", one / spread, target=1.5, note=note)
+
+
+def grid(runs: int, **options: object) -> None:
+    """Twelve cells: two instances, three strategies, two budgets."""
+    instances = {"sixteen": sixteen(), "D2P": bm.catalog.load("D2P")}
+    strategies = [bm.SFSR(), bm.SFSR("lagrangian"), bm.Uniform()]
+    bm.sweep(instances, strategies, [4_000, 8_000], runs, **options)  # type: ignore[arg-type]
+
+
+def size_for(job: partial[None], seconds: float) -> int:
+    """Runs with which a job takes about this long."""
+    runs = 1_000
+    job(runs)
+    while True:
+        start = time.perf_counter()
+        job(runs)
+        took = time.perf_counter() - start
+        if took > 0.2:
+            return round(runs * seconds / took / 1_000 + 0.5) * 1_000
+        runs *= 4
+
+
+@contextmanager
+def cluster(workers: int) -> Iterator[Client]:
+    """A scheduler and workers as processes of their own, on the loopback address; stopped at the end."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        file = folder / "scheduler.json"
+        common = ["--scheduler-file", file]
+        scheduler = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *common]
+        stack.callback(stop, start(scheduler, folder))
+        deadline = time.monotonic() + 60
+        while not file.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        one = ["worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1", *common]
+        for _ in range(workers):
+            stack.callback(stop, start([*one, "--local-directory", folder], folder))
+        client = stack.enter_context(Client(scheduler_file=str(file), timeout=60))
+        client.wait_for_workers(workers, timeout=60)
+        yield client
+
+
+def start(arguments: list[str | Path], folder: Path) -> subprocess.Popen[bytes]:
+    with (folder / f"{arguments[0]}.log").open("ab") as log:
+        return subprocess.Popen([sys.executable, "-m", "dask", *arguments], stdout=log, stderr=log)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,58 @@
+"""``bestmix compare``: strategies on one instance, to a table and a figure."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bestmix.cli import common
+from bestmix.cli.sweep import check_table, compute, conclude, save, try_out
+
+DEFAULT = ("sfsr", "sfsr-l", "uniform")
+
+
+def compare(
+    instance: Annotated[
+        str, typer.Argument(metavar="INSTANCE", help="A name from the catalog, or a file.", show_default=False)
+    ],
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="sfsr, sfsr-l, uniform, single or module:object; repeat it.", show_default=", ".join(DEFAULT)
+        ),
+    ] = None,
+    budget: Annotated[
+        list[int] | None, typer.Option(min=1, help="Number of trials; repeat it.", show_default="some that fit")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Runs of each strategy with each budget.")] = common.RUNS,
+    seed: Annotated[int, typer.Option(min=0, help="Of all runs.")] = 0,
+    threads: common.Threads = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--table", "--csv", help="Save the table (.csv, .json or .parquet).", show_default=False),
+    ] = None,
+    figure: common.Figure = None,
+    as_json: common.Json = False,
+) -> None:
+    """Compare strategies on one instance by how often each is wrong.
+
+    Example: [bold]bestmix compare D2P --strategy sfsr --strategy uniform --budget 4000 --figure d2p.png[/bold]
+    """
+    from bestmix.cli.grid import Grid, find_budgets, find_instance, find_strategy
+
+    common.Outputs(figure).check()
+    check_table(table)
+    here = Path.cwd()
+    found = {instance: find_instance(instance, here, f"instance {instance}")}
+    recipes = {text: find_strategy(text, here, f"--strategy {text}") for text in strategy or DEFAULT}
+    name = Path(instance).stem
+    budgets = {name: find_budgets(budget or None, found)[instance]}
+    asked = Grid({name: found[instance]}, recipes, budgets, runs, seed)
+    try_out(asked)
+    result = compute(asked, None, None, threads)
+    saved = save(result, table)
+    if figure:
+        from bestmix import plots
+
+        saved.append(plots.save(plots.comparison_figure(result, found[instance]), figure))
+    conclude(result, saved, as_json, {"instance": instance})

@@ -1,0 +1,211 @@
+"""``bestmix sweep``: strategies on instances over budgets, here or on a cluster, resumable."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from bestmix.cli import common
+
+if TYPE_CHECKING:
+    from bestmix.cli.grid import Grid
+    from bestmix.simulation import CellResult, SweepResult
+
+PATIENCE = 5  # seconds to wait for a scheduler
+TABLES = (".csv", ".json", ".parquet")
+
+
+def sweep(
+    grid: Annotated[
+        Path,
+        typer.Argument(metavar="GRID", help="Instances, strategies, budgets (.toml or .json).", show_default=False),
+    ],
+    folder: Annotated[
+        Path | None, typer.Option("--output", help="Where finished work is kept.", show_default="GRID.sweep")
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each cell.", show_default="the grid's, or 5000")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of all runs.", show_default="the grid's, or 0")] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786.", show_default=False)
+    ] = None,
+    threads: common.Threads = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--table", "--csv", help="Save the table (.csv, .json or .parquet).", show_default=False),
+    ] = None,
+    figure: common.Figure = None,
+    as_json: common.Json = False,
+) -> None:
+    """Simulate strategies on instances over budgets, many times each.
+
+    GRID lists instances (names from the catalog, or files), strategies (sfsr, sfsr-l, uniform, single, or
+    module:object next to GRID), budgets, runs and seed. Ctrl-C loses nothing that is finished: the same command goes
+    on, and more budgets or runs compute only what is new. With --cluster the workers must be able to import your
+    modules too.
+
+    Example: [bold]bestmix sweep grid.toml --figure errors.png --table errors.csv[/bold]
+    """
+    from bestmix.cli.grid import read_grid
+
+    common.Outputs(figure).check()
+    check_table(table)
+    folder = folder or grid.with_suffix(".sweep")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"--output: expected a folder, got the file {folder}; choose another name")
+    asked = read_grid(grid, runs, seed)
+    try_out(asked)
+    console = common.messages()
+    console.print(f"{asked.cells} cells of {asked.runs:,} runs; finished work is kept in {folder}.", markup=False)
+    with kept_in(folder), connected(cluster) as executor:
+        result = compute(asked, folder, executor, threads)
+    saved = save(result, table)
+    if figure:
+        saved.append(draw(result, asked, figure))
+    conclude(result, saved, as_json, {"output": str(folder)})
+
+
+def check_table(path: Path | None) -> None:
+    """Complain about a table's name before the work."""
+    if path is None:
+        return
+    if path.suffix.lower() not in TABLES:
+        raise ValueError(f"{path}: expected a table's name to end in {', '.join(TABLES)}; rename it")
+    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+        raise RuntimeError(f"{path}: Parquet needs pyarrow, which is not installed; install bestmix[frames]")
+    if path.is_dir():
+        raise ValueError(f"{path}: expected the name of a file, got a folder; add a name")
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def try_out(grid: "Grid") -> None:
+    """One run of each strategy: compiles what is not compiled yet, and shows faults in users' own code."""
+    from bestmix.simulation import simulate
+
+    name, instance = next(iter(grid.instances.items()))
+    budget = min(grid.budgets[name])
+    with common.messages().status("Loading; on the first run the arithmetic is compiled, which takes a minute ..."):
+        for written, strategy in grid.strategies.items():
+            try:
+                simulate(instance, strategy, budget, runs=1, threads=1)
+            except Exception as error:  # a user's own code may raise anything
+                if written not in grid.own:
+                    raise
+                what = " ".join(f"{type(error).__name__}: {error}".split())
+                raise ValueError(f"{written} failed in a first run on {name}: {what[:300]}; mend it") from None
+
+
+@contextmanager
+def kept_in(folder: Path) -> Iterator[None]:
+    """Ctrl-C as a sentence that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        common.complain(f"Stopped; finished work is kept in {folder}, and the same command goes on from there.")
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Executor | None]:
+    """The executor of a Dask cluster; None without an address."""
+    if address is None:
+        yield None
+        return
+    if find_spec("distributed") is None:
+        raise RuntimeError("--cluster: needs the package distributed, which is not installed; install bestmix[dask]")
+    from distributed import Client
+
+    try:
+        client = Client(  # type: ignore[no-untyped-call]
+            address, timeout=PATIENCE, set_as_default=False
+        )
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise RuntimeError(
+            f"--cluster: no scheduler answered at {address} within {PATIENCE} seconds ({reason}); "
+            "check the address, or start one with: dask scheduler"
+        ) from None
+    with client:
+        workers = len(client.scheduler_info()["workers"])
+        common.messages().print(f"{address}: {workers} workers{'' if workers else '; waiting for one'}.", markup=False)
+        yield client.get_executor()  # type: ignore[no-untyped-call]
+
+
+def compute(grid: "Grid", folder: Path | None, executor: Executor | None, threads: int | None) -> "SweepResult":
+    """The sweep, with a bar on standard error where that is a terminal."""
+    from bestmix import simulation
+
+    shown = common.messages().is_terminal
+    recipes = list(grid.strategies.values())
+    options: dict[str, Any] = {"output": folder, "threads": threads, "progress": shown}
+    with common.progress_aside():
+        try:
+            return simulation.sweep(
+                grid.instances, recipes, grid.budgets, grid.runs, grid.seed, executor=executor, **options
+            )
+        except ImportError as error:
+            raise RuntimeError(
+                f"--cluster: a worker cannot import what it was sent ({error}); put bestmix and your own modules on "
+                "the workers' path"
+            ) from None
+
+
+def save(result: "SweepResult", table: Path | None) -> list[Path]:
+    """Write the table, if it is wanted."""
+    if table is None:
+        return []
+    result.save(table)
+    return [table]
+
+
+def draw(result: "SweepResult", grid: "Grid", path: Path) -> Path:
+    """Error curves of all instances, with their arms where every one has a single cost."""
+    from bestmix import plots
+
+    plane = all(len(instance.costs) == 1 for instance in grid.instances.values())
+    return plots.save(plots.sweep_figure(result, grid.instances if plane else None), path)
+
+
+def conclude(result: "SweepResult", saved: list[Path], as_json: bool, more: dict[str, Any]) -> None:
+    """Print the table, or everything as JSON."""
+    if as_json:
+        from bestmix.recommendation import finite
+
+        data = {"rows": [finite(row) for row in result.rows()], **more, "files": [str(path) for path in saved]}
+        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+        return
+    console = common.output()
+    for name in dict.fromkeys(cell.instance for cell in result):
+        console.print(error_table(result, name))
+    for path in saved:
+        console.print(f"Saved {path}", markup=False, soft_wrap=True)
+
+
+def error_table(result: "SweepResult", instance: str) -> Table:
+    """Budgets downwards, strategies across; the lowest error rate of each budget in bold."""
+    cells = [cell for cell in result if cell.instance == instance]
+    strategies = list(dict.fromkeys(cell.strategy for cell in cells))
+    title = f"{instance}: wrong answers in % of {cells[0].runs:,} runs (95% interval)"
+    table = Table(title=Text(title), title_justify="left", title_style="bold")
+    table.add_column("budget", justify="right")
+    for name in strategies:
+        table.add_column(Text(name), justify="right", overflow="fold")
+    for budget in dict.fromkeys(cell.budget for cell in cells):
+        row = [next(c for c in cells if (c.strategy, c.budget) == (name, budget)) for name in strategies]
+        least = min(cell.errors for cell in row)
+        table.add_row(f"{budget:,}", *(_rate(c, len(row) > 1 and c.errors == least) for c in row))
+    return table
+
+
+def _rate(cell: "CellResult", best: bool) -> Text:
+    low, high = cell.interval
+    text = f"{100 * cell.error_rate:.2f} ({100 * low:.2f}–{100 * high:.2f})"
+    return Text(text, style="bold cyan" if best else "")

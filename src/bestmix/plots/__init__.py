@@ -1,0 +1,49 @@
+"""Figures: functions that take Matplotlib axes, draw on them and return them.
+
+Every figure uses the colours and the style of ``look.py``, so that the same thing looks the same
+everywhere. Matplotlib is imported when a figure is made, not before.
+"""
+
+from bestmix.plots.curves import comparison_figure, plot_errors, sweep_figure
+from bestmix.plots.geometry import Frontier, Segment, best_segments, frontier
+from bestmix.plots.instances import plot_instance
+from bestmix.plots.look import (
+    COLOURS,
+    MARKERS,
+    STRATEGIES,
+    STYLE,
+    SUFFIXES,
+    available,
+    check_path,
+    save,
+    strategy_style,
+    style,
+)
+from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
+from bestmix.plots.stories import name_frontier, plot_frontier, plot_scores
+
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "STRATEGIES",
+    "STYLE",
+    "SUFFIXES",
+    "Frontier",
+    "Segment",
+    "available",
+    "best_segments",
+    "check_path",
+    "comparison_figure",
+    "frontier",
+    "name_frontier",
+    "plot_errors",
+    "plot_frontier",
+    "plot_instance",
+    "plot_recommendation",
+    "plot_scores",
+    "recommendation_figure",
+    "save",
+    "strategy_style",
+    "style",
+    "sweep_figure",
+]

@@ -1,0 +1,209 @@
+"""Error rates over budgets, with their intervals."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bestmix.instance import Instance
+from bestmix.plots.instances import plot_instance
+from bestmix.plots.look import COLOURS, OTHER_MARKERS, OTHERS, new_axes, strategy_style, style
+from bestmix.simulation.results import CellResult, SweepResult
+from bestmix.solution import solve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NO_ERROR = "no error seen: end of the 95% interval"
+LINE: dict[str, Any] = {"markersize": 6.5, "linewidth": 1.6}
+FEW = 8  # arms that all get their names
+MOST_RATIO = 12.0  # between the budgets on a linear axis, on which an exponential decrease is a straight line
+
+
+def plot_errors(result: SweepResult, instance: str | None = None, ax: "Axes | None" = None) -> "Axes":
+    """Each strategy's error rate over the budget, with 95% intervals, on a logarithmic scale.
+
+    A rate of zero has no place on that scale. Where no run was wrong an arrow points down from the
+    upper end of the interval instead, and the curve ends before it.
+
+    Parameters
+    ----------
+    result
+        Of a sweep.
+    instance
+        Whose cells to show; the first one's by default.
+    ax
+        Axes to draw on; new ones by default.
+
+    Examples
+    --------
+    >>> from bestmix import SFSR, Uniform, sweep
+    >>> result = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
+    >>> plot_errors(result).get_xlabel()
+    'budget'
+    """
+    names = list(dict.fromkeys(cell.instance for cell in result))
+    if instance is not None and instance not in names:
+        raise ValueError(f"instance: expected one of {', '.join(names)}, got {instance!r}; check the spelling")
+    cells = [cell for cell in result if cell.instance == (instance or names[0])]
+    looks = styles(list(dict.fromkeys(cell.strategy for cell in result)))
+    with style():
+        ax = new_axes() if ax is None else ax
+        for strategy, look in looks.items():
+            _draw_curve(ax, sorted((c for c in cells if c.strategy == strategy), key=lambda c: c.budget), look)
+        _scale(ax, cells, _lowest(result))
+        ax.set_xlabel("budget")
+        ax.set_ylabel("error rate")
+        return ax
+
+
+def styles(strategies: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Every strategy's own look; where two names happen to share one the second gets another."""
+    found: dict[str, dict[str, Any]] = {}
+    spare = [{"color": c, "marker": m, "linestyle": "--"} for m in OTHER_MARKERS for c in OTHERS]
+    for name in strategies:
+        look = strategy_style(name)
+        if look in found.values():
+            look = next(other for other in spare if other not in found.values())
+        found[name] = look
+    return found
+
+
+def _draw_curve(ax: "Axes", cells: list[CellResult], look: Mapping[str, Any]) -> None:
+    bars: dict[str, Any] = {"capsize": 2.5, "elinewidth": 1.1, "zorder": 3}
+    if seen := [c for c in cells if c.errors]:
+        budgets, rates = [c.budget for c in seen], [c.error_rate for c in seen]
+        reach = [[c.error_rate - c.interval[0] for c in seen], [c.interval[1] - c.error_rate for c in seen]]
+        ax.errorbar(budgets, rates, yerr=reach, **bars, **LINE, **_edge(look), **look)
+    if unseen := [c for c in cells if not c.errors]:
+        budgets, ends = [c.budget for c in unseen], [c.interval[1] for c in unseen]
+        hollow = {**look, "linestyle": "none", "markersize": 6, "markerfacecolor": "none"}
+        ax.errorbar(budgets, ends, yerr=[0.5 * end for end in ends], uplims=True, **bars, **hollow)
+
+
+def _edge(look: Mapping[str, Any]) -> dict[str, Any]:
+    """A light edge parts markers that touch; a cross is nothing but its edge."""
+    return {} if look["marker"] == "x" else {"markeredgecolor": COLOURS["paper"], "markeredgewidth": 0.6}
+
+
+def _scale(ax: "Axes", cells: Sequence[CellResult], lowest: float) -> None:
+    """Logarithmic upwards; linear to the right unless the budgets differ too much."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+    budgets = sorted({cell.budget for cell in cells})
+    ax.set_yscale("log")
+    ax.set_ylim(lowest, 1.25)
+    steps = (1.0, 2.0, 5.0) if lowest > 0.05 else (1.0,)
+    ax.yaxis.set_major_locator(LogLocator(subs=steps, numticks=10))
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
+    if budgets[-1] > MOST_RATIO * max(budgets[0], 1):
+        ax.set_xscale("log")
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xticks(_thinned(budgets, 4))
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 2.5, 5, 10]))
+        ax.margins(x=0.06)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda budget, _: f"{budget:,.0f}"))
+
+
+def _lowest(cells: Iterable[CellResult]) -> float:
+    """Where the error axis ends: below all intervals and arrows, and never a close-up of rates near one."""
+    ends = [cell.interval[0] if cell.errors else 0.4 * cell.interval[1] for cell in cells]
+    return min(0.8 * min(ends), 0.3)
+
+
+def _thinned(values: list[int], most: int) -> list[int]:
+    """At most so many of them, evenly spread, the last among them."""
+    step = math.ceil(len(values) / most)
+    return values[::-1][::step][::-1]
+
+
+def sweep_figure(result: SweepResult, instances: Mapping[str, Instance] | None = None, across: int = 3) -> "Figure":
+    """Error curves of every instance; where the instances are given, each one's arms above them.
+
+    Parameters
+    ----------
+    result
+        Of a sweep.
+    instances
+        By name, to show their arms; those with one cost only.
+    across
+        Panels in a row.
+
+    Examples
+    --------
+    >>> from bestmix import SFSR, sweep
+    >>> len(sweep_figure(sweep(["D1P"], [SFSR()], [2000, 4000], runs=250)).axes)
+    1
+    """
+    names = list(dict.fromkeys(cell.instance for cell in result))
+    across, both = min(across, len(names)), 1 + bool(instances)
+    down = math.ceil(len(names) / across)
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(max(2.9 * across, 5.2), 2.45 * down * both + 0.6), layout="constrained")
+        figure.get_layout_engine().set(h_pad=0.06, w_pad=0.06)  # type: ignore[union-attr, call-arg]
+        grid = figure.add_gridspec(down * both, across)
+        for i, name in enumerate(names):
+            row, column = divmod(i, across)
+            if instances:
+                _panel(figure.add_subplot(grid[row * both, column]), name, instances[name], column == 0)
+            curves = figure.add_subplot(grid[row * both + both - 1, column])
+            plot_errors(result, name, curves)
+            curves.set_title("" if instances else name, parse_math=False)
+            curves.set_ylabel("error rate" if column == 0 else "")
+            curves.tick_params(labelleft=column == 0)  # all panels have the same scale
+            curves.set_xlabel("budget" if i + across >= len(names) or instances else "")
+        _legends(figure, result)
+        return figure
+
+
+def _panel(ax: "Axes", name: str, instance: Instance, first: bool) -> None:
+    plot_instance(instance, ax=ax)
+    ax.set_title(name, parse_math=False)
+    ax.set_ylabel("mean reward" if first else "")
+
+
+def comparison_figure(result: SweepResult, instance: Instance) -> "Figure":
+    """One instance: its arms against each cost, up to two, and next to them the error curves.
+
+    >>> from bestmix import SFSR, Uniform, catalog, sweep
+    >>> result = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
+    >>> len(comparison_figure(result, catalog.load("D1P")).axes)
+    3
+    """
+    costs = instance.costs[:2]
+    shares = solve(instance).mixture
+    named = [arm for arm, share in zip(instance.arms, shares, strict=True) if share > 0 or len(shares) <= FEW]
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(3.1 * len(costs) + 4.2, 4.1), layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.08)  # type: ignore[union-attr, call-arg]
+        grid = figure.add_gridspec(1, len(costs) + 1, width_ratios=[1.0] * len(costs) + [1.35])
+        for place, cost in enumerate(costs):
+            ax = plot_instance(instance, cost, figure.add_subplot(grid[0, place]), named)
+            ax.set_ylabel("mean reward" if place == 0 else "")
+        plot_errors(result, None, figure.add_subplot(grid[0, len(costs)]))
+        _legends(figure, result)
+        return figure
+
+
+def _legends(figure: "Figure", result: SweepResult) -> None:
+    """What the arms are above all panels, what the curves are below them."""
+    from matplotlib.lines import Line2D
+
+    kinds: dict[str, Any] = {}
+    for ax in figure.axes:
+        kinds |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
+    if kinds:
+        figure.legend(list(kinds.values()), list(kinds), loc="outside upper left", ncols=len(kinds), fontsize=9)
+    looks = styles(list(dict.fromkeys(cell.strategy for cell in result)))
+    curves = {name: Line2D([], [], **look, **LINE) for name, look in looks.items()}
+    if any(not cell.errors for cell in result):
+        arrow: dict[str, Any] = {"marker": r"$\downarrow$", "markersize": 9, "linestyle": "none"}
+        curves[NO_ERROR] = Line2D([], [], color=COLOURS["muted"], **arrow)
+    across = len(curves) if sum(len(name) + 8 for name in curves) < 14 * figure.get_figwidth() else 3
+    figure.legend(list(curves.values()), list(curves), loc="outside lower left", ncols=across, fontsize=9)

@@ -1,0 +1,105 @@
+"""An instance in the plane of one cost and the reward: its arms, the bound and the best mix."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bestmix.instance import Instance
+from bestmix.plots.labels import Box, bound_box, line_boxes, name_points, point_boxes
+from bestmix.plots.look import COLOURS, MARKERS, new_axes, style
+from bestmix.solution import Solution, solve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_instance(
+    instance: Instance,
+    cost: str | None = None,
+    ax: "Axes | None" = None,
+    named: Collection[str] = (),
+) -> "Axes":
+    """The true means of the arms, those of the best mix as triangles, and the bound.
+
+    Parameters
+    ----------
+    instance
+        What to show; it needs a cost.
+    cost
+        Which cost; the first by default.
+    ax
+        Axes to draw on; new ones by default.
+    named
+        Arms whose names to write.
+
+    Examples
+    --------
+    >>> from bestmix import catalog
+    >>> plot_instance(catalog.load("D2P"), "cost1").get_xlabel()
+    'mean cost1'
+    """
+    if cost is None and instance.costs:
+        cost = instance.costs[0]
+    if cost not in instance.costs:
+        choices = ", ".join(instance.costs) or "no costs"
+        raise ValueError(f"cost: expected one of {choices}, got {cost!r}; check the spelling")
+    place = instance.costs.index(cost)
+    with style():
+        ax = new_axes() if ax is None else ax
+        solution = solve(instance)
+        points = list(zip(instance.cost[place].tolist(), instance.reward.tolist(), strict=True))
+        _draw(ax, points, solution, float(instance.bound[place]), len(instance.costs) == 1)
+        ax.set_xlabel(f"mean {cost}", parse_math=False)
+        ax.set_ylabel("mean reward")
+        if named:
+            _name(ax, instance, points, solution, float(instance.bound[place]), named)
+        return ax
+
+
+def _draw(ax: "Axes", points: list[tuple[float, float]], solution: Solution, bound: float, joined: bool) -> None:
+    best = [a for a in range(len(points)) if solution.mixture[a] > 0]
+    draw_points(ax, [p for a, p in enumerate(points) if a not in best], "rejected", "other arms")
+    draw_points(ax, [points[a] for a in best], "optimal", "arms of the best mix")
+    if len(best) > 1:
+        if joined:  # with more costs than one the mix does not lie on a line in this plane
+            ax.plot(*zip(*(points[a] for a in best), strict=True), color=COLOURS["support"], linewidth=1.3, zorder=2)
+        mean = float(solution.mixture @ np.array(points)[:, 0])
+        draw_points(ax, [(mean, solution.value)], "mix", "the best mix")
+    draw_bound(ax, bound)
+    ax.margins(0.1)
+
+
+def draw_points(ax: "Axes", points: list[tuple[float, float]], kind: str, label: str) -> None:
+    """Points of one kind, as markers of the same colour, shape and size everywhere."""
+    if points:
+        look: dict[str, Any] = {"markeredgecolor": COLOURS["paper"], "markeredgewidth": 0.8, "zorder": 3}
+        look |= {"color": COLOURS["rejected"], "marker": MARKERS["rejected"], "markersize": 6}
+        if kind == "optimal":
+            look |= {"color": COLOURS["support"], "marker": MARKERS["optimal"], "markersize": 10, "zorder": 4}
+        elif kind == "mix":
+            look |= {"color": COLOURS["mix"], "marker": MARKERS["mix"], "markersize": 12, "zorder": 5}
+            look["markeredgecolor"] = COLOURS["ink"]
+        ax.plot(*zip(*points, strict=True), linestyle="none", label=label, **look)
+
+
+def draw_bound(ax: "Axes", bound: float) -> None:
+    """The line that mean costs must not pass."""
+    ax.axvline(bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, label="bound", zorder=2)
+
+
+def _name(
+    ax: "Axes",
+    instance: Instance,
+    points: list[tuple[float, float]],
+    solution: Solution,
+    bound: float,
+    named: Collection[str],
+) -> None:
+    order = sorted((a for a, arm in enumerate(instance.arms) if arm in named), key=lambda a: -solution.mixture[a])
+    colour = {a: COLOURS["support" if solution.mixture[a] > 0 else "muted"] for a in order}
+    best = [p for p, share in zip(points, solution.mixture, strict=True) if share > 0]
+    taken: list[Box] = [*point_boxes(ax, points, reach=5), *point_boxes(ax, best, reach=6), bound_box(ax, bound)]
+    for start, end in zip(best, best[1:], strict=False):
+        taken += line_boxes(ax, start, end)
+    name_points(ax, points, {a: (instance.arms[a], colour[a]) for a in order}, taken)

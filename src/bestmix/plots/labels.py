@@ -1,0 +1,96 @@
+"""Names next to points, where they cover the least."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bestmix.plots.look import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Box = tuple[float, ...]  # left, low, right, high, in pixels
+SIZE = 9  # of the names, in points
+
+
+def settle(ax: "Axes") -> float:
+    """Settle the layout, on which all pixels depend; returns the pixels in a point."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    return figure.dpi / 72
+
+
+def name_points(
+    ax: "Axes", points: Sequence[tuple[float, float]], names: Mapping[int, tuple[str, str]], taken: Sequence[Box]
+) -> None:
+    """Write names next to points.
+
+    Parameters
+    ----------
+    ax
+        Where the points are.
+    points
+        All points (x, y), those without a name too: no name may seem to be theirs.
+    names
+        The text and the colour, by the point's position; those listed first choose first.
+    taken
+        What names should leave free.
+    """
+    point = settle(ax)
+    spots = ax.transData.transform(points if len(points) else np.empty((0, 2)))
+    filled = [*taken]
+    for a, (name, colour) in names.items():
+        look: dict[str, Any] = {"fontsize": SIZE, "zorder": 6, "parse_math": False, "color": colour}
+        text = ax.annotate(name, points[a], (0, 0), "data", "offset points", **look)
+        extent = text.get_window_extent()
+        boxes = _around(spots[a], np.array([extent.width, extent.height]), point)
+        covered = _covered(boxes, np.array(filled).reshape(-1, 4))
+        best = boxes[np.argmin(3.0 * covered + _strayed(boxes, spots, a, np.array(ax.bbox.extents)))]
+        text.xyann = tuple((best[:2] - spots[a]) / point)
+        filled.append(tuple(best))
+
+
+def point_boxes(ax: "Axes", points: Sequence[tuple[float, float]], reach: float) -> list[Box]:
+    """Boxes around points, ``reach`` points of type to each side."""
+    half = reach * settle(ax)
+    spots = ax.transData.transform(points if len(points) else np.empty((0, 2)))
+    return [(x - half, y - half, x + half, y + half) for x, y in spots]
+
+
+def line_boxes(ax: "Axes", start: tuple[float, float], end: tuple[float, float]) -> list[Box]:
+    """Small boxes along a line."""
+    return point_boxes(ax, [tuple(p) for p in np.linspace(start, end, 60)], reach=1.5)
+
+
+def bound_box(ax: "Axes", bound: float) -> Box:
+    """The line of a bound."""
+    point = settle(ax)
+    x, _ = ax.transData.transform((bound, 0.0))
+    return x - 2 * point, ax.bbox.y0, x + 2 * point, ax.bbox.y1
+
+
+def _around(spot: Floats, size: Floats, point: float) -> Floats:
+    """Boxes (n, 4) of a text of that size at places around a spot."""
+    reach, angle = np.meshgrid([7.0, 12.0, 18.0, 26.0, 36.0], np.radians(np.arange(0, 360, 30)), indexing="ij")
+    way = np.stack([np.cos(angle), np.sin(angle)], axis=-1).reshape(-1, 2)
+    low = spot + way * reach.reshape(-1, 1) * point + (way - 1) * size / 2
+    return np.hstack([low, low + size])
+
+
+def _covered(boxes: Floats, taken: Floats) -> Floats:
+    """Pixels of each box that are taken."""
+    sides = np.minimum(boxes[:, None, 2:], taken[:, 2:]) - np.maximum(boxes[:, None, :2], taken[:, :2])
+    result: Floats = np.prod(np.maximum(sides, 0.0), axis=2).sum(axis=1)
+    return result
+
+
+def _strayed(boxes: Floats, spots: Floats, own: int, frame: Floats) -> Floats:
+    """How far each box is from its own spot; more where another spot is nearer or the frame ends."""
+    beyond = np.maximum(boxes[:, None, :2] - spots, 0.0) + np.maximum(spots - boxes[:, None, 2:], 0.0)
+    distance = np.linalg.norm(beyond, axis=2)
+    others = np.delete(distance, own, axis=1).min(axis=1, initial=np.inf)
+    outside = np.maximum(frame[:2] - boxes[:, :2], 0.0) + np.maximum(boxes[:, 2:] - frame[2:], 0.0)
+    result: Floats = distance[:, own] + 20.0 * np.maximum(distance[:, own] - others, 0.0) + 100.0 * outside.sum(axis=1)
+    return result

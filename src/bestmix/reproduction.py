@@ -1,0 +1,306 @@
+"""The paper's experiments as functions: each makes a figure, its data and its caption.
+
+The paper prints the means of its D instances, and those are used. It does not print the means of A and
+H: those of the catalog were designed for this package, to show what the paper says of its own.
+"""
+
+import csv
+import io
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestmix import catalog, checks, files, plots
+from bestmix.instance import Instance
+from bestmix.simulation import SweepResult, sweep
+from bestmix.solution import solve
+from bestmix.strategies import SFSR, Search, Strategy, Uniform
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+FIGURES = ("score", "A", "H", "D", "failure")
+GROUPS = {
+    "A": ("A1", "A2", "A3"),
+    "H": ("H1", "H2", "H3"),
+    "D": ("D1P", "D2P", "D3P", "D1I", "D2I", "D3I"),
+}
+RUNS = {"A": 10_000, "H": 10_000, "D": 5_000}
+MOST_TRIES = 5_000
+KEPT = "cells"  # folder of finished runs, inside the output folder
+
+
+@dataclass(frozen=True)
+class Made:
+    """A figure that was made: its files, what it shows, and how long it took."""
+
+    name: str
+    caption: str
+    files: tuple[Path, ...]
+    seconds: float
+
+
+def reproduce(
+    name: str,
+    folder: str | os.PathLike[str] = "reproduction",
+    runs: int | None = None,
+    seed: int = 0,
+    *,
+    threads: int | None = None,
+    progress: bool = False,
+) -> Made:
+    """Make one of the figures: PNG, SVG, the data as CSV, and the caption as text.
+
+    Parameters
+    ----------
+    name
+        One of ``FIGURES``.
+    folder
+        Where the files go. Finished runs are kept there too, so that a second call does not repeat them.
+    runs, seed
+        Runs of each cell of A, H and D; by default as many as in the paper.
+    threads
+        How many; all cores by default.
+    progress
+        Show a progress bar.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in reproduce("score", folder).files]
+    ['score.png', 'score.svg', 'score.csv', 'score.txt']
+    """
+    checks.choice("figure", name, FIGURES)
+    began = time.perf_counter()
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    if name in GROUPS:
+        figure, table, caption = _errors(name, folder, runs or RUNS[name], seed, threads, progress)
+    else:
+        figure, table, caption = _scores() if name == "score" else _failure(seed)
+    saved = [plots.save(figure, folder / f"{name}.{suffix}") for suffix in ("png", "svg")]
+    for suffix, text in (("csv", table), ("txt", caption + "\n")):
+        files.write_text(folder / f"{name}.{suffix}", text)
+        saved.append(folder / f"{name}.{suffix}")
+    return Made(name, caption, tuple(saved), time.perf_counter() - began)
+
+
+def error_curves(
+    group: str,
+    runs: int | None = None,
+    seed: int = 0,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: bool = False,
+) -> SweepResult:
+    """SFSR, SFSR-L and USLP on the instances of a group, over each one's budgets.
+
+    >>> len(error_curves("D", runs=1)) == 3 * sum(len(catalog.budgets(name)) for name in GROUPS["D"])
+    True
+    """
+    names = GROUPS[checks.choice("group", group, list(GROUPS))]
+    recipes: list[Strategy] = [SFSR(), SFSR(score="lagrangian"), Uniform()]
+    budgets = {name: catalog.budgets(name) for name in names}
+    count = RUNS[group] if runs is None else runs
+    return sweep(list(names), recipes, budgets, count, seed, output=output, threads=threads, progress=progress)
+
+
+def _errors(
+    group: str, folder: Path, runs: int, seed: int, threads: int | None, progress: bool
+) -> "tuple[Figure, str, str]":
+    result = error_curves(group, runs, seed, output=folder / KEPT, threads=threads, progress=progress)
+    shown = None if group == "D" else {name: catalog.load(name) for name in GROUPS[group]}
+    return plots.sweep_figure(result, shown), _csv(result.rows()), _errors_caption(group, runs, seed)
+
+
+def _errors_caption(group: str, runs: int, seed: int) -> str:
+    what = {
+        "A": "Three ordinary instances with 16 arms and one cost. Their means were designed for this package; "
+        "the paper does not print those of its own A1 to A3.",
+        "H": "Three hard instances with 16 arms and one cost. Their means were designed for this package, to show "
+        "what the paper reports of its own H1 to H3, which it does not print.",
+        "D": "Six instances with 24 arms and two costs, with the means of the paper's table.",
+    }[group]
+    panels = "" if group == "D" else "Above: the arms, those of the best mix as triangles. Below: "
+    return (
+        f"{what} {panels}{'Share' if group == 'D' else 'share'} of {runs:,} runs with a wrong support, "
+        f"with 95% intervals (Wilson); seed {seed}. An arrow marks a cell without an error, from the end of its "
+        "interval."
+    )
+
+
+def five_arms() -> Instance:
+    """The five arms of the picture that explains the intersection value score.
+
+    >>> five_arms().arms
+    ('1', '2', '3', '4', '5')
+    """
+    costs, rewards = [0.0, 1.8, 0.8, 1.3, 2.0], [1.7, 2.6, 0.5, 2.1, 1.2]
+    return Instance(rewards, [costs], [1.0], arms=list("12345"), costs=["cost"])
+
+
+def _scores() -> "tuple[Figure, str, str]":
+    instance = five_arms()
+    label = (*instance.arms, "slack")
+    rows = []
+    for segment in plots.best_segments(instance.means, float(instance.bound[0])):
+        reward, cost = ("", "") if segment.column == len(instance.arms) else instance.means[segment.column].tolist()
+        rows.append({"column": label[segment.column], "reward": reward, "cost": cost})
+        rows[-1] |= {"partner": label[segment.partner], "score": segment.score}
+    with plots.style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(5.6, 3.8), layout="constrained")
+        ax = plots.plot_scores(instance, figure.add_subplot())
+        figure.legend(*ax.get_legend_handles_labels(), loc="outside upper right", ncols=3, fontsize=9)
+    caption = (
+        "Intersection value scores of five arms with one cost, bounded by 1. A solid or broken line joins each arm to "
+        "the partner with which it makes its best feasible mix; its score is the height at which the line meets "
+        "the bound, read off on the left."
+    )
+    return figure, _csv(rows), caption
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """The first round of a run in which SFSR-L rejects an arm of the best mix.
+
+    Attributes
+    ----------
+    instance, budget, seed, run
+        Which run it is: ``numpy.random.default_rng([seed, run])`` draws its trials.
+    pulls
+        Trials of each arm in the round.
+    means
+        Estimated reward and cost of each arm (K, 2).
+    rejected
+        The arm that SFSR-L rejects.
+    spared
+        The column that SFSR rejects after the same trials.
+    scores
+        The Lagrangian scores, by column.
+    tried
+        Runs up to this one; ``failed`` of them lost the arm in round one, whatever its estimates.
+    """
+
+    instance: str
+    budget: int
+    seed: int
+    run: int
+    pulls: int
+    means: Floats
+    rejected: str
+    spared: str
+    scores: Mapping[str, float]
+    failed: int
+
+
+def find_failure(name: str = "H2", budget: int | None = None, seed: int = 0) -> Failure:
+    """The first run in which SFSR-L loses the cheapest arm of the best mix though it did well.
+
+    Did well: its estimated reward is not below its true one, nor its estimated cost above.
+    """
+    instance = catalog.load(name)
+    listed = catalog.budgets(name)
+    budget = listed[len(listed) // 2] if budget is None else budget
+    best = np.flatnonzero(solve(instance).mixture > 0)
+    victim = int(best[np.argmin(instance.cost[0, best])])
+    failed = 0
+    for run in range(MOST_TRIES):
+        search = _first_round(instance, SFSR(score="lagrangian"), budget, seed, run)
+        told, means = search.history[0], search.evidence.means
+        failed += told.rejected == instance.arms[victim]
+        good = means[victim, 0] >= instance.reward[victim] and means[victim, 1] <= instance.cost[0, victim]
+        if told.rejected == instance.arms[victim] and good:
+            other = _first_round(instance, SFSR(), budget, seed, run).history[0].rejected
+            pulls = next(iter(told.pulls.values()))
+            found = name, budget, seed, run, pulls, np.array(means), told.rejected, str(other), told.scores, failed
+            return Failure(*found)
+    raise RuntimeError(f"failure: none in {MOST_TRIES} runs of {name} with budget {budget}; try another seed or budget")
+
+
+def _first_round(instance: Instance, strategy: SFSR, budget: int, seed: int, run: int) -> Search:
+    """A search after its first round; strategies with the same schedule see the same trials."""
+    search = strategy.start(instance.problem, budget)
+    rng = np.random.default_rng([seed, run])
+    for arm, count in search.ask().items():
+        rows = instance.draw(instance.problem.index(arm), count, rng)
+        search.tell(arm, rows[:, 0], rows[:, 1:])
+    return search
+
+
+def _failure(seed: int) -> "tuple[Figure, str, str]":
+    found = find_failure(seed=seed)
+    instance = catalog.load(found.instance)
+    best = [arm for arm, share in zip(instance.arms, solve(instance).mixture, strict=True) if share > 0]
+    rows = _failure_rows(found, instance, best)
+    caption = (
+        f"How SFSR-L loses an arm of the best mix: run {found.run} with seed {found.seed} on {found.instance}, budget "
+        f"{found.budget:,}. Left: true means and their frontier. Right: estimates after the first round, "
+        f"{found.pulls} trials an arm. {found.rejected} did no worse than its means, yet it is farthest below the "
+        f"estimated frontier, and SFSR-L rejects it; SFSR, after the same trials, rejects {found.spared}. The means of "
+        f"{found.instance} were designed for this package."
+    )
+    return _failure_figure(found, instance, best), _csv(rows), caption
+
+
+def _failure_rows(found: Failure, instance: Instance, best: Sequence[str]) -> list[dict[str, Any]]:
+    line = plots.frontier(found.means, float(instance.bound[0]))
+    return [
+        {
+            "instance": found.instance,
+            "budget": found.budget,
+            "seed": found.seed,
+            "run": found.run,
+            "pulls": found.pulls,
+            "arm": arm,
+            "in_best_mix": arm in best,
+            "reward": float(instance.reward[a]),
+            "cost": float(instance.cost[0, a]),
+            "estimated_reward": float(found.means[a, 0]),
+            "estimated_cost": float(found.means[a, 1]),
+            "distance": float(line.height(found.means[a, 1]) - found.means[a, 0]),
+            "rejected": arm == found.rejected,
+        }
+        for a, arm in enumerate(instance.arms)
+    ]
+
+
+def _failure_figure(found: Failure, instance: Instance, best: Sequence[str]) -> "Figure":
+    bound, truth = float(instance.bound[0]), instance.means
+    with plots.style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(8.4, 4.1), layout="constrained")
+        left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+        plots.plot_frontier(truth, bound, instance.arms, best, ax=left)
+        plots.plot_frontier(found.means, bound, instance.arms, best, found.rejected, truth, ax=right)
+        left.set_title("true means")
+        right.set_title("estimates after the first round")
+        right.set_ylabel("")
+        shown = dict(zip(*reversed(right.get_legend_handles_labels()), strict=True))
+        figure.legend(list(shown.values()), list(shown), loc="outside upper left", ncols=4, fontsize=9)
+        basis = plots.frontier(found.means, bound).basis
+        named = {a: arm for a, arm in enumerate(instance.arms) if arm in best}
+        plots.name_frontier(left, truth, bound, named)
+        partners = {a: instance.arms[a] for a in basis if a < len(instance.arms)}
+        plots.name_frontier(right, found.means, bound, partners | named)
+        return figure
+
+
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,70 @@
+import json
+import math
+
+import numpy as np
+import pandas
+import polars
+import pytest
+from scipy import stats
+
+import bestmix as bm
+from bestmix.simulation.results import wilson
+
+
+@pytest.fixture(scope="module")
+def table():
+    return bm.sweep(["D1P", "D2P"], [bm.SFSR("lagrangian"), bm.Uniform()], [1000, 4000], runs=300, seed=2)
+
+
+@pytest.mark.parametrize(("errors", "runs"), [(0, 10), (10, 10), (3, 50), (1, 5000), (4999, 5000)])
+def test_wilson_is_scipys(errors, runs):
+    expected = stats.binomtest(errors, runs).proportion_ci(method="wilson")
+    assert wilson(errors, runs) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_rows_add_up(table):
+    assert len(table) == 8
+    for row in table.rows():
+        assert row["errors"] == row["wrong_support"] + row["wrongly_infeasible"]
+        assert row["low"] <= row["error_rate"] <= row["high"]
+        assert row["pulls_mean"] <= row["budget"]
+        assert row["violation_q50"] >= 0
+
+
+def test_frames_and_files_hold_the_same_table(table, tmp_path):
+    rows = table.rows()
+    assert table.to_pandas().to_dict("records") == rows
+    assert table.to_polars().to_dicts() == rows
+    for name, read in (("t.csv", pandas.read_csv), ("t.parquet", polars.read_parquet)):
+        table.save(tmp_path / name)
+        frame = read(tmp_path / name)
+        assert list(frame["errors"]) == [row["errors"] for row in rows]
+        np.testing.assert_array_equal(np.array(frame["regret_q99"]), [row["regret_q99"] for row in rows])
+    table.save(tmp_path / "t.json")
+    assert json.loads((tmp_path / "t.json").read_text())["rows"] == rows
+    with pytest.raises(ValueError, match=r"t\.txt: expected a name that ends in"):
+        table.save(tmp_path / "t.txt")
+
+
+def test_a_cell_is_found_by_its_names(table):
+    cell = table.get("D2P", "USLP", 4000)
+    assert (cell.instance, cell.strategy, cell.budget, cell.runs) == ("D2P", "USLP", 4000, 300)
+    assert f"{cell.error_rate:.4f}" in str(table)
+    with pytest.raises(ValueError, match="there is no cell"):
+        table.get("D2P", "USLP", 4001)
+
+
+def test_regret_and_violation_are_of_the_recommended_mixture():
+    """A run that is always right has the regret of its weights alone, and no regret without noise."""
+    inst = bm.Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.0, sigma_cost=0.0)
+    cell = bm.simulate(inst, bm.SFSR(), 40, runs=3)
+    assert cell.errors == 0
+    np.testing.assert_allclose(cell.outcomes.regret, 0.0, atol=1e-12)
+    np.testing.assert_allclose(cell.outcomes.violation, 0.0, atol=1e-12)
+
+
+def test_an_infeasible_instance_is_right_when_it_is_called_so():
+    inst = bm.Instance([1.0, 2.0], [[3.0, 4.0]], [1.0], sigma_cost=0.1)
+    cell = bm.simulate(inst, bm.Uniform(), 100, runs=50)
+    assert (cell.errors, cell.wrongly_infeasible) == (0, 0)
+    assert math.isnan(cell.row()["regret_mean"])
