@@ -294,7 +294,7 @@ def _failure_figure(found: Failure, instance: Instance, best: Sequence[str]) -> 
         named = {a: arm for a, arm in enumerate(instance.arms) if arm in best}
         plots.name_frontier(left, truth, bound, named)
         partners = {a: instance.arms[a] for a in basis if a < len(instance.arms)}
-        plots.name_frontier(right, found.means, bound, partners | named)
+        plots.name_frontier(right, found.means, bound, partners | named, truth)
         return figure
 
 

@@ -20,7 +20,7 @@ SAMPLES, TRIALS = 3000, 9
 
 def sums(noise, seed):
     model = noise.compiled(MEANS)
-    rng, normals = np.random.default_rng(seed), np.empty(9)
+    rng, normals = np.random.default_rng(seed), sampling.supply(3, 3)
     result = np.zeros((SAMPLES, 3, 3))
     for total in result:
         spent = sampling.add_trials(rng, *model, MEANS, np.arange(5), 3, TRIALS, total, normals)
@@ -63,7 +63,14 @@ def test_tables_are_redrawn_row_by_row():
     noise = bm.noise.Empirical(tables)
     total = np.zeros((2, 2))
     sampling.add_trials(
-        np.random.default_rng(0), *noise.compiled(noise.means), noise.means, np.arange(3), 2, 4, total, np.empty(4)
+        np.random.default_rng(0),
+        *noise.compiled(noise.means),
+        noise.means,
+        np.arange(3),
+        2,
+        4,
+        total,
+        sampling.supply(2, 2),
     )
     rng = np.random.default_rng(0)
     expected = sum(tables[0][rng.integers(0, 2)] for _ in range(4))

@@ -1,12 +1,14 @@
 """``bestmix sweep``: strategies on instances over budgets, here or on a cluster, resumable."""
 
 import json
+import socket
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
 from rich.table import Table
@@ -62,10 +64,10 @@ def sweep(
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output: expected a folder, got the file {folder}; choose another name")
     asked = read_grid(grid, runs, seed)
-    try_out(asked)
-    console = common.messages()
-    console.print(f"{asked.cells} cells of {asked.runs:,} runs; finished work is kept in {folder}.", markup=False)
     with kept_in(folder), connected(cluster) as executor:
+        try_out(asked)
+        count = f"{asked.cells} cell{'' if asked.cells == 1 else 's'} of {asked.runs:,} runs"
+        common.messages().print(f"{count}; finished work is kept in {folder}.", markup=False, soft_wrap=True)
         result = compute(asked, folder, executor, threads)
     saved = save(result, table)
     if figure:
@@ -121,22 +123,41 @@ def connected(address: str | None) -> Iterator[Executor | None]:
         return
     if find_spec("distributed") is None:
         raise RuntimeError("--cluster: needs the package distributed, which is not installed; install bestmix[dask]")
+    knock(address)
     from distributed import Client
 
     try:
-        client = Client(  # type: ignore[no-untyped-call]
-            address, timeout=PATIENCE, set_as_default=False
-        )
+        client = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError) as error:
-        reason = " ".join(str(error).split())[:120]
-        raise RuntimeError(
-            f"--cluster: no scheduler answered at {address} within {PATIENCE} seconds ({reason}); "
-            "check the address, or start one with: dask scheduler"
-        ) from None
+        raise _unanswered(address, error) from None
     with client:
         workers = len(client.scheduler_info()["workers"])
-        common.messages().print(f"{address}: {workers} workers{'' if workers else '; waiting for one'}.", markup=False)
+        count = f"{workers} worker{'' if workers == 1 else 's'}{'' if workers else '; waiting for one'}"
+        common.messages().print(f"The cluster at {address} has {count}.", markup=False)
         yield client.get_executor()  # type: ignore[no-untyped-call]
+
+
+def knock(address: str) -> None:
+    """Find out at once whether anything listens there, which a client does only after a long time."""
+    try:
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if not host or not port:
+        raise ValueError(f"--cluster: expected an address such as tcp://host:8786, got {address!r}; write it so")
+    try:
+        socket.create_connection((host, port), timeout=PATIENCE).close()
+    except OSError as error:
+        raise _unanswered(address, error) from None
+
+
+def _unanswered(address: str, error: Exception) -> RuntimeError:
+    reason = " ".join(str(error).split())[:120]
+    return RuntimeError(
+        f"--cluster: no scheduler answered at {address} within {PATIENCE} seconds ({reason}); check the address, or "
+        "start one with: dask scheduler"
+    )
 
 
 def compute(grid: "Grid", folder: Path | None, executor: Executor | None, threads: int | None) -> "SweepResult":

@@ -38,7 +38,7 @@ def successive(
     """Successive rejects with one of the paper's scores (Algorithm 1)."""
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
-    normals = np.empty(unknown * (1 + costs))
+    normals = sampling.supply(unknown, 1 + costs)
     estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(total, dtype=np.int64)
     mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
     basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
@@ -103,7 +103,7 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
     ) -> None:
         arms, costs = means.shape[0], bound.shape[0]
         total = arms + costs
-        normals = np.empty(unknown * (1 + costs))
+        normals = sampling.supply(unknown, 1 + costs)
         estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(total, dtype=np.int64)
         mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
         basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
@@ -217,7 +217,7 @@ def uniform(
     """The same number of trials of every unknown arm, then the linear program (USLP)."""
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
-    normals = np.empty(unknown * (1 + costs))
+    normals = sampling.supply(unknown, 1 + costs)
     estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.arange(total)
     mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
     basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
@@ -249,7 +249,7 @@ def single(
 ) -> None:
     """Successive rejects for the best arm that is feasible on its own."""
     arms, costs = means.shape[0], bound.shape[0]
-    normals = np.empty(unknown * (1 + costs))
+    normals = sampling.supply(unknown, 1 + costs)
     estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(arms, dtype=np.int64)
     score = np.empty(arms)
     nothing = np.empty(0, dtype=np.int64)

@@ -13,6 +13,15 @@ import numpy as np
 from bestmix.kernels.jit import Floats, Integers, compiled
 
 GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL = 0, 1, 2, 3, 4, 5
+SUPPLY = 4096  # normals drawn at a time
+
+
+@compiled
+def supply(unknown: int, size: int) -> Floats:
+    """An empty supply of normals for rounds of up to ``unknown`` arms; its last entry says how many are used up."""
+    normals = np.empty(max(SUPPLY, unknown * size) + 1)
+    normals[-1] = normals.shape[0] - 1
+    return normals
 
 
 @compiled
@@ -32,25 +41,37 @@ def add_trials(
 ) -> int:
     """Add the sum of ``count`` trials of each unknown arm among ``columns`` to its row of ``sums``.
 
-    ``normals`` is space for (1 + L) numbers for each unknown arm. Returns the number of trials.
+    ``normals`` is a supply that lasts for many calls. Returns the number of trials.
     """
+    drawn = 0
+    for j in range(columns.shape[0]):
+        if columns[j] < unknown:
+            drawn += 1
     if kind <= INDEPENDENT:
-        return add_gaussian(rng, kind, factor, means, columns, unknown, count, sums, normals)
-    spent = 0
+        if normals[-1] + drawn * means.shape[1] >= normals.shape[0]:
+            refill(rng, normals)
+        add_gaussian(kind, factor, means, columns, unknown, count, sums, normals)
+        return drawn * count
     for j in range(columns.shape[0]):
         a = columns[j]
         if a < unknown:
-            spent += count
             if kind == EMPIRICAL:
                 add_empirical(rng, table, offset, a, count, sums)
             else:
                 add_other(rng, kind, extra, means, a, count, sums)
-    return spent
+    return drawn * count
+
+
+@compiled
+def refill(rng: np.random.Generator, normals: Floats) -> None:
+    """Draw a fresh supply: a long loop of nothing but draws is the fastest way to have them."""
+    for i in range(normals.shape[0] - 1):
+        normals[i] = rng.standard_normal()
+    normals[-1] = 0.0
 
 
 @compiled
 def add_gaussian(
-    rng: np.random.Generator,
     kind: int,
     factor: Floats,
     means: Floats,
@@ -59,17 +80,11 @@ def add_gaussian(
     count: int,
     sums: Floats,
     normals: Floats,
-) -> int:
-    """A sum of normals is one normal. Returns the number of trials."""
+) -> None:
+    """A sum of normals is one normal."""
     d = means.shape[1]
     root = math.sqrt(count)
-    drawn = 0
-    for j in range(columns.shape[0]):
-        if columns[j] < unknown:
-            drawn += 1
-    for i in range(drawn * d):  # a loop of nothing but draws runs faster
-        normals[i] = rng.standard_normal()
-    at = 0
+    at = int(normals[-1])
     for j in range(columns.shape[0]):
         a = columns[j]
         if a < unknown:
@@ -81,7 +96,7 @@ def add_gaussian(
                         noise += factor[a, i, k] * normals[at + k]
                 sums[a, i] += count * means[a, i] + root * noise
             at += d
-    return drawn * count
+    normals[-1] = at
 
 
 @compiled

@@ -167,14 +167,18 @@ def _draw_distances(
             ax.plot(x, y, "o", **ring, markeredgecolor=COLOURS["bound"], linestyle="none", label="rejected", zorder=5)
 
 
-def name_frontier(ax: "Axes", means: Floats, bound: float, names: Mapping[int, str]) -> None:
-    """Write names of arms on what ``plot_frontier`` drew, once the layout of its figure is settled."""
+def name_frontier(
+    ax: "Axes", means: Floats, bound: float, names: Mapping[int, str], truth: Floats | None = None
+) -> None:
+    """Write names of arms on what ``plot_frontier`` drew, when nothing more is added to its figure."""
     points = [(float(cost), float(reward)) for reward, cost in means]
     line = frontier(means, bound)
     ends = ax.get_xlim()
     taken = [*point_boxes(ax, points, reach=5), bound_box(ax, bound)]
     taken += line_boxes(ax, (ends[0], float(line.height(ends[0]))), (ends[1], float(line.height(ends[1]))))
     taken += point_boxes(ax, [points[a] for a in names], reach=9)
+    if truth is not None:
+        taken += point_boxes(ax, [(truth[a, 1], truth[a, 0]) for a in names], reach=7)
     for x, y in points:
         taken += line_boxes(ax, (x, y), (x, float(line.height(x))))
     name_points(ax, points, {a: (name, COLOURS["ink"]) for a, name in names.items()}, taken)
