@@ -75,9 +75,9 @@ def test_rewards_are_the_papers_recipe(name):
 # Columns of the optimal basis; 16 is the slack.
 BASES = {"A1": (4, 16), "A2": (9, 11), "A3": (11, 13), "H1": (0, 1), "H2": (0, 1), "H3": (0, 1)}
 
-# How many times the error of the second strategy is at least that of the first. At 5,000 runs the
-# true ratios, from 100,000 runs, lie at least four standard errors (mostly five) above the factors:
-# with another seed one of the claims fails by chance less than once in 5,000 times.
+# By what factor the error of the second strategy is at least that of the first. The true ratios, from
+# 100,000 runs, lie at least 5 standard errors of 10,000 runs above the factors: with another seed any of
+# these claims, or of those below, fails by chance less than once in 100,000 times.
 CLAIMS = [
     ("A1", 2000, "SFSR", "USLP", 1.6),
     ("A1", 2000, "SFSR-L", "USLP", 1.6),
@@ -102,17 +102,17 @@ CLAIMS = [
     ("H3", 4000, "SFSR", "USLP", 2.5),
 ]
 
-# Pairs whose errors are alike: at most so far apart, as a share of the larger one. Same runs, same margin.
+# Pairs whose errors differ by at most this share of the larger one.
 ALIKE = [
     *[(name, budget, "SFSR", "SFSR-L", 0.3) for name in ("A1", "A2", "A3") for budget in (2000, 4000)],
-    *[("H1", budget, "SFSR", "USLP", 0.25) for budget in (2000, 4000)],
-    *[("H3", budget, "SFSR-L", "USLP", 0.25) for budget in (2000, 4000)],
+    *[("H1", budget, "SFSR", "USLP", 0.3) for budget in (2000, 4000)],
+    *[("H3", budget, "SFSR-L", "USLP", 0.3) for budget in (2000, 4000)],
 ]
 
 
 @pytest.fixture(scope="module")
 def simulated():
-    return sweep(list(BASES), STRATEGIES, [2000, 4000], runs=5000, seed=0)
+    return sweep(list(BASES), STRATEGIES, [2000, 4000], runs=10_000, seed=0)
 
 
 @pytest.mark.parametrize("name", BASES)
@@ -151,7 +151,7 @@ def test_h2_is_the_appendix_geometry():
 
 @pytest.mark.parametrize("name", catalog.names())
 def test_budgets_show_the_whole_curve(name):
-    # 1,000 runs; the rates are at least 4 standard errors inside: a false alarm in 10,000, over all names.
+    # With another seed one of the twelve fails by chance less than once in 1,000 times.
     first, *_, last = listed = catalog.budgets(name)
     assert 6 <= len(listed) <= 9
     assert listed == sorted(set(listed))
@@ -159,7 +159,7 @@ def test_budgets_show_the_whole_curve(name):
     assert all(table.get(name, strategy.name, first).error_rate > 0.48 for strategy in STRATEGIES)
     final = [table.get(name, strategy.name, last).error_rate for strategy in STRATEGIES]
     assert min(final) < 0.015
-    assert max(final) < 0.07
+    assert max(final) < 0.08
 
 
 @pytest.mark.parametrize("name", catalog.names())

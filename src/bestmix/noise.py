@@ -15,7 +15,7 @@ from bestmix import checks
 
 Floats = NDArray[np.float64]
 
-# What kernels/sampling.py takes: kind, factor, table, offset, extra.
+# The model that kernels/sampling.py takes: kind, factor, table, offset, extra.
 Model = tuple[int, Floats, Floats, NDArray[np.int64], Floats]
 
 

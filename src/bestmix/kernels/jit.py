@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def compiled(function: F) -> F:
     """Compile to machine code that is cached on disk and runs without Python's global lock."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)(function))
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
 @compiled

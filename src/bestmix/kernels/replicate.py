@@ -21,11 +21,7 @@ INTERSECTION, LAGRANGIAN = 0, 1
 @compiled
 def successive(
     rng: np.random.Generator,
-    kind: int,
-    factor: Floats,
-    table: Floats,
-    offset: Integers,
-    extra: Floats,
+    model: sampling.Model,
     means: Floats,
     bound: Floats,
     unknown: int,
@@ -55,9 +51,7 @@ def successive(
             count = ends[k] - (ends[k - 1] if k > 0 else 0)
             if count > 0:
                 some = left[:size]
-                spent += sampling.add_trials(
-                    rng, kind, factor, table, offset, extra, means, some, unknown, count, sums, normals
-                )
+                spent += sampling.add_trials(rng, model, means, some, unknown, count, sums, normals)
                 average(some, unknown, ends[k], sums, estimate)
             n = size
             columns.load(estimate, bound, left[:n], mu[:n], u[:n], e[:n])
@@ -88,11 +82,7 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
 
     def run_all(
         rng: np.random.Generator,
-        kind: int,
-        factor: Floats,
-        table: Floats,
-        offset: Integers,
-        extra: Floats,
+        model: sampling.Model,
         means: Floats,
         bound: Floats,
         unknown: int,
@@ -114,9 +104,7 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
             for k in range(arms - 1):
                 some, count = left[:size], ends[k] - (ends[k - 1] if k > 0 else 0)
                 if count > 0:
-                    spent += sampling.add_trials(
-                        rng, kind, factor, table, offset, extra, means, some, unknown, count, sums, normals
-                    )
+                    spent += sampling.add_trials(rng, model, means, some, unknown, count, sums, normals)
                     average(some, unknown, ends[k], sums, estimate)
                 columns.load(estimate, bound, some, mu[:size], u[:size], e[:size])
                 values = score(mu[:size], u[:size], e[:size])
@@ -201,11 +189,7 @@ def finish(
 @compiled
 def uniform(
     rng: np.random.Generator,
-    kind: int,
-    factor: Floats,
-    table: Floats,
-    offset: Integers,
-    extra: Floats,
+    model: sampling.Model,
     means: Floats,
     bound: Floats,
     unknown: int,
@@ -223,9 +207,7 @@ def uniform(
     basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
     for run in range(answer.shape[0]):
         sums[:] = 0.0
-        pulls[run] = sampling.add_trials(
-            rng, kind, factor, table, offset, extra, means, left, unknown, count, sums, normals
-        )
+        pulls[run] = sampling.add_trials(rng, model, means, left, unknown, count, sums, normals)
         average(left, unknown, count, sums, estimate)
         if finish(estimate, bound, left, mu, u, e, scale, basis, work, answer[run], weight[run]) != simplex.OPTIMAL:
             answer[run, 0] = -1
@@ -234,11 +216,7 @@ def uniform(
 @compiled
 def single(
     rng: np.random.Generator,
-    kind: int,
-    factor: Floats,
-    table: Floats,
-    offset: Integers,
-    extra: Floats,
+    model: sampling.Model,
     means: Floats,
     bound: Floats,
     unknown: int,
@@ -263,9 +241,7 @@ def single(
             size = arms - k
             if count > 0:
                 some = left[:size]
-                spent += sampling.add_trials(
-                    rng, kind, factor, table, offset, extra, means, some, unknown, count, sums, normals
-                )
+                spent += sampling.add_trials(rng, model, means, some, unknown, count, sums, normals)
                 average(some, unknown, ends[k], sums, estimate)
             drop(scores.worst_alone(estimate, bound, left[:size], score[:size]), size, left, nothing)
         pulls[run] = spent

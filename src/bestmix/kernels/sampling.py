@@ -1,9 +1,9 @@
 """Sums of simulated trials, drawn inside compiled code from a NumPy Generator.
 
-A model is a kind with its parameters: ``factor`` (K, d, d) maps standard normals to a trial's noise,
-``table`` (rows, d) holds observed trials with those of arm a in rows offset[a]..offset[a + 1], and
-``extra`` holds the other numbers. Where the sum of several trials has a simple law it is one draw.
-INDEPENDENT is GAUSSIAN with diagonal factors, which are then not multiplied out.
+A model is a tuple of kind, factor, table, offset and extra: ``factor`` (K, d, d) maps standard normals
+to a trial's noise, ``table`` (rows, d) holds observed trials with those of arm a in rows
+offset[a]..offset[a + 1], and ``extra`` holds the other numbers. Where the sum of several trials has a
+simple law it is one draw. INDEPENDENT is GAUSSIAN with diagonal factors, which are not multiplied out.
 """
 
 import math
@@ -11,6 +11,8 @@ import math
 import numpy as np
 
 from bestmix.kernels.jit import Floats, Integers, compiled
+
+Model = tuple[int, Floats, Floats, Integers, Floats]
 
 GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL = 0, 1, 2, 3, 4, 5
 SUPPLY = 4096  # normals drawn at a time
@@ -27,11 +29,7 @@ def supply(unknown: int, size: int) -> Floats:
 @compiled
 def add_trials(
     rng: np.random.Generator,
-    kind: int,
-    factor: Floats,
-    table: Floats,
-    offset: Integers,
-    extra: Floats,
+    model: Model,
     means: Floats,
     columns: Integers,
     unknown: int,
@@ -43,6 +41,7 @@ def add_trials(
 
     ``normals`` is a supply that lasts for many calls. Returns the number of trials.
     """
+    kind, factor, table, offset, extra = model
     drawn = 0
     for j in range(columns.shape[0]):
         if columns[j] < unknown:

@@ -174,7 +174,7 @@ def replicating(kernel: Callable[..., None], instance: Instance, *options: Any) 
     if not hasattr(instance.noise, "compiled"):
         return None
     model = instance.noise.compiled(instance.means)
-    common = (*model, np.array(instance.means), np.array(instance.bound), len(instance.problem.arms), *options)
+    common = (model, np.array(instance.means), np.array(instance.bound), len(instance.problem.arms), *options)
 
     def run(rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
         kernel(rng, *common, answer, weight, pulls)
