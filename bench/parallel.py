@@ -4,7 +4,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from distributed import Client
 
 import bestmix as bm
-from bench.simulation import sixteen
+from bench.problems import sixteen
 from bench.timing import Figure, in_turns, shown
 
 TITLE = "Simulation on two cores against one thread (wall clock)"
@@ -26,7 +26,7 @@ def threads(quick: bool) -> Figure:
     def job(count: int, runs: int) -> None:
         bm.simulate("D2P", bm.SFSR(), 8_000, runs=runs, threads=count)
 
-    runs = size_for(lambda runs: job(1, runs), 0.5 if quick else 4.0)
+    runs = size_for(partial(job, 1), 0.5 if quick else 4.0)
     both, one = in_turns([partial(job, 2, runs), partial(job, 1, runs)], 1 if quick else 4).min(axis=0)
     note = f"{shown(one)} and {shown(both)}, {runs:,} runs of SFSR on D2P"
     return Figure("two threads", one / both, target=1.7, note=note)
@@ -51,7 +51,7 @@ def grid(runs: int, **options: object) -> None:
     bm.sweep(instances, strategies, [4_000, 8_000], runs, **options)  # type: ignore[arg-type]
 
 
-def size_for(job: partial[None], seconds: float) -> int:
+def size_for(job: Callable[[int], None], seconds: float) -> int:
     """Runs with which a job takes about this long."""
     runs = 1_000
     job(runs)

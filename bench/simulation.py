@@ -9,14 +9,15 @@ from functools import partial
 import numpy as np
 from tests import naive
 
+from bench.problems import sixteen
 from bench.timing import Figure, fastest, in_turns, shown
-from bestmix import SFSR, Instance, Uniform, catalog, schedule
-from bestmix.simulation.cells import Cell
+from bestmix import SFSR, Uniform, catalog, schedule
+from bestmix.simulation.cells import BLOCK, Cell
 
 TITLE = "Simulation on one thread"
 MEMORY = """
 import bestmix
-from bench.simulation import sixteen
+from bench.problems import sixteen
 result = bestmix.simulate(sixteen(), bestmix.SFSR(), 2_000, runs={runs}, threads=1)
 assert result.runs == {runs}
 print(next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
@@ -32,13 +33,6 @@ def measure(quick: bool) -> list[Figure]:
         for strategy in (SFSR(), SFSR("lagrangian"), Uniform())
     ]
     return [*twins, *limits, memory(100_000 if quick else 1_000_000)]
-
-
-def sixteen() -> Instance:
-    """One cost and sixteen arms on both sides of its bound."""
-    cost = np.linspace(0.25, 1.75, 16)
-    reward = cost + 0.3 * np.random.default_rng(16).standard_normal(16)
-    return Instance(reward, [cost], [1.0], sigma_reward=1.0, sigma_cost=0.5)
 
 
 def named(cell: Cell) -> str:
@@ -75,11 +69,11 @@ def against_twin(cell: Cell, target: float, runs: int, quick: bool) -> Figure:
 
 def against_noise(cell: Cell, aim: float, quick: bool) -> Figure:
     """Time of a run in units of the time that NumPy needs for its normals alone."""
-    runs, buffer, rng = 250, np.empty(4096), np.random.default_rng(2)
+    buffer, rng = np.empty(4096), np.random.default_rng(2)
     draw = partial(rng.standard_normal, out=buffer)
-    run, one = fastest([block(cell, runs), draw], 3 if quick else 15, 0.01, time.thread_time)
+    run, one = fastest([block(cell, BLOCK), draw], 3 if quick else 15, 0.01, time.thread_time)
     count = normals(cell, 5 if quick else 40)
-    run, noise = run / runs, count * one / len(buffer)
+    run, noise = run / BLOCK, count * one / len(buffer)
     note = f"{shown(run)} a run; its {count:.0f} normals take {shown(noise)}"
     return Figure(f"{named(cell)}: time / time of its noise", run / noise, target=aim, at_most=True, note=note)
 
@@ -99,7 +93,12 @@ def normals(cell: Cell, runs: int) -> float:
 
 
 def memory(runs: int) -> Figure:
-    """Largest resident memory of a process that makes all the runs of a cell."""
+    """Largest resident memory of a process that makes all the runs of a cell, its machine code being there."""
+    peak_megabytes(1_000)
+    return Figure(f"peak memory of {runs:,} runs of a cell", peak_megabytes(runs), "MB", 400.0, at_most=True)
+
+
+def peak_megabytes(runs: int) -> float:
     # Not ru_maxrss: a child inherits that from the process that starts it.
     done = subprocess.run([sys.executable, "-c", MEMORY.format(runs=runs)], capture_output=True, text=True, check=True)
-    return Figure(f"peak memory of {runs:,} runs of a cell", int(done.stdout) / 1024, "MB", 400.0, at_most=True)
+    return int(done.stdout) / 1024

@@ -90,7 +90,7 @@ def random_instance(arms: int, costs: int, seed: int = 0, difficulty: float = 0.
     least 0.25 and at most 0.75. A seed draws the same numbers at every difficulty, so that a harder
     instance is the easier one with its rivals moved up and its slacks moved in. With the same noise,
     uniform sampling is then wrong wherever it was wrong before: its error never falls with the
-    difficulty. From 0 to 1 the trials needed grow about a hundredfold.
+    difficulty. From 0 to 1 the trials needed grow some 50- to 100-fold.
 
     The optimum is unique and not degenerate: weights of the support are at least
     1 / (2 * arms in the support), shadow prices of the costs without slack at least 0.5, and slacks and

@@ -157,18 +157,12 @@ def _scores() -> "tuple[Figure, str, str]":
         reward, cost = ("", "") if segment.column == len(instance.arms) else instance.means[segment.column].tolist()
         rows.append({"column": label[segment.column], "reward": reward, "cost": cost})
         rows[-1] |= {"partner": label[segment.partner], "score": segment.score}
-    with plots.style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(5.6, 3.8), layout="constrained")
-        ax = plots.plot_scores(instance, figure.add_subplot())
-        figure.legend(*ax.get_legend_handles_labels(), loc="outside upper right", ncols=3, fontsize=9)
     caption = (
         "Intersection value scores of five arms with one cost, bounded by 1. A solid or broken line joins each arm to "
         "the partner with which it makes its best feasible mix; its score is the height at which the line meets "
         "the bound, read off on the left."
     )
-    return figure, _csv(rows), caption
+    return plots.scores_figure(instance), _csv(rows), caption
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +183,6 @@ class Failure:
         The column that SFSR rejects after the same trials.
     scores
         The Lagrangian scores, by column.
-    tried
-        Runs up to this one; ``failed`` of them lost the arm in round one, whatever its estimates.
     """
 
     instance: str
@@ -202,7 +194,6 @@ class Failure:
     rejected: str
     spared: str
     scores: Mapping[str, float]
-    failed: int
 
 
 def find_failure(name: str = "H2", budget: int | None = None, seed: int = 0) -> Failure:
@@ -215,16 +206,14 @@ def find_failure(name: str = "H2", budget: int | None = None, seed: int = 0) -> 
     budget = listed[len(listed) // 2] if budget is None else budget
     best = np.flatnonzero(solve(instance).mixture > 0)
     victim = int(best[np.argmin(instance.cost[0, best])])
-    failed = 0
     for run in range(MOST_TRIES):
         search = _first_round(instance, SFSR(score="lagrangian"), budget, seed, run)
         told, means = search.history[0], search.evidence.means
-        failed += told.rejected == instance.arms[victim]
         good = means[victim, 0] >= instance.reward[victim] and means[victim, 1] <= instance.cost[0, victim]
         if told.rejected == instance.arms[victim] and good:
             other = _first_round(instance, SFSR(), budget, seed, run).history[0].rejected
             pulls = next(iter(told.pulls.values()))
-            found = name, budget, seed, run, pulls, np.array(means), told.rejected, str(other), told.scores, failed
+            found = name, budget, seed, run, pulls, np.array(means), told.rejected, str(other), told.scores
             return Failure(*found)
     raise RuntimeError(f"failure: none in {MOST_TRIES} runs of {name} with budget {budget}; try another seed or budget")
 
@@ -251,7 +240,8 @@ def _failure(seed: int) -> "tuple[Figure, str, str]":
         f"estimated frontier, and SFSR-L rejects it; SFSR, after the same trials, rejects {found.spared}. The means of "
         f"{found.instance} were designed for this package."
     )
-    return _failure_figure(found, instance, best), _csv(rows), caption
+    figure = plots.frontier_figure(instance, found.means, found.rejected)
+    return figure, _csv(rows), caption
 
 
 def _failure_rows(found: Failure, instance: Instance, best: Sequence[str]) -> list[dict[str, Any]]:
@@ -274,28 +264,6 @@ def _failure_rows(found: Failure, instance: Instance, best: Sequence[str]) -> li
         }
         for a, arm in enumerate(instance.arms)
     ]
-
-
-def _failure_figure(found: Failure, instance: Instance, best: Sequence[str]) -> "Figure":
-    bound, truth = float(instance.bound[0]), instance.means
-    with plots.style():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(8.4, 4.1), layout="constrained")
-        left, right = figure.subplots(1, 2, sharex=True, sharey=True)
-        plots.plot_frontier(truth, bound, instance.arms, best, ax=left)
-        plots.plot_frontier(found.means, bound, instance.arms, best, found.rejected, truth, ax=right)
-        left.set_title("true means")
-        right.set_title("estimates after the first round")
-        right.set_ylabel("")
-        shown = dict(zip(*reversed(right.get_legend_handles_labels()), strict=True))
-        figure.legend(list(shown.values()), list(shown), loc="outside upper left", ncols=4, fontsize=9)
-        basis = plots.frontier(found.means, bound).basis
-        named = {a: arm for a, arm in enumerate(instance.arms) if arm in best}
-        plots.name_frontier(left, truth, bound, named)
-        partners = {a: instance.arms[a] for a in basis if a < len(instance.arms)}
-        plots.name_frontier(right, found.means, bound, partners | named, truth)
-        return figure
 
 
 def _csv(rows: Sequence[Mapping[str, Any]]) -> str:

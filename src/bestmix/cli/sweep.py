@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -138,7 +139,7 @@ def connected(address: str | None) -> Iterator[Executor | None]:
 
 
 def knock(address: str) -> None:
-    """Find out at once whether anything listens there, which a client does only after a long time."""
+    """Find out whether a scheduler listens there, before a client tries for much longer."""
     try:
         parts = urlsplit(address if "://" in address else f"tcp://{address}")
         host, port = parts.hostname, parts.port
@@ -147,9 +148,14 @@ def knock(address: str) -> None:
     if not host or not port:
         raise ValueError(f"--cluster: expected an address such as tcp://host:8786, got {address!r}; write it so")
     try:
-        socket.create_connection((host, port), timeout=PATIENCE).close()
+        with socket.create_connection((host, port), timeout=PATIENCE) as line:
+            said = line.recv(8, socket.MSG_WAITALL) if parts.scheme == "tcp" else b""
     except OSError as error:
         raise _unanswered(address, error) from None
+    # A scheduler speaks first, and begins with the small length of its message. Anything else that
+    # listens there would keep a client waiting for ever.
+    if int.from_bytes(said, sys.byteorder) > 2**24 or (parts.scheme == "tcp" and not said):
+        raise _unanswered(address, ValueError("something else listens there"))
 
 
 def _unanswered(address: str, error: Exception) -> RuntimeError:

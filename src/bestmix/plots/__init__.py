@@ -20,7 +20,7 @@ from bestmix.plots.look import (
     style,
 )
 from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
-from bestmix.plots.stories import name_frontier, plot_frontier, plot_scores
+from bestmix.plots.stories import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
 
 __all__ = [
     "COLOURS",
@@ -35,6 +35,7 @@ __all__ = [
     "check_path",
     "comparison_figure",
     "frontier",
+    "frontier_figure",
     "name_frontier",
     "plot_errors",
     "plot_frontier",
@@ -43,6 +44,7 @@ __all__ = [
     "plot_scores",
     "recommendation_figure",
     "save",
+    "scores_figure",
     "strategy_style",
     "style",
     "sweep_figure",

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NO_ERROR = "no error seen: end of the 95% interval"
-LINE: dict[str, Any] = {"markersize": 6.5, "linewidth": 1.6}
+LINE: dict[str, Any] = {"markersize": 6, "linewidth": 1.6}
 FEW = 8  # arms that all get their names
-MOST_RATIO = 12.0  # between the budgets on a linear axis, on which an exponential decrease is a straight line
+MOST_RATIO = 80.0  # between the budgets on a linear axis, on which an exponential decrease is a straight line
 
 
 def plot_errors(result: SweepResult, instance: str | None = None, ax: "Axes | None" = None) -> "Axes":
@@ -52,7 +52,6 @@ def plot_errors(result: SweepResult, instance: str | None = None, ax: "Axes | No
         for strategy, look in looks.items():
             _draw_curve(ax, sorted((c for c in cells if c.strategy == strategy), key=lambda c: c.budget), look)
         _scale(ax, cells, _lowest(result))
-        ax.set_xlabel("budget")
         ax.set_ylabel("error rate")
         return ax
 
@@ -100,11 +99,13 @@ def _scale(ax: "Axes", cells: Sequence[CellResult], lowest: float) -> None:
     if budgets[-1] > MOST_RATIO * max(budgets[0], 1):
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.set_xticks(_thinned(budgets, 4))
+        ax.set_xticks(_thinned(budgets, 5))
     else:
         ax.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=[1, 2, 2.5, 5, 10]))
         ax.margins(x=0.06)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda budget, _: f"{budget:,.0f}"))
+    unit = 1000 if budgets[-1] >= 10_000 else 1
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda budget, _: f"{budget / unit:,g}"))
+    ax.set_xlabel("budget (thousands)" if unit > 1 else "budget")
 
 
 def _lowest(cells: Iterable[CellResult]) -> float:
@@ -155,7 +156,8 @@ def sweep_figure(result: SweepResult, instances: Mapping[str, Instance] | None =
             curves.set_title("" if instances else name, parse_math=False)
             curves.set_ylabel("error rate" if column == 0 else "")
             curves.tick_params(labelleft=column == 0)  # all panels have the same scale
-            curves.set_xlabel("budget" if i + across >= len(names) or instances else "")
+            if i + across < len(names) and not instances:
+                curves.set_xlabel("")
         _legends(figure, result)
         return figure
 

@@ -1,12 +1,13 @@
 """An instance in the plane of one cost and the reward: its arms, the bound and the best mix."""
 
+from collections import Counter
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bestmix.instance import Instance
-from bestmix.plots.labels import Box, bound_box, line_boxes, name_points, point_boxes
+from bestmix.plots.labels import SIZE, Box, bound_box, line_boxes, name_points, point_boxes, settle
 from bestmix.plots.look import COLOURS, MARKERS, new_axes, style
 from bestmix.solution import Solution, solve
 
@@ -50,7 +51,7 @@ def plot_instance(
         solution = solve(instance)
         points = list(zip(instance.cost[place].tolist(), instance.reward.tolist(), strict=True))
         _draw(ax, points, solution, float(instance.bound[place]), len(instance.costs) == 1)
-        ax.set_xlabel(f"mean {cost}", parse_math=False)
+        ax.set_xlabel("mean cost" if instance.costs == ("cost0",) else f"mean {cost}", parse_math=False)
         ax.set_ylabel("mean reward")
         if named:
             _name(ax, instance, points, solution, float(instance.bound[place]), named)
@@ -81,6 +82,10 @@ def draw_points(ax: "Axes", points: list[tuple[float, float]], kind: str, label:
             look |= {"color": COLOURS["mix"], "marker": MARKERS["mix"], "markersize": 12, "zorder": 5}
             look["markeredgecolor"] = COLOURS["ink"]
         ax.plot(*zip(*points, strict=True), linestyle="none", label=label, **look)
+        for point, count in Counter(points).items():
+            if count > 1:
+                text: dict[str, Any] = {"color": COLOURS["muted"], "fontsize": SIZE, "va": "top", "ha": "right"}
+                ax.annotate(f"{count} arms", point, (9, -6), "data", "offset points", **text)
 
 
 def draw_bound(ax: "Axes", bound: float) -> None:
@@ -97,6 +102,7 @@ def _name(
     named: Collection[str],
 ) -> None:
     order = sorted((a for a, arm in enumerate(instance.arms) if arm in named), key=lambda a: -solution.mixture[a])
+    settle(ax)
     colour = {a: COLOURS["support" if solution.mixture[a] > 0 else "muted"] for a in order}
     best = [p for p, share in zip(points, solution.mixture, strict=True) if share > 0]
     taken: list[Box] = [*point_boxes(ax, points, reach=5), *point_boxes(ax, best, reach=6), bound_box(ax, bound)]

@@ -14,18 +14,24 @@ Box = tuple[float, ...]  # left, low, right, high, in pixels
 SIZE = 9  # of the names, in points
 
 
-def settle(ax: "Axes") -> float:
-    """Settle the layout, on which all pixels depend; returns the pixels in a point."""
+def settle(ax: "Axes") -> None:
+    """Settle the layout of the figure, on which all pixels depend; everything below needs that."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()
+
+
+def pixels(ax: "Axes") -> float:
+    """Pixels in a point of type."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
     return figure.dpi / 72
 
 
 def name_points(
     ax: "Axes", points: Sequence[tuple[float, float]], names: Mapping[int, tuple[str, str]], taken: Sequence[Box]
 ) -> None:
-    """Write names next to points.
+    """Write names next to points, on axes whose layout is settled.
 
     Parameters
     ----------
@@ -38,7 +44,7 @@ def name_points(
     taken
         What names should leave free.
     """
-    point = settle(ax)
+    point = pixels(ax)
     spots = ax.transData.transform(points if len(points) else np.empty((0, 2)))
     filled = [*taken]
     for a, (name, colour) in names.items():
@@ -54,7 +60,7 @@ def name_points(
 
 def point_boxes(ax: "Axes", points: Sequence[tuple[float, float]], reach: float) -> list[Box]:
     """Boxes around points, ``reach`` points of type to each side."""
-    half = reach * settle(ax)
+    half = reach * pixels(ax)
     spots = ax.transData.transform(points if len(points) else np.empty((0, 2)))
     return [(x - half, y - half, x + half, y + half) for x, y in spots]
 
@@ -66,7 +72,7 @@ def line_boxes(ax: "Axes", start: tuple[float, float], end: tuple[float, float])
 
 def bound_box(ax: "Axes", bound: float) -> Box:
     """The line of a bound."""
-    point = settle(ax)
+    point = pixels(ax)
     x, _ = ax.transData.transform((bound, 0.0))
     return x - 2 * point, ax.bbox.y0, x + 2 * point, ax.bbox.y1
 

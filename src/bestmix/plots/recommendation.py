@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestmix.plots.labels import Box, bound_box, name_points, point_boxes, settle
+from bestmix.plots.labels import Box, bound_box, name_points, pixels, point_boxes, settle
 from bestmix.plots.look import COLOURS, MARKERS, new_axes, style
 from bestmix.recommendation import Estimate, Recommendation
 
@@ -190,12 +190,13 @@ def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
         kind = _kind(rec, arms[a])
         if kind != "rejected" or len(arms) <= MOST_LABELS:
             names[a] = arms[a].arm, COLOURS["muted" if kind == "rejected" else kind]
-    point = settle(ax)
-    name_points(ax, [(e.costs[cost], e.reward) for e in arms], names, _occupied(rec, cost, ax, point))
+    settle(ax)
+    name_points(ax, [(e.costs[cost], e.reward) for e in arms], names, _occupied(rec, cost, ax))
 
 
-def _occupied(rec: Recommendation, cost: str, ax: "Axes", point: float) -> list[Box]:
+def _occupied(rec: Recommendation, cost: str, ax: "Axes") -> list[Box]:
     """Boxes (left, low, right, high), in pixels, of what names should leave free."""
+    point = pixels(ax)
     boxes: list[Box] = []
     for e in rec.estimates.values():
         if math.isfinite(e.reward):

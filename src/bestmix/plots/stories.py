@@ -8,12 +8,13 @@ import numpy as np
 from bestmix.instance import Instance
 from bestmix.plots.geometry import Segment, best_segments, frontier
 from bestmix.plots.instances import draw_bound, draw_points
-from bestmix.plots.labels import Box, bound_box, line_boxes, name_points, point_boxes
+from bestmix.plots.labels import Box, bound_box, line_boxes, name_points, point_boxes, settle
 from bestmix.plots.look import COLOURS, MARKERS, Floats, new_axes, style
 from bestmix.solution import solve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SEGMENTS = ("#009e73", "#cc79a7", "#8c6d00", "#332288")  # none is the colour of the bound or the best mix
 LINES = ("--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
@@ -86,6 +87,7 @@ def _label_scores(ax: "Axes", segments: Sequence[Segment], arms: Sequence[str]) 
 def _name_all(
     ax: "Axes", arms: Sequence[str], points: list[tuple[float, float]], bound: float, segments: Sequence[Segment]
 ) -> None:
+    settle(ax)
     taken: list[Box] = [*point_boxes(ax, points, reach=5), bound_box(ax, bound)]
     left = ax.get_xlim()[0]
     for segment in segments:
@@ -174,6 +176,7 @@ def name_frontier(
     points = [(float(cost), float(reward)) for reward, cost in means]
     line = frontier(means, bound)
     ends = ax.get_xlim()
+    settle(ax)
     taken = [*point_boxes(ax, points, reach=5), bound_box(ax, bound)]
     taken += line_boxes(ax, (ends[0], float(line.height(ends[0]))), (ends[1], float(line.height(ends[1]))))
     taken += point_boxes(ax, [points[a] for a in names], reach=9)
@@ -182,3 +185,46 @@ def name_frontier(
     for x, y in points:
         taken += line_boxes(ax, (x, y), (x, float(line.height(x))))
     name_points(ax, points, {a: (name, COLOURS["ink"]) for a, name in names.items()}, taken)
+
+
+def scores_figure(instance: Instance) -> "Figure":
+    """``plot_scores`` as a figure with its legend.
+
+    >>> inst = Instance(reward=[1.7, 2.6, 0.5], cost=[[0.0, 1.8, 0.8]], bound=[1.0])
+    >>> [text.get_text() for text in scores_figure(inst).legends[0].get_texts()]
+    ['other arms', 'arms of the best mix', 'bound']
+    """
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(5.6, 3.8), layout="constrained")
+        ax = plot_scores(instance, figure.add_subplot())
+        figure.legend(*ax.get_legend_handles_labels(), loc="outside upper right", ncols=3, fontsize=9)
+        return figure
+
+
+def frontier_figure(instance: Instance, estimates: Floats, rejected: str) -> "Figure":
+    """True means and their frontier; next to them estimates, their frontier and the arm that is rejected.
+
+    >>> inst = Instance(reward=[1.7, 2.6, 0.5], cost=[[0.0, 1.8, 0.8]], bound=[1.0])
+    >>> [ax.get_title(loc="left") for ax in frontier_figure(inst, inst.means + 0.1, "arm2").axes]
+    ['true means', 'estimates after the first round']
+    """
+    bound, truth, arms = float(instance.bound[0]), instance.means, instance.arms
+    named = {a: arms[a] for a, share in enumerate(solve(instance).mixture) if share > 0}
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(8.4, 4.1), layout="constrained")
+        left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+        plot_frontier(truth, bound, arms, named.values(), ax=left)
+        plot_frontier(estimates, bound, arms, named.values(), rejected, truth, ax=right)
+        left.set_title("true means")
+        right.set_title("estimates after the first round")
+        right.set_ylabel("")
+        shown = dict(zip(*reversed(right.get_legend_handles_labels()), strict=True))
+        figure.legend(list(shown.values()), list(shown), loc="outside upper left", ncols=4, fontsize=9)
+        name_frontier(left, truth, bound, named)
+        partners = {a: arms[a] for a in frontier(estimates, bound).basis if a < len(arms)}
+        name_frontier(right, estimates, bound, partners | named, truth)
+        return figure
