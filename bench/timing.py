@@ -107,7 +107,7 @@ def show(title: str, figures: Sequence[Figure]) -> None:
     """Print a table of figures."""
     table = Table(title=title, title_justify="left", title_style="bold", expand=True)
     for name, justify in (("what", "left"), ("measured", "right"), ("target", "right"), ("", "left")):
-        table.add_column(name, justify=justify, no_wrap=name != "what")  # type: ignore[arg-type]
+        table.add_column(name, justify=justify, no_wrap=name != "what")
     table.add_column("note", style="dim")
     colour = {"ok": "green", "miss": "red"}
     for f in figures:

@@ -38,13 +38,15 @@ def compare(
 
     Example: [bold]bestmix compare D2P --strategy sfsr --strategy uniform --budget 4000 --figure d2p.png[/bold]
     """
+    from bestmix import checks
     from bestmix.cli.grid import Grid, find_budgets, find_instance, find_strategy
 
     common.Outputs(figure).check()
     check_table(table)
     here = Path.cwd()
     found = {instance: find_instance(instance, here, f"instance {instance}")}
-    recipes = {text: find_strategy(text, here, f"--strategy {text}") for text in strategy or DEFAULT}
+    written = checks.names("--strategy", strategy or DEFAULT, "strategy")
+    recipes = {text: find_strategy(text, here, f"--strategy {text}") for text in written}
     name = Path(instance).stem
     budgets = {name: find_budgets(budget or None, found)[instance]}
     asked = Grid({name: found[instance]}, recipes, budgets, runs, seed)

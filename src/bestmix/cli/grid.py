@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bestmix.strategies import Strategy
 
 KEYS = ("instances", "strategies", "budgets", "runs", "seed")
-DOUBLINGS = 7  # default budgets for an instance that is not in the catalog
+DOUBLINGS = 9  # default budgets for an instance that is not in the catalog
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,10 +161,10 @@ def _budgets(values: Any, where: str) -> list[int]:
 
 
 def default_budgets(name: str, instance: "Instance") -> list[int]:
-    """The catalog's own budgets; for any other instance 25 trials an arm, doubled again and again."""
+    """The catalog's own budgets; for any other instance 10 trials an arm, doubled again and again."""
     from bestmix import catalog
 
     if name in catalog.names():
         return list(catalog.budgets(name))
     arms = max(len(instance.problem.arms), 2)
-    return [25 * arms * 2**k for k in range(DOUBLINGS)]
+    return [10 * arms * 2**k for k in range(DOUBLINGS)]

@@ -72,7 +72,8 @@ def _draw_curve(ax: "Axes", cells: list[CellResult], look: Mapping[str, Any]) ->
     bars: dict[str, Any] = {"capsize": 2.5, "elinewidth": 1.1, "zorder": 3}
     if seen := [c for c in cells if c.errors]:
         budgets, rates = [c.budget for c in seen], [c.error_rate for c in seen]
-        reach = [[c.error_rate - c.interval[0] for c in seen], [c.interval[1] - c.error_rate for c in seen]]
+        # Where every run was wrong the interval ends at the rate, up to rounding.
+        reach = [[abs(c.error_rate - c.interval[end]) for c in seen] for end in (0, 1)]
         ax.errorbar(budgets, rates, yerr=reach, **bars, **LINE, **_edge(look), **look)
     if unseen := [c for c in cells if not c.errors]:
         budgets, ends = [c.budget for c in unseen], [c.interval[1] for c in unseen]
@@ -96,7 +97,7 @@ def _scale(ax: "Axes", cells: Sequence[CellResult], lowest: float) -> None:
     ax.yaxis.set_major_locator(LogLocator(subs=steps, numticks=10))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
-    if budgets[-1] > MOST_RATIO * max(budgets[0], 1):
+    if _far_apart(budgets):
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())
         ax.set_xticks(_thinned(budgets, 5))
@@ -112,6 +113,12 @@ def _lowest(cells: Iterable[CellResult]) -> float:
     """Where the error axis ends: below all intervals and arrows, and never a close-up of rates near one."""
     ends = [cell.interval[0] if cell.errors else 0.4 * cell.interval[1] for cell in cells]
     return min(0.8 * min(ends), 0.3)
+
+
+def _far_apart(budgets: list[int]) -> bool:
+    """Whether a linear axis would crowd them: a wide range, or each about twice the one before."""
+    doubled = len(budgets) > 3 and all(b >= 1.9 * a for a, b in zip(budgets, budgets[1:], strict=False))
+    return doubled or budgets[-1] > MOST_RATIO * max(budgets[0], 1)
 
 
 def _thinned(values: list[int], most: int) -> list[int]:

@@ -67,6 +67,8 @@ def _draw(ax: "Axes", points: list[tuple[float, float]], solution: Solution, bou
             ax.plot(*zip(*(points[a] for a in best), strict=True), color=COLOURS["support"], linewidth=1.3, zorder=2)
         mean = float(solution.mixture @ np.array(points)[:, 0])
         draw_points(ax, [(mean, solution.value)], "mix", "the best mix")
+    if joined:
+        count_coinciding(ax, points)
     draw_bound(ax, bound)
     ax.margins(0.1)
 
@@ -82,10 +84,14 @@ def draw_points(ax: "Axes", points: list[tuple[float, float]], kind: str, label:
             look |= {"color": COLOURS["mix"], "marker": MARKERS["mix"], "markersize": 12, "zorder": 5}
             look["markeredgecolor"] = COLOURS["ink"]
         ax.plot(*zip(*points, strict=True), linestyle="none", label=label, **look)
-        for point, count in Counter(points).items():
-            if count > 1:
-                text: dict[str, Any] = {"color": COLOURS["muted"], "fontsize": SIZE, "va": "top", "ha": "right"}
-                ax.annotate(f"{count} arms", point, (9, -6), "data", "offset points", **text)
+
+
+def count_coinciding(ax: "Axes", points: list[tuple[float, float]]) -> None:
+    """Say how many arms a marker stands for, where their means are the same."""
+    look: dict[str, Any] = {"color": COLOURS["muted"], "fontsize": SIZE, "va": "top", "ha": "right"}
+    for point, count in Counter(points).items():
+        if count > 1:
+            ax.annotate(f"{count} arms", point, (9, -6), "data", "offset points", **look)
 
 
 def draw_bound(ax: "Axes", bound: float) -> None:

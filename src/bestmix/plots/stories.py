@@ -7,7 +7,7 @@ import numpy as np
 
 from bestmix.instance import Instance
 from bestmix.plots.geometry import Segment, best_segments, frontier
-from bestmix.plots.instances import draw_bound, draw_points
+from bestmix.plots.instances import count_coinciding, draw_bound, draw_points
 from bestmix.plots.labels import Box, bound_box, line_boxes, name_points, point_boxes, settle
 from bestmix.plots.look import COLOURS, MARKERS, Floats, new_axes, style
 from bestmix.solution import solve
@@ -138,6 +138,7 @@ def plot_frontier(
         inside = [a for a, arm in enumerate(arms) if arm in support]
         draw_points(ax, [p for a, p in enumerate(points) if a not in inside], "rejected", "other arms")
         draw_points(ax, [points[a] for a in inside], "optimal", "arms of the best mix")
+        count_coinciding(ax, points)
         if truth is not None:
             _draw_truth(ax, truth[inside])
         draw_bound(ax, bound)

@@ -1,0 +1,65 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from bestmix import SFSR, Instance, Uniform, sweep
+from bestmix.cli import app
+
+TINY = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], arms=["a", "b", "c"], costs=["dollars"])
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    TINY.save(tmp_path / "tiny.toml")
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["compare", *map(str, words)])
+
+
+def test_table_and_figure(place):
+    words = ["--strategy", "sfsr", "--strategy", "uniform", "--budget", 40, "--budget", 80, "--runs", 50]
+    result = run("tiny.toml", *words, "--figure", "f.svg", "--csv", "t.csv")
+    assert result.exit_code == 0, result.output
+    assert "tiny: wrong answers in % of 50 runs" in result.stdout
+    drawn = (place / "f.svg").read_text()
+    assert all(word in drawn for word in ("mean dollars", "arms of the best mix", "USLP", "error rate"))
+    assert "Saved t.csv" in result.stdout
+    assert len((place / "t.csv").read_text().splitlines()) == 5
+
+
+def test_json_has_the_numbers_of_the_sweep():
+    result = run("tiny.toml", "--strategy", "sfsr", "--strategy", "uniform", "--budget", 40, "--runs", 50, "--json")
+    data = json.loads(result.stdout)
+    expected = sweep({"tiny": TINY}, [SFSR(), Uniform()], [40], runs=50)
+    assert [(row["strategy"], row["errors"]) for row in data["rows"]] == [(c.strategy, c.errors) for c in expected]
+    assert data["instance"] == "tiny.toml"
+
+
+def test_defaults_and_names_of_the_catalog():
+    data = json.loads(run("D1P", "--runs", 1, "--json").stdout)
+    assert list(dict.fromkeys(row["strategy"] for row in data["rows"])) == ["SFSR", "SFSR-L", "USLP"]
+    budgets = [row["budget"] for row in json.loads(run("tiny.toml", "--runs", 1, "--json").stdout)["rows"]]
+    assert budgets[:9] == [30 * 2**k for k in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["D9P"], "instance D9P: expected a .toml or .json file or one of D1P"),
+        (["none.toml"], "instance none.toml: there is no file"),
+        (["D1P", "--strategy", "best"], "--strategy best: expected one of sfsr, sfsr-l, uniform, single"),
+        (["D1P", "--strategy", "sfsr", "--strategy", "sfsr"], "--strategy: 'sfsr' is listed twice"),
+        (["D1P", "--budget", "3"], "sfsr on D1P with budget 3: budget: expected at least 25 trials"),
+        (["D1P", "--budget", "100", "--budget", "100"], "budgets: 100 is listed twice"),
+        (["D1P", "--budget", "0"], "--budget"),
+        (["D1P", "--figure", "f.gif"], "expected a figure's name to end in"),
+    ],
+)
+def test_mistakes(words, complaint):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert complaint in result.stderr
