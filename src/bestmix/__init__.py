@@ -28,7 +28,7 @@ _HOME = {
     "solve": "solution",
     "sweep": "simulation",
 }
-_MODULES = ("catalog", "families", "noise", "plots", "report")
+_MODULES = ("catalog", "families", "noise", "plots", "report", "reproduction")
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 

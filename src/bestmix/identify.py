@@ -147,10 +147,11 @@ def _bar(search: Search, shown: bool) -> Iterator[Callable[[], None]]:
     if not shown:
         yield lambda: None
         return
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*parts) as bar:
+    with Progress(*parts, console=Console(stderr=True)) as bar:
         task = bar.add_task(search.strategy.name, total=search.budget, completed=search.trials)
 
         def advance() -> None:

@@ -29,8 +29,8 @@ def workspace(costs: int, columns: int) -> Floats:
 def best_through(a: int, mu: Floats, u: Floats, e: Floats, tableau: Floats, enough: float, basis: Integers) -> float:
     """Largest value of a feasible basis that contains column ``a``; minus infinity if none.
 
-    The search ends early with the first value found above ``enough``. ``basis`` (L + 1,) receives
-    the basis of that value, or -1 first where a degenerate solution has it.
+    With more than two costs the search ends early, with the first value found above ``enough``.
+    ``basis`` (L + 1,) receives the basis of that value, or -1 first where a degenerate solution has it.
     """
     basis[0] = -1
     costs = u.shape[1]
@@ -38,9 +38,9 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, tableau: Floats, enou
         value: float = mu[a]
         return value
     if costs == 1:
-        return pairs.best_through(a, mu, u, e, enough, basis)
+        return pairs.best_through(a, mu, u, e, tableau[0, 0], basis)
     if costs == 2:
-        return triples.best_through(a, mu, u, e, tableau, enough, basis)
+        return triples.best_through(a, mu, u, e, tableau, basis)
     for j in range(u.shape[0]):
         # A column may be scaled freely: one that is tiny beside an outlier keeps its sign.
         size = 0.0

@@ -78,26 +78,30 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
 
 
 @compiled
-def best_through(a: int, mu: Floats, u: Floats, e: Floats, enough: float, basis: Integers) -> float:
-    """Best value of a pair that contains column ``a``; as ``bases.best_through``."""
-    size = abs(u[a, 0])
+def best_through(a: int, mu: Floats, u: Floats, e: Floats, values: Floats, basis: Integers) -> float:
+    """Best value of a pair that contains column ``a``; as ``bases.best_through``. ``values`` is (n,) of space."""
+    n, size = u.shape[0], abs(u[a, 0])
     if size == 0.0:
         value: float = mu[a]
         return value
     sign = 1.0 if u[a, 0] > 0.0 else -1.0
-    best = -np.inf
-    basis[1] = a
-    for j in range(u.shape[0]):
+    gain, total = mu[a], e[a]
+    for j in range(n):  # without a branch on the side, which a processor cannot guess
         opposite = -sign * u[j, 0]
-        if opposite > 0.0:
-            gain = opposite * mu[a] + size * mu[j]
-            total = opposite * e[a] + size * e[j]
-            if gain > best * total:
-                best, basis[0] = gain / total, j
-                if best > enough:
-                    break
-        elif opposite == 0.0 and mu[j] > best:
-            best, basis[0] = mu[j], -1
+        ratio = (opposite * gain + size * mu[j]) / (opposite * total + size * e[j])
+        values[j] = ratio if opposite >= 0.0 else -np.inf
+    first, second, third, fourth = -np.inf, -np.inf, -np.inf, -np.inf
+    for j in range(0, n - 3, 4):
+        first, second = max(first, values[j]), max(second, values[j + 1])
+        third, fourth = max(third, values[j + 2]), max(fourth, values[j + 3])
+    best = max(max(first, second), max(third, fourth))
+    for j in range(n - n % 4, n):
+        best = max(best, values[j])
+    basis[0], basis[1] = -1, a
+    for j in range(n):
+        if values[j] == best and best > -np.inf:
+            basis[0] = j if u[j, 0] != 0.0 else -1
+            break
     return best
 
 

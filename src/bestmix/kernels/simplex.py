@@ -73,6 +73,8 @@ def cold_start(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
                 total += abs(u[j, l]) if slack[l] < 0 else max(u[j, l], 0.0)
             if total < least:
                 first, least = j, total
+                if total == 0.0:
+                    break
     if first < 0:
         return False
     basis[costs] = first
@@ -240,6 +242,8 @@ def entering(mu: Floats, u: Floats, e: Floats, price: Floats, phase: float, blan
     """Column with the largest positive reduced cost (with Bland's rule: the first positive one)."""
     n, costs = u.shape
     best, chosen = 0.0, -1
+    if costs == 1:
+        return entering_one(mu, u, e, price, phase, bland)
     for j in range(n):
         d = phase * mu[j] - price[costs] * e[j]
         for l in range(costs):
@@ -252,6 +256,20 @@ def entering(mu: Floats, u: Floats, e: Floats, price: Floats, phase: float, blan
                 best, chosen = d, j
                 if bland:
                     return chosen
+    return chosen
+
+
+@compiled
+def entering_one(mu: Floats, u: Floats, e: Floats, price: Floats, phase: float, bland: bool) -> int:
+    """``entering`` for one cost."""
+    best, chosen = 0.0, -1
+    slope, level = price[0], price[1]
+    for j in range(mu.shape[0]):
+        d = phase * mu[j] - level * e[j] - slope * u[j, 0]
+        if d > best and d > PRICE * (abs(phase * mu[j]) + abs(level * e[j]) + abs(slope * u[j, 0])):
+            best, chosen = d, j
+            if bland:
+                return chosen
     return chosen
 
 

@@ -62,7 +62,7 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
 
 
 @compiled
-def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, enough: float, basis: Integers) -> float:
+def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, basis: Integers) -> float:
     """Best value of a triple that contains column ``a``; as ``bases.best_through``."""
     n = mu.shape[0]
     left, right, best = space[0], space[1], space[2, 0]

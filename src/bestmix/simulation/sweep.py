@@ -3,9 +3,10 @@
 import math
 import os
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from bestmix import catalog, checks
@@ -89,8 +90,9 @@ def sweep(
     store = Store(output) if output is not None else None
     done = [store.load(cell) if store else {} for _, cell in grid]
     chunks = [(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
-    with _bar(sum(_size(c, runs) for c in chunks), progress) as advance:
-        for i, first, outcomes in _run(grid, chunks, runs, executor, threads):
+    finished = _run(grid, chunks, runs, executor, threads)
+    with _bar(sum(_size(c, runs) for c in chunks), progress and bool(chunks)) as advance, closing(finished):
+        for i, first, outcomes in finished:
             if store:
                 store.save(grid[i][1], first, outcomes)
             for k in range(0, len(outcomes), BLOCK):
@@ -180,19 +182,19 @@ def _run(
     runs: int,
     executor: Executor | None,
     threads: int | None,
-) -> Iterator[tuple[int, int, Outcomes]]:
+) -> Generator[tuple[int, int, Outcomes], None, None]:
     """Outcomes of the chunks as they finish."""
     if executor is not None:
         yield from _through(executor, grid, chunks, runs)
         return
-    workers = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = threads or _cores()
     compiled = [c for c in chunks if grid[c[0]][1].compiled]
     other = [c for c in chunks if not grid[c[0]][1].compiled]
     if compiled:
         with ThreadPoolExecutor(workers) as pool:
             yield from _through(pool, grid, compiled, runs)
     if other and workers > 1 and _can_be_sent([grid[c[0]][1] for c in other]):
-        with ProcessPoolExecutor(workers) as processes:
+        with ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent) as processes:
             yield from _through(processes, grid, other, runs)
     else:
         for i, first, last in other:
@@ -211,6 +213,16 @@ def _through(
     finally:
         for future in futures:
             future.cancel()
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C reaches every process of the terminal; only the parent answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _bare(cell: Cell) -> Cell:
@@ -233,6 +245,7 @@ def _bar(total: int, shown: bool) -> Iterator[Any]:
     if not shown:
         yield lambda n: None
         return
+    from rich.console import Console
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -243,6 +256,6 @@ def _bar(total: int, shown: bool) -> Iterator[Any]:
     )
 
     parts = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*parts) as bar:
+    with Progress(*parts, TextColumn("left"), console=Console(stderr=True)) as bar:
         task = bar.add_task("runs", total=total)
         yield lambda n: bar.advance(task, n)
