@@ -177,7 +177,7 @@ def test_without_costs_the_reward_alone_will_do():
 def test_progress_works_without_a_terminal(capsys):
     shown = identify(PROBLEM, steady, 100, progress=True)
     assert shown.to_json() == identify(PROBLEM, steady, 100).to_json()
-    assert f"{shown.trials}/{shown.trials}" in capsys.readouterr().out
+    assert f"{shown.trials}/{shown.trials}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, "2", None])
