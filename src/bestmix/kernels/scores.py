@@ -74,6 +74,7 @@ def intersection_values(
     elif m > 3:
         neighbours(mu, u, e, basis, work, value, plain(-1), score)
     trial, inverse = np.empty_like(basis), np.empty_like(work)
+    climbing = m > 3 or (m == 3 and n > triples.SOME)
     pending = False  # a basis has been found whose neighbours are still to be looked at
     for _ in range(3 * n):
         j, limit = lowest_open(score, state, wanted)
@@ -82,7 +83,7 @@ def intersection_values(
         if pending:
             pending = False
             lift(mu, u, e, trial, inverse, score)
-        elif state[j] == BOUND and n > triples.SOME and m > 2:
+        elif state[j] == BOUND and climbing:
             trial[:] = basis
             inverse[:m] = work[:m]
             climb(j, mu, u, e, trial, inverse, score)
