@@ -119,7 +119,7 @@ def _errors(
     group: str, folder: Path, runs: int, seed: int, threads: int | None, progress: bool
 ) -> "tuple[Figure, str, str]":
     result = error_curves(group, runs, seed, output=folder / KEPT, threads=threads, progress=progress)
-    shown = None if group == "D" else {name: catalog.load(name) for name in GROUPS[group]}
+    shown = {name: catalog.load(name) for name in GROUPS[group]}
     return plots.sweep_figure(result, shown), _csv(result.rows()), _errors_caption(group, runs, seed)
 
 
@@ -131,9 +131,10 @@ def _errors_caption(group: str, runs: int, seed: int) -> str:
         "what the paper reports of its own H1 to H3, which it does not print.",
         "D": "Six instances with 24 arms and two costs, with the means of the paper's table.",
     }[group]
-    panels = "" if group == "D" else "Above: the arms, those of the best mix as triangles. Below: "
+    sizes = "; the larger a marker, the larger the mean reward" if group == "D" else ""
     return (
-        f"{what} {panels}{'Share' if group == 'D' else 'share'} of {runs:,} runs with a wrong support, "
+        f"{what} Above: the arms, those of the best mix as triangles{sizes}. Below: share of {runs:,} runs with "
+        "a wrong support, "
         f"with 95% intervals (Wilson); seed {seed}. An arrow marks a cell without an error, from the end of its "
         "interval."
     )

@@ -21,11 +21,12 @@ SAMPLES, TRIALS = 3000, 9
 def sums(noise, seed):
     model = noise.compiled(MEANS)
     rng, normals = np.random.default_rng(seed), sampling.supply(3, 3)
-    result = np.zeros((SAMPLES, 3, 3))
+    result, center, spread = np.empty((SAMPLES, 9)), np.empty(9), np.empty(9)
     for total in result:
-        spent = sampling.add_trials(rng, model, MEANS, np.arange(5), 3, TRIALS, total, normals)
+        sampling.line_up(model, MEANS, center, spread, total)
+        spent = sampling.add_trials(rng, model, np.arange(3), TRIALS, center, spread, total, normals)
         assert spent == 3 * TRIALS
-    return result
+    return result.reshape(SAMPLES, 3, 3)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -61,10 +62,9 @@ def test_draws_have_the_stated_moments(name):
 def test_tables_are_redrawn_row_by_row():
     tables = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])]
     noise = bm.noise.Empirical(tables)
-    total = np.zeros((2, 2))
-    model, means = noise.compiled(noise.means), noise.means
-    supply = sampling.supply(2, 2)
-    sampling.add_trials(np.random.default_rng(0), model, means, np.arange(3), 2, 4, total, supply)
+    total, ignored = np.zeros(4), np.empty(4)
+    model, supply = noise.compiled(noise.means), sampling.supply(2, 2)
+    sampling.add_trials(np.random.default_rng(0), model, np.arange(2), 4, ignored, ignored, total, supply)
     rng = np.random.default_rng(0)
     expected = sum(tables[0][rng.integers(0, 2)] for _ in range(4))
-    np.testing.assert_array_equal(total, [expected, [20.0, 24.0]])
+    np.testing.assert_array_equal(total, [*expected, 20.0, 24.0])

@@ -26,9 +26,7 @@ def load(means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats,
         if a < arms:
             mu[j], e[j] = means[a, 0], 1.0
             for l in range(costs):
-                gap = means[a, 1 + l] - bound[l]
-                size = max(abs(means[a, 1 + l]), abs(bound[l]))
-                u[j, l] = 0.0 if abs(gap) <= ROUNDING * size else gap
+                u[j, l] = above(means[a, 1 + l], bound[l])
         else:
             mu[j], e[j] = 0.0, 0.0
             for l in range(costs):
@@ -36,16 +34,42 @@ def load(means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats,
 
 
 @compiled
+def above(mean: float, bound: float) -> float:
+    """How far a mean cost is above its bound; zero within rounding."""
+    gap = mean - bound
+    return 0.0 if abs(gap) <= ROUNDING * max(abs(mean), abs(bound)) else gap
+
+
+@compiled
+def load_sums(
+    sums: Floats, count: int, means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats, e: Floats
+) -> None:
+    """As ``load``, the first columns being arms whose means are ``sums`` (each arm's 1 + L) over ``count`` trials."""
+    costs = bound.shape[0]
+    d = 1 + costs
+    rows = sums.shape[0] // d
+    for j in range(rows):
+        mu[j], e[j] = sums[j * d] / count, 1.0
+    for l in range(costs):
+        limit = bound[l]
+        for j in range(rows):
+            u[j, l] = above(sums[j * d + 1 + l] / count, limit)
+    load(means, bound, columns[rows:], mu[rows:], u[rows:], e[rows:])
+
+
+@compiled
 def rescale(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
     """Scale loaded columns in place; ``scale`` receives (reward middle, reward spread, cost spreads).
 
-    Slack columns stay unit vectors, which measures slack l in units of cost spread l.
+    Slack columns stand last and stay unit vectors, which measures slack l in units of cost spread l.
     """
     n, costs = u.shape
+    while n > 0 and e[n - 1] == 0.0:
+        n -= 1
     low, high = np.inf, -np.inf
     for j in range(n):
-        if e[j] != 0.0:
-            low, high = min(low, mu[j]), max(high, mu[j])
+        low = mu[j] if mu[j] < low else low
+        high = mu[j] if mu[j] > high else high
     # Halves first: the sum or the difference of two very large rewards could overflow.
     middle, spread = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
     if not spread > ROUNDING * max(abs(low), abs(high)):
@@ -53,17 +77,14 @@ def rescale(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
         if spread == 0.0:
             spread = 1.0
     scale[0], scale[1] = middle, spread
+    for j in range(n):
+        mu[j] = (mu[j] - middle) / spread
     for l in range(costs):
         largest = 0.0
         for j in range(n):
-            if e[j] != 0.0:
-                largest = max(largest, abs(u[j, l]))
+            size = abs(u[j, l])
+            largest = size if size > largest else largest
         scale[2 + l] = largest if largest > 0.0 else 1.0
-    for j in range(n):
-        if e[j] != 0.0:
-            mu[j] = (mu[j] - middle) / spread
-    for l in range(costs):
         unit = 1.0 / scale[2 + l]
         for j in range(n):
-            if e[j] != 0.0:
-                u[j, l] *= unit
+            u[j, l] *= unit

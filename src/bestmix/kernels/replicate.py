@@ -35,26 +35,25 @@ def successive(
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
     normals = sampling.supply(unknown, 1 + costs)
-    estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(total, dtype=np.int64)
+    rows, left = np.empty((3, unknown * (1 + costs))), np.empty(total, dtype=np.int64)
+    center, spread, sums = rows[0], rows[1], rows[2]
     mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
     basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
     tableau = bases.workspace(costs, total)
     score, state = np.empty(total), np.empty(total, dtype=np.int64)
     one = plain(1)
+    last = ends[-1] if arms > 1 else plain(1)
     for run in range(answer.shape[0]):
-        sums[:] = 0.0
+        sampling.line_up(model, means, center, spread, sums)
         for j in range(total):
             left[j] = j
-        size, spent, status = total, 0, simplex.OPTIMAL
+        n, tried, spent, status = total, unknown, 0, simplex.OPTIMAL
         basis[0] = -1
         for k in range(arms - 1):
             count = ends[k] - (ends[k - 1] if k > 0 else 0)
             if count > 0:
-                some = left[:size]
-                spent += sampling.add_trials(rng, model, means, some, unknown, count, sums, normals)
-                average(some, unknown, ends[k], sums, estimate)
-            n = size
-            columns.load(estimate, bound, left[:n], mu[:n], u[:n], e[:n])
+                spent += sampling.add_trials(rng, model, left[:tried], count, center, spread, sums, normals)
+            columns.load_sums(sums[: tried * (1 + costs)], ends[k], means, bound, left[:n], mu[:n], u[:n], e[:n])
             columns.rescale(mu[:n], u[:n], e[:n], scale)
             if score_kind == INTERSECTION:
                 status = scores.intersection_values(
@@ -65,11 +64,12 @@ def successive(
             if status != simplex.OPTIMAL:
                 break
             loser = scores.last_lowest(score[:n], scores.TIE)
-            drop(loser, size, left, basis)
-            size -= 1
+            tried = drop(loser, n, tried, left, rows, basis)
+            n -= 1
         pulls[run] = spent
         if status == simplex.OPTIMAL:
-            status = finish(estimate, bound, left[:size], mu, u, e, scale, basis, work, answer[run], weight[run])
+            columns.load_sums(sums[: tried * (1 + costs)], last, means, bound, left[:n], mu[:n], u[:n], e[:n])
+            status = finish(left[:n], mu[:n], u[:n], e[:n], scale, basis, work, answer[run], weight[run])
         if status != simplex.OPTIMAL:
             answer[run, 0] = -1
 
@@ -94,29 +94,30 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
         arms, costs = means.shape[0], bound.shape[0]
         total = arms + costs
         normals = sampling.supply(unknown, 1 + costs)
-        estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(total, dtype=np.int64)
+        rows, left = np.empty((3, unknown * (1 + costs))), np.empty(total, dtype=np.int64)
+        center, spread, sums = rows[0], rows[1], rows[2]
         mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
-        basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
+        basis, work = np.full(costs + 1, -1), simplex.workspace(costs)
+        last = ends[-1] if arms > 1 else plain(1)
         for run in range(answer.shape[0]):
-            sums[:] = 0.0
+            sampling.line_up(model, means, center, spread, sums)
             left[:] = np.arange(total)
-            size, spent, feasible = total, 0, True
+            n, tried, spent, status = total, unknown, 0, simplex.OPTIMAL
             for k in range(arms - 1):
-                some, count = left[:size], ends[k] - (ends[k - 1] if k > 0 else 0)
+                count = ends[k] - (ends[k - 1] if k > 0 else 0)
                 if count > 0:
-                    spent += sampling.add_trials(rng, model, means, some, unknown, count, sums, normals)
-                    average(some, unknown, ends[k], sums, estimate)
-                columns.load(estimate, bound, some, mu[:size], u[:size], e[:size])
-                values = score(mu[:size], u[:size], e[:size])
-                feasible = values.max() > -np.inf
-                if not feasible:
+                    spent += sampling.add_trials(rng, model, left[:tried], count, center, spread, sums, normals)
+                columns.load_sums(sums[: tried * (1 + costs)], ends[k], means, bound, left[:n], mu[:n], u[:n], e[:n])
+                values = score(mu[:n], u[:n], e[:n])
+                if not values.max() > -np.inf:
+                    status = simplex.INFEASIBLE
                     break
-                drop(scores.last_lowest(values, 0.0), size, left, basis)
-                size -= 1
+                tried = drop(scores.last_lowest(values, 0.0), n, tried, left, rows, basis)
+                n -= 1
             pulls[run] = spent
-            status = simplex.INFEASIBLE
-            if feasible:
-                status = finish(estimate, bound, left[:size], mu, u, e, scale, basis, work, answer[run], weight[run])
+            if status == simplex.OPTIMAL:
+                columns.load_sums(sums[: tried * (1 + costs)], last, means, bound, left[:n], mu[:n], u[:n], e[:n])
+                status = finish(left[:n], mu[:n], u[:n], e[:n], scale, basis, work, answer[run], weight[run])
             if status != simplex.OPTIMAL:
                 answer[run, 0] = -1
 
@@ -127,18 +128,11 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
 
 
 @compiled
-def average(columns: Integers, unknown: int, count: int, sums: Floats, estimate: Floats) -> None:
-    """Means of the unknown arms among ``columns`` after ``count`` trials of each."""
-    for j in range(columns.shape[0]):
-        a = columns[j]
-        if a < unknown:
-            for i in range(sums.shape[1]):
-                estimate[a, i] = sums[a, i] / count
+def drop(loser: int, size: int, tried: int, left: Integers, rows: Floats, basis: Integers) -> int:
+    """Take a column out of ``left``, and its rows if it is one of the ``tried`` arms; returns how many of them remain.
 
-
-@compiled
-def drop(loser: int, size: int, left: Integers, basis: Integers) -> None:
-    """Take a column out of ``left``; the basis keeps the other columns to start from, or asks for a cold start."""
+    The basis keeps the other columns to start from, or asks for a cold start.
+    """
     for j in range(loser, size - 1):
         left[j] = left[j + 1]
     for i in range(basis.shape[0]):
@@ -146,12 +140,18 @@ def drop(loser: int, size: int, left: Integers, basis: Integers) -> None:
             basis[i] = -1
         elif basis[i] > loser:
             basis[i] -= 1
+    if loser >= tried:
+        return tried
+    d = basis.shape[0]
+    for part in range(rows.shape[0]):
+        row = rows[part]
+        for i in range(loser * d, (tried - 1) * d):
+            row[i] = row[i + d]
+    return tried - 1
 
 
 @compiled
 def finish(
-    estimate: Floats,
-    bound: Floats,
     left: Integers,
     mu: Floats,
     u: Floats,
@@ -162,12 +162,11 @@ def finish(
     answer: Integers,
     weight: Floats,
 ) -> int:
-    """Best mix of the columns that are left, from the estimates; a simplex status."""
+    """Best mix of the columns ``left``, loaded but not scaled; a simplex status."""
     n, m = left.shape[0], basis.shape[0]
-    columns.load(estimate, bound, left, mu[:n], u[:n], e[:n])
-    columns.rescale(mu[:n], u[:n], e[:n], scale)
+    columns.rescale(mu, u, e, scale)
     basis[0] = -1
-    status = simplex.maximise(mu[:n], u[:n], e[:n], basis, work)
+    status = simplex.maximise(mu, u, e, basis, work)
     if status == simplex.DEFICIENT and n == m:
         # The columns that are left are no basis, yet they have a feasible mix.
         for i in range(m):
@@ -200,16 +199,16 @@ def uniform(
 ) -> None:
     """The same number of trials of every unknown arm, then the linear program (USLP)."""
     arms, costs = means.shape[0], bound.shape[0]
-    total = arms + costs
+    total, d = arms + costs, 1 + costs
     normals = sampling.supply(unknown, 1 + costs)
-    estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.arange(total)
+    center, spread, sums = np.empty(unknown * d), np.empty(unknown * d), np.empty(unknown * d)
     mu, u, e, scale = np.empty(total), np.empty((total, costs)), np.empty(total), np.empty(costs + 2)
-    basis, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
+    basis, work, left = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs), np.arange(total)
     for run in range(answer.shape[0]):
-        sums[:] = 0.0
-        pulls[run] = sampling.add_trials(rng, model, means, left, unknown, count, sums, normals)
-        average(left, unknown, count, sums, estimate)
-        if finish(estimate, bound, left, mu, u, e, scale, basis, work, answer[run], weight[run]) != simplex.OPTIMAL:
+        sampling.line_up(model, means, center, spread, sums)
+        pulls[run] = sampling.add_trials(rng, model, left[:unknown], count, center, spread, sums, normals)
+        columns.load_sums(sums, count, means, bound, left, mu, u, e)
+        if finish(left, mu, u, e, scale, basis, work, answer[run], weight[run]) != simplex.OPTIMAL:
             answer[run, 0] = -1
 
 
@@ -228,22 +227,25 @@ def single(
     """Successive rejects for the best arm that is feasible on its own."""
     arms, costs = means.shape[0], bound.shape[0]
     normals = sampling.supply(unknown, 1 + costs)
-    estimate, sums, left = means.copy(), np.empty((unknown, 1 + costs)), np.empty(arms, dtype=np.int64)
-    score = np.empty(arms)
-    nothing = np.empty(0, dtype=np.int64)
+    rows, left = np.empty((3, unknown * (1 + costs))), np.empty(arms, dtype=np.int64)
+    center, spread, sums = rows[0], rows[1], rows[2]
+    estimate, score = means.copy(), np.empty(arms)
+    nothing = np.full(1 + costs, -1)
     for run in range(answer.shape[0]):
-        sums[:] = 0.0
+        sampling.line_up(model, means, center, spread, sums)
         for a in range(arms):
             left[a] = a
-        spent = 0
+        tried, spent = unknown, 0
         for k in range(arms - 1):
             count = ends[k] - (ends[k - 1] if k > 0 else 0)
-            size = arms - k
+            n = arms - k
             if count > 0:
-                some = left[:size]
-                spent += sampling.add_trials(rng, model, means, some, unknown, count, sums, normals)
-                average(some, unknown, ends[k], sums, estimate)
-            drop(scores.worst_alone(estimate, bound, left[:size], score[:size]), size, left, nothing)
+                spent += sampling.add_trials(rng, model, left[:tried], count, center, spread, sums, normals)
+                for j in range(tried):
+                    for i in range(1 + costs):
+                        estimate[left[j], i] = sums[j * (1 + costs) + i] / ends[k]
+            worst = scores.worst_alone(estimate, bound, left[:n], score[:n])
+            tried = drop(worst, n, tried, left, rows, nothing)
         pulls[run] = spent
         scores.worst_alone(estimate, bound, left[:1], score[:1])
         answer[run, 0], weight[run, 0] = left[0] if score[0] > -np.inf else -1, 1.0

@@ -27,38 +27,54 @@ def supply(unknown: int, size: int) -> Floats:
 
 
 @compiled
+def line_up(model: Model, means: Floats, center: Floats, spread: Floats, sums: Floats) -> None:
+    """Entries of the unknown arms before the first trial: means, deviations of INDEPENDENT noise, sums."""
+    factor, d = model[1], means.shape[1]
+    for a in range(sums.shape[0] // d):
+        for i in range(d):
+            center[a * d + i], spread[a * d + i], sums[a * d + i] = means[a, i], factor[a, i, i], 0.0
+
+
+@compiled
 def add_trials(
     rng: np.random.Generator,
     model: Model,
-    means: Floats,
-    columns: Integers,
-    unknown: int,
+    arms: Integers,
     count: int,
+    center: Floats,
+    spread: Floats,
     sums: Floats,
     normals: Floats,
 ) -> int:
-    """Add the sum of ``count`` trials of each unknown arm among ``columns`` to its row of ``sums``.
+    """Add the sum of ``count`` trials of each of ``arms`` to ``sums``; returns the number of trials.
 
-    ``normals`` is a supply that lasts for many calls. Returns the number of trials.
+    The entries of arm arms[j] in ``center``, ``spread`` and ``sums`` are the j-th 1 + L: those of the
+    arms still in the running lie side by side. ``normals`` is a supply that lasts for many calls.
     """
     kind, factor, table, offset, extra = model
-    drawn = 0
-    for j in range(columns.shape[0]):
-        if columns[j] < unknown:
-            drawn += 1
+    d = factor.shape[1]
+    size = arms.shape[0] * d
     if kind <= INDEPENDENT:
-        if normals[-1] + drawn * means.shape[1] >= normals.shape[0]:
+        if normals[-1] + size >= normals.shape[0]:
             refill(rng, normals)
-        add_gaussian(kind, factor, means, columns, unknown, count, sums, normals)
-        return drawn * count
-    for j in range(columns.shape[0]):
-        a = columns[j]
-        if a < unknown:
-            if kind == EMPIRICAL:
-                add_empirical(rng, table, offset, a, count, sums)
-            else:
-                add_other(rng, kind, extra, means, a, count, sums)
-    return drawn * count
+        at, root = int(normals[-1]), math.sqrt(count)
+        if kind == INDEPENDENT:
+            some = normals[at : at + size]
+            for i in range(size):
+                sums[i] += count * center[i] + root * spread[i] * some[i]
+        else:
+            for j in range(arms.shape[0]):
+                k = j * d
+                add_correlated(factor[arms[j]], center[k : k + d], count, normals[at + k : at + k + d], sums[k : k + d])
+        normals[-1] = at + size
+        return int(arms.shape[0] * count)
+    for j in range(arms.shape[0]):
+        k = j * d
+        if kind == EMPIRICAL:
+            add_empirical(rng, table, offset, arms[j], count, sums[k : k + d])
+        else:
+            add_other(rng, kind, extra, center[k : k + d], count, sums[k : k + d])
+    return int(arms.shape[0] * count)
 
 
 @compiled
@@ -70,60 +86,38 @@ def refill(rng: np.random.Generator, normals: Floats) -> None:
 
 
 @compiled
-def add_gaussian(
-    kind: int,
-    factor: Floats,
-    means: Floats,
-    columns: Integers,
-    unknown: int,
-    count: int,
-    sums: Floats,
-    normals: Floats,
-) -> None:
-    """A sum of normals is one normal."""
-    d = means.shape[1]
-    root = math.sqrt(count)
-    at = int(normals[-1])
-    for j in range(columns.shape[0]):
-        a = columns[j]
-        if a < unknown:
-            for i in range(d):
-                noise = factor[a, i, i] * normals[at + i]
-                if kind == GAUSSIAN:
-                    noise = 0.0
-                    for k in range(d):
-                        noise += factor[a, i, k] * normals[at + k]
-                sums[a, i] += count * means[a, i] + root * noise
-            at += d
-    normals[-1] = at
+def add_correlated(factor: Floats, center: Floats, count: int, normals: Floats, total: Floats) -> None:
+    """A sum of normal vectors is one normal vector."""
+    for i in range(total.shape[0]):
+        noise = 0.0
+        for k in range(total.shape[0]):
+            noise += factor[i, k] * normals[k]
+        total[i] += count * center[i] + math.sqrt(count) * noise
 
 
 @compiled
-def add_empirical(rng: np.random.Generator, table: Floats, offset: Integers, a: int, count: int, sums: Floats) -> None:
+def add_empirical(rng: np.random.Generator, table: Floats, offset: Integers, a: int, count: int, total: Floats) -> None:
     """Rows of the arm's table, with replacement."""
     rows = offset[a + 1] - offset[a]
     for _ in range(count):
         row = offset[a] + rng.integers(0, rows)
-        for i in range(table.shape[1]):
-            sums[a, i] += table[row, i]
+        for i in range(total.shape[0]):
+            total[i] += table[row, i]
 
 
 @compiled
-def add_other(
-    rng: np.random.Generator, kind: int, extra: Floats, means: Floats, a: int, count: int, sums: Floats
-) -> None:
+def add_other(rng: np.random.Generator, kind: int, extra: Floats, center: Floats, count: int, total: Floats) -> None:
     """Binomial sums for 0/1 coordinates; Beta trials one by one."""
-    d = means.shape[1]
-    for i in range(d):
+    for i in range(total.shape[0]):
         if kind == BERNOULLI or (kind == BERNOULLI_REWARD and i == 0):
-            sums[a, i] += rng.binomial(count, means[a, i])
+            total[i] += rng.binomial(count, center[i])
         elif kind == BERNOULLI_REWARD:
-            sums[a, i] += count * means[a, i] + math.sqrt(count) * extra[0] * rng.standard_normal()
+            total[i] += count * center[i] + math.sqrt(count) * extra[0] * rng.standard_normal()
         else:
             low, width, concentration = extra[0], extra[1] - extra[0], extra[2]
-            share = (means[a, i] - low) / width
+            share = (center[i] - low) / width
             for _ in range(count):
                 inner = share
                 if 0.0 < share < 1.0:
                     inner = rng.beta(concentration * share, concentration * (1.0 - share))
-                sums[a, i] += low + width * inner
+                total[i] += low + width * inner

@@ -19,13 +19,12 @@ def last_lowest(score: Floats, tie: float) -> int:
     """Position of the lowest score; of those within ``tie`` of it the last one."""
     low = np.inf
     for j in range(score.shape[0]):
-        low = min(low, score[j])
+        low = score[j] if score[j] < low else low
     limit = low + tie * (1.0 + abs(low)) if abs(low) < np.inf else low
-    chosen = -1
-    for j in range(score.shape[0]):
-        if score[j] <= limit:
-            chosen = j
-    return chosen
+    j = int(score.shape[0] - 1)
+    while j >= 0 and not score[j] <= limit:
+        j -= 1
+    return j
 
 
 @compiled

@@ -18,7 +18,7 @@ SOME = 64  # up to this many evaluating one column exactly is cheaper than impro
 @compiled
 def space(columns: int) -> int:
     """Blocks of 4 rows of ``columns`` entries that ``all_values`` needs."""
-    return (min(columns, FEW) + 2) // 4 + 1
+    return min(columns, FEW) // 4 + 2
 
 
 @compiled
@@ -36,26 +36,30 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
     """
     n = mu.shape[0]
     flat = space.reshape(-1)
-    gain, part, cross = flat[:n], flat[n : 2 * n], flat[2 * n : (n + 2) * n].reshape((n, n))
+    gain, part, x, y = flat[:n], flat[n : 2 * n], flat[2 * n : 3 * n], flat[3 * n : 4 * n]
+    cross = flat[4 * n : (n + 4) * n].reshape((n, n))
     for i in range(n):
         scale = to_one(u, i)
         score[i], gain[i], part[i] = -np.inf, scale * mu[i], scale * e[i]
+        x[i], y[i] = scale * u[i, 0], scale * u[i, 1]
+        row = cross[i]
         for j in range(i):
-            cross[i, j] = (u[i, 0] * u[j, 1] - u[i, 1] * u[j, 0]) * (to_one(u, j) * scale)
-            cross[j, i] = -cross[i, j]
+            row[j] = x[i] * y[j] - y[i] * x[j]
     highest = -np.inf
     for i in range(n):
         for j in range(i):
             c, top = cross[i, j], -np.inf
-            for k in range(j):
-                a, b = cross[j, k], cross[k, i]
-                low, high = min(a, b), max(a, b)
-                if (low >= -SIGN and c >= -SIGN) or (high <= SIGN and c <= SIGN):
-                    total = a * part[i] + b * part[j] + c * part[k]
-                    if abs(total) > ZERO:
-                        value = (a * gain[i] + b * gain[j] + c * gain[k]) / total
-                        score[k] = max(score[k], value)
-                        top = max(top, value)
+            up, down = c >= -SIGN, c <= SIGN
+            from_i, from_j = cross[i], cross[j]
+            for k in range(j):  # without branches, which a processor cannot guess
+                a, b = from_j[k], -from_i[k]
+                low, high = (a, b) if a < b else (b, a)
+                total = a * part[i] + b * part[j] + c * part[k]
+                value = (a * gain[i] + b * gain[j] + c * gain[k]) / total
+                fits = ((up & (low >= -SIGN)) | (down & (high <= SIGN))) & (abs(total) > ZERO)
+                value = value if fits else -np.inf
+                score[k] = value if value > score[k] else score[k]
+                top = value if value > top else top
             score[i], score[j] = max(score[i], top), max(score[j], top)
             highest = max(highest, top)
     return bool(highest > -np.inf)
@@ -72,6 +76,7 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, basis:
     basis[0] = -1
     if size == 0.0:
         return float(gain)
+    bx, by = ax / size, ay / size
     highest = -np.inf
     plus, minus = 0, 0
     # Column j is along_j times column a plus across_j times the normal of a's line.
@@ -80,7 +85,7 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, basis:
             continue
         scale = to_one(u, j)
         ux, uy = scale * u[j, 0], scale * u[j, 1]
-        across, along = (ax * uy - ay * ux) / size, (ax * ux + ay * uy) / size
+        across, along = bx * uy - by * ux, bx * ux + by * uy
         net, share = scale * mu[j] - along * gain, scale * e[j] - along * total
         if abs(across) <= ZERO:
             if along <= SIGN and share > ZERO:

@@ -6,7 +6,7 @@ everywhere. Matplotlib is imported when a figure is made, not before.
 
 from bestmix.plots.curves import comparison_figure, plot_errors, sweep_figure
 from bestmix.plots.geometry import Frontier, Segment, best_segments, frontier
-from bestmix.plots.instances import plot_instance
+from bestmix.plots.instances import plot_costs, plot_instance
 from bestmix.plots.look import (
     COLOURS,
     MARKERS,
@@ -37,6 +37,7 @@ __all__ = [
     "frontier",
     "frontier_figure",
     "name_frontier",
+    "plot_costs",
     "plot_errors",
     "plot_frontier",
     "plot_instance",

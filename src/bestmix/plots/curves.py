@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bestmix.instance import Instance
-from bestmix.plots.instances import plot_instance
+from bestmix.plots.instances import plot_costs, plot_instance
 from bestmix.plots.look import COLOURS, OTHER_MARKERS, OTHERS, new_axes, strategy_style, style
 from bestmix.simulation.results import CellResult, SweepResult
 from bestmix.solution import solve
@@ -135,7 +135,7 @@ def sweep_figure(result: SweepResult, instances: Mapping[str, Instance] | None =
     result
         Of a sweep.
     instances
-        By name, to show their arms; those with one cost only.
+        By name, to show their arms: in the plane of both costs if there are two, else of one cost and the reward.
     across
         Panels in a row.
 
@@ -170,9 +170,10 @@ def sweep_figure(result: SweepResult, instances: Mapping[str, Instance] | None =
 
 
 def _panel(ax: "Axes", name: str, instance: Instance, first: bool) -> None:
-    plot_instance(instance, ax=ax)
+    plot_costs(instance, ax) if len(instance.costs) == 2 else plot_instance(instance, ax=ax)
     ax.set_title(name, parse_math=False)
-    ax.set_ylabel("mean reward" if first else "")
+    if not first:
+        ax.set_ylabel("")
 
 
 def comparison_figure(result: SweepResult, instance: Instance) -> "Figure":

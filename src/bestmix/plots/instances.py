@@ -14,6 +14,8 @@ from bestmix.solution import Solution, solve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+BOUND: dict[str, Any] = {"color": COLOURS["bound"], "linestyle": "--", "linewidth": 1.5, "zorder": 2}
+
 
 def plot_instance(
     instance: Instance,
@@ -73,8 +75,40 @@ def _draw(ax: "Axes", points: list[tuple[float, float]], solution: Solution, bou
     ax.margins(0.1)
 
 
-def draw_points(ax: "Axes", points: list[tuple[float, float]], kind: str, label: str) -> None:
-    """Points of one kind, as markers of the same colour, shape and size everywhere."""
+def plot_costs(instance: Instance, ax: "Axes | None" = None) -> "Axes":
+    """Two costs: the arms in the plane of both with the two bounds; the larger a marker, the larger the mean reward.
+
+    >>> from bestmix import catalog
+    >>> ax = plot_costs(catalog.load("D2P"))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('mean cost0', 'mean cost1')
+    """
+    if len(instance.costs) != 2:
+        raise ValueError(f"instance: expected two costs, got {len(instance.costs)}; use plot_instance")
+    with style():
+        ax = new_axes() if ax is None else ax
+        solution = solve(instance)
+        share = (instance.reward - instance.reward.min()) / (np.ptp(instance.reward) or 1.0)
+        for a in np.argsort(-share):
+            best = solution.mixture[a] > 0
+            point = (float(instance.cost[0, a]), float(instance.cost[1, a]))
+            label = "arms of the best mix" if best else "other arms"
+            draw_points(ax, [point], "optimal" if best else "rejected", label, 3 + 8 * float(share[a]))
+        if solution.feasible:
+            mean = instance.cost @ solution.mixture
+            draw_points(ax, [(float(mean[0]), float(mean[1]))], "mix", "the best mix")
+        draw_bound(ax, float(instance.bound[0]))
+        ax.axhline(float(instance.bound[1]), **BOUND)
+        ax.set_xlabel(f"mean {instance.costs[0]}", parse_math=False)
+        ax.set_ylabel(f"mean {instance.costs[1]}", parse_math=False)
+        ax.margins(0.1)
+        return ax
+
+
+def draw_points(
+    ax: "Axes", points: list[tuple[float, float]], kind: str, label: str, size: float | None = None
+) -> None:
+    """Points of one kind, as markers of the same colour and shape everywhere, and of the same size unless given."""
     if points:
         look: dict[str, Any] = {"markeredgecolor": COLOURS["paper"], "markeredgewidth": 0.8, "zorder": 3}
         look |= {"color": COLOURS["rejected"], "marker": MARKERS["rejected"], "markersize": 6}
@@ -83,6 +117,8 @@ def draw_points(ax: "Axes", points: list[tuple[float, float]], kind: str, label:
         elif kind == "mix":
             look |= {"color": COLOURS["mix"], "marker": MARKERS["mix"], "markersize": 12, "zorder": 5}
             look["markeredgecolor"] = COLOURS["ink"]
+        if size is not None:
+            look["markersize"] = size
         ax.plot(*zip(*points, strict=True), linestyle="none", label=label, **look)
 
 
@@ -96,7 +132,7 @@ def count_coinciding(ax: "Axes", points: list[tuple[float, float]]) -> None:
 
 def draw_bound(ax: "Axes", bound: float) -> None:
     """The line that mean costs must not pass."""
-    ax.axvline(bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, label="bound", zorder=2)
+    ax.axvline(bound, label="bound", **BOUND)
 
 
 def _name(
