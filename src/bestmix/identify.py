@@ -9,7 +9,7 @@ from typing import Any
 from bestmix import checks
 from bestmix.problem import Problem
 from bestmix.recommendation import Recommendation
-from bestmix.strategies import SFSR, Search, Strategy
+from bestmix.strategies import Challenger, Search, Strategy
 from bestmix.strategies.search import check_path
 
 Pull = Callable[[str], tuple[float, Any]]
@@ -20,7 +20,7 @@ BATCH = 64  # trials under way between two savings of a checkpoint
 def identify(
     problem: Problem,
     pull: Pull,
-    budget: int,
+    budget: int | None = None,
     strategy: Strategy | None = None,
     *,
     progress: bool = False,
@@ -38,9 +38,9 @@ def identify(
         Takes an arm's name, makes one trial, and returns its reward and its costs, by name or in
         the problem's order. With no costs it may return the reward alone.
     budget
-        The most trials to make.
+        The most trials to make. It may be left out where the strategy stops by itself.
     strategy
-        The algorithm; SFSR by default.
+        The algorithm; Challenger by default.
     progress
         Show a progress bar with the time left.
     n_jobs
@@ -65,7 +65,7 @@ def identify(
         raise ValueError(
             f"strategy: expected a strategy such as SFSR(), got {checks.shown(strategy)}; pass an instance"
         )
-    search = resume(problem, strategy or SFSR(), budget, checkpoint)
+    search = resume(problem, strategy or Challenger(), budget, checkpoint)
     with ExitStack() as stack:
         if executor is None and jobs > 1:
             executor = stack.enter_context(ThreadPoolExecutor(jobs))
@@ -82,12 +82,15 @@ def identify(
     return search.recommend()
 
 
-def resume(problem: Problem, strategy: Strategy, budget: int, checkpoint: str | os.PathLike[str] | None) -> Search:
+def resume(
+    problem: Problem, strategy: Strategy, budget: int | None, checkpoint: str | os.PathLike[str] | None
+) -> Search:
     """The search in the checkpoint, if there is one and it is of the same work; else a new one."""
+    fresh = strategy.start(problem, budget)  # type: ignore[arg-type]
     if checkpoint is None or not check_path(checkpoint).exists():
-        return strategy.start(problem, budget)
+        return fresh
     search = Search.load(checkpoint, strategy)
-    if search.problem != problem or search.budget != budget:
+    if search.problem != problem or search.budget != fresh.budget:
         raise ValueError(
             f"checkpoint: {checkpoint} holds a search of another problem or budget ({search.budget}); "
             "remove the file, or choose another"

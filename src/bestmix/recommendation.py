@@ -26,7 +26,8 @@ class Round:
 
     ``scores`` are by column; where a score took too long to compute exactly it is left out.
     ``margin`` is by how much the next column did better than the rejected one. Scores of an
-    infeasible round are minus infinity.
+    infeasible round are minus infinity. ``reasons`` says, arm by arm, how many of its trials were spent
+    on which condition of the answer: the column that could still enter the mix, or leave it.
     """
 
     number: int
@@ -34,6 +35,7 @@ class Round:
     scores: Mapping[str, float] = field(default_factory=dict)
     rejected: str | None = None
     margin: float | None = None
+    reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

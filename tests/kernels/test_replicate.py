@@ -16,7 +16,17 @@ def flat(mu, u, e):
 
 
 compiled_flat = numba.njit(flat)
-STRATEGIES = [bm.SFSR(), bm.SFSR("lagrangian"), bm.SFSR(flat), bm.SFSR(compiled_flat), bm.Uniform(), bm.SingleArm()]
+STRATEGIES = {
+    "sfsr": bm.SFSR(),
+    "sfsr-l": bm.SFSR("lagrangian"),
+    "function": bm.SFSR(flat),
+    "compiled": bm.SFSR(compiled_flat),
+    "uslp": bm.Uniform(),
+    "single": bm.SingleArm(),
+    "challenger": bm.Challenger(),
+    "confident": bm.Challenger(confidence=0.6),
+    "heuristic": bm.Challenger(heuristic_stop=0.5, rounds=4),
+}
 
 
 def instance(arms, unknown, costs, kind, seed):
@@ -47,8 +57,9 @@ def live(strategy, inst, budget, rng):
 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("strategy", STRATEGIES, ids=["sfsr", "sfsr-l", "function", "compiled", "uslp", "single"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
 def test_compiled_runs_equal_live_runs(strategy, size, kind):
+    strategy = STRATEGIES[strategy]
     arms, unknown, costs = size
     inst = instance(arms, unknown, costs, kind, seed=arms)
     budget = 12 * unknown + 7

@@ -31,6 +31,7 @@ UsageError: Any = typer.BadParameter.__base__
 class StrategyName(StrEnum):
     """Strategies that the command line knows."""
 
+    challenger = "challenger"
     sfsr = "sfsr"
     sfsr_l = "sfsr-l"
     uniform = "uniform"
@@ -123,8 +124,10 @@ def parse_bounds(texts: list[str]) -> dict[str, float]:
 
 def make_strategy(name: StrategyName) -> "Strategy":
     """The strategy of that name."""
-    from bestmix.strategies import SFSR, SingleArm, Uniform
+    from bestmix.strategies import SFSR, Challenger, SingleArm, Uniform
 
+    if name is StrategyName.challenger:
+        return Challenger()
     if name is StrategyName.uniform:
         return Uniform()
     if name is StrategyName.single:

@@ -29,10 +29,11 @@ def supply(unknown: int, size: int) -> Floats:
 @compiled
 def line_up(model: Model, means: Floats, center: Floats, spread: Floats, sums: Floats) -> None:
     """Entries of the unknown arms before the first trial: means, deviations of INDEPENDENT noise, sums."""
-    factor, d = model[1], means.shape[1]
+    kind, factor, d = model[0], model[1], means.shape[1]
     for a in range(sums.shape[0] // d):
         for i in range(d):
-            center[a * d + i], spread[a * d + i], sums[a * d + i] = means[a, i], factor[a, i, i], 0.0
+            center[a * d + i], sums[a * d + i] = means[a, i], 0.0
+            spread[a * d + i] = factor[a, i, i] if kind == INDEPENDENT else 0.0
 
 
 @compiled
@@ -121,3 +122,137 @@ def add_other(rng: np.random.Generator, kind: int, extra: Floats, center: Floats
                 if 0.0 < share < 1.0:
                     inner = rng.beta(concentration * share, concentration * (1.0 - share))
                 total[i] += low + width * inner
+
+
+@compiled
+def origin(model: Model, means: Floats, unknown: int) -> Floats:
+    """Where the sums of ``add_moments`` count from (unknown, 1 + L).
+
+    Gaussian coordinates count from their means, which keeps all digits of the scatter; the others from
+    zero, which keeps sums of whole numbers exact.
+    """
+    result = np.zeros((unknown, means.shape[1]))
+    for a in range(unknown):
+        for i in range(means.shape[1]):
+            if model[0] <= INDEPENDENT or (model[0] == BERNOULLI_REWARD and i > 0):
+                result[a, i] = means[a, i]
+    return result
+
+
+@compiled
+def add_moments(
+    rng: np.random.Generator,
+    model: Model,
+    center: Floats,
+    a: int,
+    count: int,
+    sums: Floats,
+    squares: Floats,
+    space: Floats,
+) -> None:
+    """Add ``count`` trials of arm ``a``, whose means are ``center`` (d,), as deviations from ``origin``.
+
+    ``sums`` (d,) receives the sum of the deviations, ``squares`` (d, d) that of their outer products.
+    ``space`` is (3, d, d).
+    """
+    kind, factor, extra, d = model[0], model[1], model[4], center.shape[0]
+    if kind <= INDEPENDENT:
+        add_wishart(rng, kind, factor[a], count, sums, squares, space)
+    elif kind == BERNOULLI_REWARD:
+        # The trials with reward 1 and those with reward 0 are two groups with Gaussian costs.
+        wins = rng.binomial(count, center[0])
+        group, at = space[2], space[1, 0]
+        group[:] = 0.0
+        for i in range(1, d):
+            group[i, i] = extra[0]
+        for size, reward in ((wins, 1.0), (count - wins, 0.0)):
+            if size > 0:
+                at[:] = 0.0
+                add_wishart(rng, INDEPENDENT, group, size, at, squares, space)
+                for i in range(1, d):
+                    sums[i] += at[i]
+                    squares[0, i] += reward * at[i]
+                    squares[i, 0] += reward * at[i]
+                sums[0] += size * reward
+                squares[0, 0] += size * reward
+    else:
+        trial = space[0, 0]
+        for _ in range(count):
+            draw_trial(rng, model, center, a, trial)
+            for i in range(d):
+                sums[i] += trial[i]
+                for k in range(i + 1):
+                    squares[i, k] += trial[i] * trial[k]
+        for i in range(d):
+            for k in range(i):
+                squares[k, i] = squares[i, k]
+
+
+@compiled
+def add_wishart(
+    rng: np.random.Generator, kind: int, factor: Floats, count: int, sums: Floats, squares: Floats, space: Floats
+) -> None:
+    """Gaussian trials: their mean is one normal draw, their scatter an independent Wishart draw (Bartlett).
+
+    ``space`` is at least (1, d, d), and its first matrix is overwritten.
+    """
+    d = sums.shape[0]
+    root, mean = math.sqrt(count), np.empty(d)
+    bartlett = space[0]
+    for i in range(d):
+        mean[i] = rng.standard_normal()
+        for k in range(d):
+            bartlett[i, k] = 0.0
+            if k < i and k < count - 1:
+                bartlett[i, k] = rng.standard_normal()
+            elif k == i and k < count - 1:
+                bartlett[i, k] = math.sqrt(rng.chisquare(count - 1 - k))
+    if kind == INDEPENDENT:
+        for i in range(d):
+            mean[i] *= factor[i, i]
+            for k in range(i + 1):
+                bartlett[i, k] *= factor[i, i]
+    else:
+        correlate(factor, mean, bartlett)
+    for i in range(d):
+        sums[i] += root * mean[i]
+        for k in range(i + 1):
+            total = mean[i] * mean[k]
+            for j in range(d if kind == GAUSSIAN else k + 1):
+                total += bartlett[i, j] * bartlett[k, j]
+            squares[i, k] += total
+            if k < i:
+                squares[k, i] = squares[i, k]
+
+
+@compiled
+def correlate(factor: Floats, mean: Floats, bartlett: Floats) -> None:
+    """Multiply a vector and a lower triangular matrix by ``factor``, in place."""
+    d = mean.shape[0]
+    column = np.empty(d)
+    for k in range(d + 1):
+        for i in range(d):
+            column[i] = 0.0
+            for j in range(d):
+                column[i] += factor[i, j] * (bartlett[j, k] if k < d else mean[j])
+        for i in range(d):
+            if k < d:
+                bartlett[i, k] = column[i]
+            else:
+                mean[i] = column[i]
+
+
+@compiled
+def draw_trial(rng: np.random.Generator, model: Model, center: Floats, a: int, trial: Floats) -> None:
+    """One trial of an arm whose noise is not Gaussian."""
+    kind, _, table, offset, extra = model
+    if kind == EMPIRICAL:
+        row = offset[a] + rng.integers(0, offset[a + 1] - offset[a])
+        for i in range(center.shape[0]):
+            trial[i] = table[row, i]
+    elif kind == BERNOULLI:
+        for i in range(center.shape[0]):
+            trial[i] = 1.0 if rng.random() < center[i] else 0.0
+    else:
+        trial[:] = 0.0
+        add_other(rng, kind, extra, center, 1, trial)

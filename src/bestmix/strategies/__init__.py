@@ -1,8 +1,9 @@
 """Strategies: one algorithm a file; each is an immutable recipe that starts a Search."""
 
+from bestmix.strategies.challenger import Challenger
 from bestmix.strategies.search import Search, Strategy
 from bestmix.strategies.sfsr import SFSR
 from bestmix.strategies.single import SingleArm
 from bestmix.strategies.uniform import Uniform
 
-__all__ = ["SFSR", "Search", "SingleArm", "Strategy", "Uniform"]
+__all__ = ["SFSR", "Challenger", "Search", "SingleArm", "Strategy", "Uniform"]

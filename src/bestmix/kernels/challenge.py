@@ -1,0 +1,479 @@
+"""Where the next trials help most: the conditions that keep the current answer, and their weakest points.
+
+The optimal basis stays optimal exactly while its weights are positive (primal conditions) and no other
+column has a positive reduced cost (dual conditions). Each condition has a gap G, and by the delta method
+a variance V = own / n_j + sum_i coefficient_i / n_i, with n the numbers of trials of the condition's own
+arm and of the arms of the basis. Trials go, a chunk at a time, to the arm that most reduces the sum over
+conditions of the chance that the answer is wrong because of it.
+
+An extra column, elastic and heavily priced, makes the program feasible whatever the estimates are: with
+it in the basis the answer is that no mix is feasible, and its own condition says how sure that is.
+"""
+
+import math
+
+import numpy as np
+
+from bestmix.kernels import columns, sifting, simplex
+from bestmix.kernels.jit import Floats, Integers, compiled
+
+Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
+
+CHUNKS = 10  # decisions in a round
+LEAST = 3  # trials of each arm in the first round, at least
+FIRST = 10  # and as many where the budget does not say, because the run ends when it is sure
+GROWTH = 0.1  # there a round's share of the trials made so far
+PENALTY = 1e6  # price of the elastic column, in units of the reward spread
+PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
+STEPS = 8  # of Gauss-Newton
+NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled one
+FIXED = 1.0  # how firmly the length of a direction is held
+TIE = 1e-9  # scores of arms that differ by less than this share count as equal
+
+
+@compiled
+def solve(
+    means: Floats,
+    bound: Floats,
+    everything: Integers,
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+) -> int:
+    """Elastic program of all columns, from ``basis``; a simplex status. The elastic column is the last one."""
+    n, costs = u.shape
+    columns.load(means, bound, everything, mu[: n - 1], u[: n - 1], e[: n - 1])
+    mu[n - 1], e[n - 1] = -PENALTY, 0.0
+    for l in range(costs):
+        u[n - 1, l] = -1.0
+    columns.rescale(mu, u, e, scale)
+    if n <= sifting.SMALL:
+        status = simplex.maximise(mu, u, e, basis, work)
+    else:
+        status = sifting.maximise(mu, u, e, basis, work)
+    if status == simplex.OPTIMAL:
+        simplex.set_prices(mu, basis, work, simplex.VALUE)
+    return status
+
+
+@compiled
+def pool(counts: Integers, scatter: Floats, scale: Floats, result: Floats) -> None:
+    """Pooled covariance of a trial; as wide as the arms are apart when no arm has two trials."""
+    freedom = 0
+    result[:] = 0.0
+    for a in range(counts.shape[0]):
+        freedom += max(counts[a] - 1, 0)
+        result += scatter[a]
+    if freedom > 0:
+        result /= freedom
+        return
+    for i in range(result.shape[0]):
+        result[i, i] = scale[1 + i] * scale[1 + i]
+
+
+@compiled
+def variance(direction: Floats, common: float, count: int, scatter: Floats) -> float:
+    """Variance of a trial along a direction, blended with the pooled one."""
+    total = 0.0
+    for i in range(direction.shape[0]):
+        inner = 0.5 * scatter[i, i] * direction[i]
+        for k in range(i):
+            inner += scatter[i, k] * direction[k]
+        total += 2.0 * direction[i] * inner
+    return (total + PRIOR * common) / (count - 1 + PRIOR)
+
+
+@compiled
+def conditions(
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+    gap: Floats,
+    own: Floats,
+    coefficient: Floats,
+) -> None:
+    """Gap of each column's condition (n,), and the terms of its variance: own (n,) and by basis row (n, m)."""
+    n, costs = u.shape
+    m, unknown = costs + 1, counts.shape[0]
+    direction, noise = np.empty(1 + costs), np.zeros(m)
+    # dual: d_j = mu_j - lambda.u_j - v e_j, with the noise of reward - lambda.cost
+    direction[0] = 1.0 / scale[1]
+    for l in range(costs):
+        direction[1 + l] = -work[m + 1, l] / scale[2 + l]
+    common = variance(direction, 0.0, 1, pooled) * PRIOR
+    for i in range(m):
+        if basis[i] < unknown:
+            noise[i] = variance(direction, common, counts[basis[i]], scatter[basis[i]])
+    for j in range(n):
+        gap[j] = -simplex.reduced_cost(mu, u, e, work[m + 1], j)
+        own[j] = 0.0
+        if j < unknown:
+            own[j] = variance(direction, common, counts[j], scatter[j])
+        for i in range(m):
+            y = 0.0
+            if noise[i] > 0.0:
+                y = work[i, costs] * e[j]
+                for l in range(costs):
+                    y += work[i, l] * u[j, l]
+            coefficient[j, i] = y * y * noise[i]
+    gap[n - 1] = np.inf
+    # primal: x_i, with the noise of g_i.cost in the other arms of the basis, at the point where x_i is zero
+    direction[0] = 0.0
+    for i in range(m):
+        j = basis[i]
+        gap[j], own[j] = max(work[i, costs], 0.0), 0.0
+        rest = 1.0 - gap[j] if e[j] != 0.0 else 1.0
+        for l in range(costs):
+            direction[1 + l] = work[i, l] / scale[2 + l]
+        common = variance(direction, 0.0, 1, pooled) * PRIOR
+        for k in range(m):
+            coefficient[j, k] = 0.0
+            if k != i and basis[k] < unknown and rest > 0.0:
+                share = work[k, costs] / rest
+                coefficient[j, k] = share * share * variance(direction, common, counts[basis[k]], scatter[basis[k]])
+
+
+@compiled
+def spread_of(j: int, own: Floats, coefficient: Floats, trials: Floats, basis: Integers) -> float:
+    """Variance of condition j's gap."""
+    spread = own[j] / trials[j] if own[j] > 0.0 else 0.0
+    for i in range(basis.shape[0]):
+        if coefficient[j, i] > 0.0:
+            spread += coefficient[j, i] / trials[basis[i]]
+    return float(spread)
+
+
+@compiled
+def z_scores(gap: Floats, own: Floats, coefficient: Floats, basis: Integers, counts: Integers) -> Floats:
+    """Distance of each condition from failing, in standard errors; infinite where it cannot fail."""
+    z, trials = np.empty(gap.shape[0]), np.empty(gap.shape[0])
+    trials[: counts.shape[0]] = counts
+    for j in range(gap.shape[0]):
+        spread = spread_of(j, own, coefficient, trials, basis)
+        z[j] = gap[j] / math.sqrt(spread) if spread > 0.0 else np.inf
+    return z
+
+
+@compiled
+def weigh(
+    j: int, gap: Floats, own: Floats, coefficient: Floats, trials: Floats, basis: Integers, least: float
+) -> float:
+    """What a unit of variance less is worth to condition j: exp(-z^2/2) / ((1 + z) V), up to a common factor."""
+    spread = spread_of(j, own, coefficient, trials, basis)
+    if not spread > 0.0 or gap[j] == np.inf:
+        return 0.0
+    square = gap[j] * gap[j] / spread
+    return math.exp(-0.5 * (square - least)) / ((1.0 + math.sqrt(square)) * spread)
+
+
+@compiled
+def closest(gap: Floats, own: Floats, coefficient: Floats, trials: Floats, basis: Integers) -> float:
+    """Smallest squared z-score of a condition that trials can change; infinite if there is none."""
+    least = np.inf
+    for j in range(gap.shape[0]):
+        spread = spread_of(j, own, coefficient, trials, basis)
+        if spread > 0.0:
+            least = min(least, gap[j] * gap[j] / spread)
+    return least
+
+
+@compiled
+def allocate(
+    gap: Floats,
+    own: Floats,
+    coefficient: Floats,
+    basis: Integers,
+    counts: Integers,
+    size: int,
+    arm: Integers,
+    reason: Integers,
+    owed: Integers,
+) -> int:
+    """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
+
+    ``arm`` and ``reason`` (CHUNKS,) receive each chunk's arm and the condition that it was mostly spent on,
+    ``owed`` (unknown,) the trials of each arm.
+    """
+    n, m = coefficient.shape
+    unknown = counts.shape[0]
+    trials, weight, total = np.empty(n), np.empty(n), np.empty(m)
+    for a in range(unknown):
+        trials[a], owed[a] = counts[a], 0
+    least = closest(gap, own, coefficient, trials, basis)
+    step, given, chunk, stale = chunk_size(size), 0, 0, True
+    while given < size:
+        if stale:
+            total[:] = 0.0
+            for j in range(n):
+                weight[j] = weigh(j, gap, own, coefficient, trials, basis, least)
+                for i in range(m):
+                    total[i] += weight[j] * coefficient[j, i]
+        best, chosen, row = 0.0, -1, -1
+        for i in range(m):
+            if basis[i] < unknown:
+                value = total[i] / (trials[basis[i]] * trials[basis[i]])
+                if value > best * (1.0 + TIE):
+                    best, chosen, row = value, basis[i], i
+        for j in range(unknown):
+            value = weight[j] * own[j] / (trials[j] * trials[j])
+            if value > best * (1.0 + TIE):
+                best, chosen, row = value, j, -1
+        if chosen < 0:  # nothing is in doubt: keep the numbers of trials even
+            chosen = int(np.argmin(trials[:unknown]))
+        arm[chunk], reason[chunk] = chosen, chosen
+        if row >= 0:
+            for j in range(n):
+                if weight[j] * coefficient[j, row] > weight[reason[chunk]] * coefficient[reason[chunk], row]:
+                    reason[chunk] = j
+        some = min(step, size - given)
+        given, chunk, stale = given + some, chunk + 1, row >= 0
+        owed[chosen] += some
+        trials[chosen] += some
+        if not stale:  # only the arm's own condition has changed
+            fresh = weigh(chosen, gap, own, coefficient, trials, basis, least)
+            for i in range(m):
+                total[i] += (fresh - weight[chosen]) * coefficient[chosen, i]
+            weight[chosen] = fresh
+    return chunk
+
+
+@compiled
+def chunk_size(size: int) -> int:
+    """Trials in a chunk of a round of ``size``; the last one may be smaller."""
+    return (size + CHUNKS - 1) // CHUNKS
+
+
+@compiled
+def first_pulls(budget: int, unknown: int, settings: Settings) -> int:
+    """Trials of each arm in the first round."""
+    if unknown == 0:
+        return 0
+    share, _, delta, _ = settings
+    some = FIRST if delta > 0.0 else max(LEAST, int(share * budget / unknown))
+    return min(some, budget // unknown)
+
+
+@compiled
+def round_size(budget: int, unknown: int, spent: int, settings: Settings) -> int:
+    """Trials of the next round; none when the budget is spent."""
+    _, rounds, delta, _ = settings
+    if unknown == 0:
+        return 0
+    if delta > 0.0:
+        size = max(unknown, int(GROWTH * spent))
+    else:
+        later = budget - unknown * first_pulls(budget, unknown, settings)
+        size = (later + rounds - 1) // rounds
+    return min(size, budget - spent)
+
+
+@compiled
+def stops(
+    settings: Settings,
+    spent: int,
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+    gap: Floats,
+    own: Floats,
+    coefficient: Floats,
+) -> bool:
+    """Whether the answer is sure enough: min z^2 / 2 > log((1 + log t) / delta), then exactly; or by the tails."""
+    _, _, delta, tail = settings
+    if delta <= 0.0 and tail <= 0.0:
+        return False
+    trials = np.empty(gap.shape[0])
+    trials[: counts.shape[0]] = counts
+    if tail > 0.0 and tails(gap, own, coefficient, trials, basis) <= tail:
+        return True
+    if delta <= 0.0:
+        return False
+    level = math.log((1.0 + math.log(spent)) / delta)
+    if not closest(gap, own, coefficient, trials, basis) > 2.0 * level:
+        return False
+    return settled(level, mu, u, e, scale, basis, work, counts, scatter, pooled)
+
+
+@compiled
+def tails(gap: Floats, own: Floats, coefficient: Floats, trials: Floats, basis: Integers) -> float:
+    """Sum over conditions of the chance that they fail, by their z-scores."""
+    total = 0.0
+    for j in range(gap.shape[0]):
+        spread = spread_of(j, own, coefficient, trials, basis)
+        if spread > 0.0 and gap[j] < np.inf:
+            total += 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
+        elif gap[j] == 0.0:
+            total += 0.5
+    return total
+
+
+@compiled
+def settled(
+    level: float,
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+) -> bool:
+    """Whether half the squared distance of every condition from failing is above ``level``, exactly.
+
+    The z-scores are linearised at the estimates. Here the nearest means at which a condition fails are
+    looked for, with the counts as weights, starting from the linearised ones.
+    """
+    n, m = u.shape[0], basis.shape[0]
+    for j in range(n):
+        row = -1
+        for i in range(m):
+            if basis[i] == j:
+                row = i
+        if j == n - 1 and row < 0:
+            continue
+        if not distance(j, row, mu, u, e, scale, basis, work, counts, scatter, pooled) > 2.0 * level:
+            return False
+    return True
+
+
+@compiled
+def distance(
+    j: int,
+    row: int,
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+) -> float:
+    """Squared distance of the means from the nearest ones at which the condition of column ``j`` fails.
+
+    Dual (``row`` < 0): the columns of the basis and j lie on one hyperplane mu = lambda.u + v e. Primal:
+    those of the basis but ``row`` balance without it, so that some direction is orthogonal to all their u.
+    Gauss-Newton on the residuals, each divided by its standard error along the direction. Columns without
+    noise must fit: they are given almost none.
+    """
+    m = basis.shape[0]
+    dual = row < 0
+    price, normal, step = np.empty(m), np.empty((m, m + 1)), np.empty(m)
+    for k in range(m):
+        price[k] = work[m + 1, k] if dual else work[row, k]
+    if not dual:
+        price[m - 1] = 0.0
+    least = np.inf
+    for iteration in range(STEPS):
+        total, noisy = 0.0, False
+        normal[:] = 0.0
+        for i in range(m + 1):
+            if i == row or (i == m and not dual):
+                continue
+            a = j if i == m else basis[i]
+            noisy |= a < counts.shape[0]
+            total += fit(a, dual, price, mu, u, e, scale, counts, scatter, pooled, normal, step)
+        if not noisy:
+            break
+        if iteration > 0:
+            least = min(least, total)
+        if not dual:  # the length of the direction does not matter, and v plays no part
+            for k in range(m - 1):
+                for l in range(m - 1):
+                    normal[k, l] += price[k] * price[l] * FIXED
+            normal[m - 1, m - 1] = 1.0
+        if not eliminate(normal, step):
+            break
+        for k in range(m):
+            price[k] += step[k]
+    return least
+
+
+@compiled
+def fit(
+    a: int,
+    dual: bool,
+    price: Floats,
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+    normal: Floats,
+    slope: Floats,
+) -> float:
+    """Squared residual of column ``a``, in standard errors; adds its part to the normal equations (m, m + 1)."""
+    m = price.shape[0]
+    direction = np.zeros(m)
+    direction[0] = 1.0 / scale[1] if dual else 0.0
+    for l in range(m - 1):
+        direction[1 + l] = -price[l] / scale[2 + l]
+    miss = (mu[a] if dual else 0.0) - price[m - 1] * e[a]
+    for l in range(m - 1):
+        miss -= price[l] * u[a, l]
+    noisy = a < counts.shape[0]
+    scattered = scatter[a] if noisy else pooled
+    weight = 1.0 / (counts[a] * (counts[a] - 1 + PRIOR)) if noisy else 0.0
+    spread = 0.0
+    for i in range(m):
+        inner = 0.0
+        for k in range(m):
+            inner += (weight * scattered[i, k] + PRIOR * (weight if noisy else NOISELESS) * pooled[i, k]) * direction[k]
+        spread += direction[i] * inner
+        if i > 0:
+            slope[i - 1] = -inner / scale[1 + i]
+    root = math.sqrt(spread)
+    for l in range(m - 1):
+        slope[l] = -u[a, l] / root - miss * slope[l] / (spread * root)
+    slope[m - 1] = -e[a] / root if dual else 0.0
+    residual = miss / root
+    for k in range(m):
+        for l in range(m):
+            normal[k, l] += slope[k] * slope[l]
+        normal[k, m] -= slope[k] * residual
+    return float(residual * residual)
+
+
+@compiled
+def eliminate(system: Floats, result: Floats) -> bool:
+    """Solve a small linear system (m, m + 1) by elimination with pivoting; False when it is singular."""
+    m = system.shape[0]
+    for i in range(m):
+        r = i
+        for k in range(i + 1, m):
+            if abs(system[k, i]) > abs(system[r, i]):
+                r = k
+        if not abs(system[r, i]) > 0.0:
+            return False
+        for k in range(m + 1):
+            system[i, k], system[r, k] = system[r, k], system[i, k]
+        for q in range(i + 1, m):
+            factor = system[q, i] / system[i, i]
+            for k in range(i, m + 1):
+                system[q, k] -= factor * system[i, k]
+    for i in range(m - 1, -1, -1):
+        total = system[i, m]
+        for k in range(i + 1, m):
+            total -= system[i, k] * result[k]
+        result[i] = total / system[i, i]
+    return True

@@ -1,0 +1,76 @@
+"""Whole simulated runs of Challenger, one after another, with the same decisions as the live search.
+
+The arrays that are filled are those that ``replicate.py`` describes. A run needs the trials only through
+each arm's count, mean and scatter, so that Gaussian noise costs a draw for each arm and round.
+"""
+
+import numpy as np
+
+from bestmix.kernels import challenge, columns, replicate, sampling, simplex
+from bestmix.kernels.jit import Floats, Integers, compiled
+
+
+@compiled
+def challenger(
+    rng: np.random.Generator,
+    model: sampling.Model,
+    means: Floats,
+    bound: Floats,
+    unknown: int,
+    budget: int,
+    settings: challenge.Settings,
+    answer: Integers,
+    weight: Floats,
+    pulls: Integers,
+) -> None:
+    """Spend each round's trials on the conditions that are most in doubt, then solve the program."""
+    arms, costs = means.shape[0], bound.shape[0]
+    d, n = 1 + costs, arms + costs + 1
+    start = sampling.origin(model, means, unknown)
+    sums, squares, scatter = np.empty((unknown, d)), np.empty((unknown, d, d)), np.empty((unknown, d, d))
+    counts, owed, estimate = np.empty(unknown, dtype=np.int64), np.empty(unknown, dtype=np.int64), means.copy()
+    space, everything = np.empty((3, d, d)), np.arange(arms + costs)
+    mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
+    basis, work = np.empty(d, dtype=np.int64), simplex.workspace(costs)
+    gap, own, coefficient, pooled = np.empty(n), np.empty(n), np.empty((n, d)), np.empty((d, d))
+    arm, reason = np.empty(challenge.CHUNKS, dtype=np.int64), np.empty(challenge.CHUNKS, dtype=np.int64)
+    for run in range(answer.shape[0]):
+        sums[:], squares[:], counts[:] = 0.0, 0.0, 0
+        basis[0] = -1
+        owed[:] = challenge.first_pulls(budget, unknown, settings)
+        spent = 0
+        while True:
+            for a in range(unknown):
+                if owed[a] > 0:
+                    sampling.add_moments(rng, model, means[a], a, owed[a], sums[a], squares[a], space)
+                    counts[a] += owed[a]
+                    spent += owed[a]
+                    summarise(start[a], counts[a], sums[a], squares[a], estimate[a], scatter[a])
+            challenge.solve(estimate, bound, everything, mu, u, e, scale, basis, work)
+            size = challenge.round_size(budget, unknown, spent, settings)
+            if size == 0:
+                break
+            challenge.pool(counts, scatter, scale, pooled)
+            challenge.conditions(mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient)
+            if challenge.stops(
+                settings, spent, mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient
+            ):
+                break
+            challenge.allocate(gap, own, coefficient, basis, counts, size, arm, reason, owed)
+        pulls[run] = spent
+        columns.load(estimate, bound, everything, mu[: n - 1], u[: n - 1], e[: n - 1])
+        status = replicate.finish(
+            everything, mu[: n - 1], u[: n - 1], e[: n - 1], scale, basis, work, answer[run], weight[run]
+        )
+        if status != simplex.OPTIMAL:
+            answer[run, 0] = -1
+
+
+@compiled
+def summarise(start: Floats, count: int, sums: Floats, squares: Floats, mean: Floats, scatter: Floats) -> None:
+    """Mean and scatter of an arm's trials from their sums."""
+    for i in range(sums.shape[0]):
+        mean[i] = start[i] + sums[i] / count
+        for k in range(i + 1):
+            scatter[i, k] = squares[i, k] - sums[i] * sums[k] / count
+            scatter[k, i] = scatter[i, k]

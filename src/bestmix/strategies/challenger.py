@@ -1,0 +1,160 @@
+"""Challenger: spend the trials on whatever could still overturn the current answer.
+
+With a fixed budget it decides in rounds; with a confidence it stops when the answer is sure enough. Nothing
+about either is proven yet: what is claimed was measured by simulation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestmix import checks
+from bestmix.evidence import Evidence
+from bestmix.instance import Instance
+from bestmix.kernels import challenge, challenger, simplex
+from bestmix.problem import Problem
+from bestmix.strategies.search import MOST, Memory, Replicator, Search
+from bestmix.strategies.sfsr import check_budget, replicating
+
+Integers = NDArray[np.int64]
+
+ELASTIC = "infeasibility"  # what the history calls the condition that no mix is feasible
+
+
+@dataclass(frozen=True)
+class Challenger:
+    """Pull the arms that most reduce the chance that the current answer is wrong.
+
+    The best mix of the estimates stays the best as long as each of its weights is positive and no other
+    column has a positive reduced cost: K + L conditions. Every round gives its trials, a chunk at a time,
+    to the arm whose trials most reduce the chance that one of them fails, with the arms' variances and
+    correlations as estimated. All arms stay in the running, so no early bad luck is final.
+
+    Parameters
+    ----------
+    confidence
+        Stop as soon as the answer is right with about this probability, such as 0.95; the budget is then
+        only a cap, and may be left out. None spends the whole budget.
+    delta
+        The same as ``confidence = 1 - delta``.
+    heuristic_stop
+        Stop as soon as the estimated chance of a wrong support is at most this, such as 0.05. A heuristic: it
+        stops at about half the trials of ``confidence``, and its errors can be more frequent than it says.
+    rounds
+        Rounds after the first one, when there is a fixed budget.
+    first_share
+        Share of a fixed budget that the first round spreads evenly over the arms.
+
+    Examples
+    --------
+    >>> from bestmix import Instance, identify
+    >>> inst = Instance(reward=[1.7, 2.6, 0.5], cost=[[0.0, 1.8, 0.8]], bound=[1.0],
+    ...                 sigma_reward=0.5, sigma_cost=0.5)
+    >>> said = identify(inst.problem, inst.sampler(seed=1), strategy=Challenger(confidence=0.95))
+    >>> said.support, said.trials < 2000
+    (('arm0', 'arm1'), True)
+    """
+
+    confidence: float | None = None
+    delta: float | None = None
+    heuristic_stop: float | None = None
+    rounds: int = 30
+    first_share: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name in ("confidence", "delta", "heuristic_stop"):
+            value = getattr(self, name)
+            if value is not None and not 0 < checks.number(name, value) < 1:
+                raise ValueError(f"{name}: expected a number between 0 and 1, got {value}; leave it out for none")
+        if self.confidence is not None and self.delta is not None:
+            raise ValueError(
+                f"confidence and delta: expected one of them, got {self.confidence} and {self.delta}; "
+                "delta is one minus the confidence"
+            )
+        checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
+        if not 0 < checks.number("first_share", self.first_share) < 1:
+            raise ValueError(f"first_share: expected a number between 0 and 1, got {self.first_share}; try 0.1")
+
+    @property
+    def name(self) -> str:
+        """Challenger, with how it stops."""
+        if self._delta:
+            return f"Challenger[{1 - self._delta:g}]"
+        return f"Challenger[stop {self.heuristic_stop:g}]" if self.heuristic_stop else "Challenger"
+
+    @property
+    def _delta(self) -> float:
+        if self.confidence is not None:
+            return 1 - self.confidence
+        return self.delta or 0.0
+
+    @property
+    def _settings(self) -> challenge.Settings:
+        return float(self.first_share), int(self.rounds), float(self._delta), float(self.heuristic_stop or 0.0)
+
+    def start(self, problem: Problem, budget: int | None = None) -> Search:
+        """Begin a run; the budget may only be left out if the run stops by itself."""
+        if budget is None and not self._delta and not self.heuristic_stop:
+            raise ValueError("budget: expected the number of trials; it may only be left out with a confidence")
+        return Search(self, problem, MOST if budget is None else budget)
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """The first round is the same for every arm."""
+        unknown = len(problem.arms)
+        check_budget(problem, budget, least=unknown)
+        first = challenge.first_pulls(budget, unknown, self._settings)
+        return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """What the last decision gave each arm."""
+        return None if memory["quota"] is None else np.array(memory["quota"], dtype=np.int64)
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Find the conditions in doubt and decide on the next round's trials."""
+        problem, counts = evidence.problem, evidence.counts
+        costs, label = len(problem.bounds), [*problem.columns, ELASTIC]
+        n, d = len(label), 1 + costs
+        mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
+        basis, work, pooled = np.full(d, -1), simplex.workspace(costs), np.empty((d, d))
+        gap, own, coefficient = np.empty(n), np.empty(n), np.empty((n, d))
+        basis[: len(memory["basis"])] = memory["basis"]
+        challenge.solve(evidence.means, problem.bound, np.arange(n - 1), mu, u, e, scale, basis, work)
+        scatter = np.array([m.scatter() for m in evidence.moments])
+        challenge.pool(counts, scatter, scale, pooled)
+        challenge.conditions(mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient)
+        z = challenge.z_scores(gap, own, coefficient, basis, counts)
+        told: dict[str, Any] = {
+            "scores": {name: float(s) for name, s in zip(label, z, strict=True) if abs(s) < np.inf},
+            "reasons": memory["reasons"],
+        }
+        memory = {"quota": None, "basis": [int(j) for j in basis], "reasons": {}}
+        spent = int(counts.sum())
+        size = challenge.round_size(budget, len(counts), spent, self._settings)
+        lp = mu, u, e, scale, basis, work, counts, scatter, pooled
+        if size == 0 or challenge.stops(self._settings, spent, *lp, gap, own, coefficient):
+            return memory, told
+        arm, reason = np.empty(challenge.CHUNKS, dtype=np.int64), np.empty(challenge.CHUNKS, dtype=np.int64)
+        owed = np.empty_like(counts)
+        chunks = challenge.allocate(gap, own, coefficient, basis, counts, size, arm, reason, owed)
+        reasons: dict[str, dict[str, int]] = {}
+        for k in range(chunks):
+            some = min(challenge.chunk_size(size), size - k * challenge.chunk_size(size))
+            spent_on = reasons.setdefault(label[arm[k]], {})
+            spent_on[label[reason[k]]] = spent_on.get(label[reason[k]], 0) + some
+        return memory | {"quota": owed.tolist(), "reasons": reasons}, told
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """All of them."""
+        return np.arange(len(problem.columns))
+
+    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+        """Compiled runs."""
+        self.begin(instance.problem, budget)
+        return replicating(challenger.challenger, instance, budget, self._settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"kind": "Challenger", **asdict(self)}
