@@ -10,6 +10,7 @@ from bestmix.solution import solve
 
 Floats = NDArray[np.float64]
 
+MOST_DRAWS = 100_000  # of an instance that may not fit
 STEP = 0.02  # grid of the D rewards, and what each arm of the support gains
 I_LEVELS = 15  # W of kind I is one of 0, 0.02, ..., 0.28
 
@@ -77,6 +78,27 @@ def is_settled(instance: Instance, margin: float = 1e-9) -> bool:
     reduced = np.r_[instance.reward - solution.value - solution.dual @ cost, -solution.dual]
     basic = np.isin(np.arange(weight.size), solution.basis)
     return bool((weight[basic] > margin).all() and (reduced[~basic] < -margin).all())
+
+
+def uniform_instance(arms: int, costs: int, seed: int = 0, margin: float = 0.05) -> Instance:
+    """Mean rewards and costs uniform on [0, 2], bounds 1, noise deviations 1 (reward) and 0.5 (costs).
+
+    Drawn anew until ``is_settled`` with the margin, so that the trials needed have a limit.
+
+    >>> uniform_instance(arms=16, costs=1, seed=3).means.shape
+    (16, 2)
+    """
+    arms = checks.whole("arms", arms, 1, "give the number of arms")
+    costs = checks.whole("costs", costs, 0, "give the number of costs; 0 leaves the rewards alone")
+    if not 0 <= checks.number("margin", margin) <= 0.2:
+        raise ValueError(f"margin: expected a number from 0 to 0.2, got {margin:g}; a larger one is hardly ever met")
+    rng = np.random.default_rng([_seed(seed), arms, costs, 1])
+    for _ in range(MOST_DRAWS):
+        means = rng.uniform(0.0, 2.0, (arms, 1 + costs))
+        instance = Instance(means[:, 0], means[:, 1:].T, np.ones(costs), sigma_reward=1.0, sigma_cost=0.5)
+        if is_settled(instance, margin):
+            return instance
+    raise ValueError(f"margin: no instance with {arms} arms and {costs} costs keeps {margin:g}; choose a smaller one")
 
 
 def random_instance(arms: int, costs: int, seed: int = 0, difficulty: float = 0.5, known: int = 0) -> Instance:

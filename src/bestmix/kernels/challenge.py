@@ -28,6 +28,7 @@ PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blende
 STEPS = 8  # of Gauss-Newton
 NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled one
 FIXED = 1.0  # how firmly the length of a direction is held
+NEGLIGIBLE = 80.0  # a squared z-score that is so much larger than the least one has no weight
 TIE = 1e-9  # scores of arms that differ by less than this share count as equal
 
 
@@ -143,47 +144,45 @@ def conditions(
 
 
 @compiled
-def spread_of(j: int, own: Floats, coefficient: Floats, trials: Floats, basis: Integers) -> float:
+def spread_of(j: int, own: Floats, coefficient: Floats, counts: Integers, basis: Integers) -> float:
     """Variance of condition j's gap."""
-    spread = own[j] / trials[j] if own[j] > 0.0 else 0.0
+    spread = own[j] / counts[j] if own[j] > 0.0 else 0.0
     for i in range(basis.shape[0]):
         if coefficient[j, i] > 0.0:
-            spread += coefficient[j, i] / trials[basis[i]]
+            spread += coefficient[j, i] / counts[basis[i]]
     return float(spread)
 
 
 @compiled
 def z_scores(gap: Floats, own: Floats, coefficient: Floats, basis: Integers, counts: Integers) -> Floats:
     """Distance of each condition from failing, in standard errors; infinite where it cannot fail."""
-    z, trials = np.empty(gap.shape[0]), np.empty(gap.shape[0])
-    trials[: counts.shape[0]] = counts
+    z = np.empty(gap.shape[0])
     for j in range(gap.shape[0]):
-        spread = spread_of(j, own, coefficient, trials, basis)
+        spread = spread_of(j, own, coefficient, counts, basis)
         z[j] = gap[j] / math.sqrt(spread) if spread > 0.0 else np.inf
     return z
 
 
 @compiled
-def weigh(
-    j: int, gap: Floats, own: Floats, coefficient: Floats, trials: Floats, basis: Integers, least: float
-) -> float:
-    """What a unit of variance less is worth to condition j: exp(-z^2/2) / ((1 + z) V), up to a common factor."""
-    spread = spread_of(j, own, coefficient, trials, basis)
-    if not spread > 0.0 or gap[j] == np.inf:
-        return 0.0
-    square = gap[j] * gap[j] / spread
-    return math.exp(-0.5 * (square - least)) / ((1.0 + math.sqrt(square)) * spread)
-
-
-@compiled
-def closest(gap: Floats, own: Floats, coefficient: Floats, trials: Floats, basis: Integers) -> float:
+def closest(gap: Floats, own: Floats, coefficient: Floats, counts: Integers, basis: Integers) -> float:
     """Smallest squared z-score of a condition that trials can change; infinite if there is none."""
     least = np.inf
     for j in range(gap.shape[0]):
-        spread = spread_of(j, own, coefficient, trials, basis)
+        spread = spread_of(j, own, coefficient, counts, basis)
         if spread > 0.0:
             least = min(least, gap[j] * gap[j] / spread)
     return least
+
+
+@compiled
+def weigh(first: int, last: int, gap: Floats, spread: Floats, least: float, weight: Floats) -> None:
+    """What a unit of variance less is worth to conditions: exp(-z^2/2) / ((1 + z) V), up to a common factor."""
+    for j in range(first, last):
+        weight[j] = 0.0
+        if spread[j] > 0.0:
+            square = gap[j] * gap[j] / spread[j]
+            if square - least < NEGLIGIBLE:
+                weight[j] = math.exp(0.5 * (least - square)) / ((1.0 + math.sqrt(square)) * spread[j])
 
 
 @compiled
@@ -205,22 +204,25 @@ def allocate(
     """
     n, m = coefficient.shape
     unknown = counts.shape[0]
-    trials, weight, total = np.empty(n), np.empty(n), np.empty(m)
+    trials, spread, weight = np.empty(unknown), np.empty(n), np.empty(n)
     for a in range(unknown):
         trials[a], owed[a] = counts[a], 0
-    least = closest(gap, own, coefficient, trials, basis)
-    step, given, chunk, stale = chunk_size(size), 0, 0, True
+    least = np.inf
+    for j in range(n):
+        spread[j] = spread_of(j, own, coefficient, counts, basis)
+        if spread[j] > 0.0:
+            least = min(least, gap[j] * gap[j] / spread[j])
+    weigh(0, n, gap, spread, least, weight)
+    step, given, chunk = chunk_size(size), 0, 0
     while given < size:
-        if stale:
-            total[:] = 0.0
-            for j in range(n):
-                weight[j] = weigh(j, gap, own, coefficient, trials, basis, least)
-                for i in range(m):
-                    total[i] += weight[j] * coefficient[j, i]
+        some = min(step, size - given)
         best, chosen, row = 0.0, -1, -1
         for i in range(m):
             if basis[i] < unknown:
-                value = total[i] / (trials[basis[i]] * trials[basis[i]])
+                total = 0.0
+                for j in range(n):
+                    total += weight[j] * coefficient[j, i]
+                value = total / (trials[basis[i]] * trials[basis[i]])
                 if value > best * (1.0 + TIE):
                     best, chosen, row = value, basis[i], i
         for j in range(unknown):
@@ -228,21 +230,22 @@ def allocate(
             if value > best * (1.0 + TIE):
                 best, chosen, row = value, j, -1
         if chosen < 0:  # nothing is in doubt: keep the numbers of trials even
-            chosen = int(np.argmin(trials[:unknown]))
+            chosen = int(np.argmin(trials))
         arm[chunk], reason[chunk] = chosen, chosen
-        if row >= 0:
+        less = 1.0 / trials[chosen] - 1.0 / (trials[chosen] + some)
+        if row < 0:
+            spread[chosen] -= own[chosen] * less
+            weigh(chosen, chosen + 1, gap, spread, least, weight)
+        else:
+            most = 0.0
             for j in range(n):
-                if weight[j] * coefficient[j, row] > weight[reason[chunk]] * coefficient[reason[chunk], row]:
-                    reason[chunk] = j
-        some = min(step, size - given)
-        given, chunk, stale = given + some, chunk + 1, row >= 0
-        owed[chosen] += some
+                spread[j] -= coefficient[j, row] * less
+                if weight[j] * coefficient[j, row] > most:
+                    most, reason[chunk] = weight[j] * coefficient[j, row], j
+            weigh(0, n, gap, spread, least, weight)
         trials[chosen] += some
-        if not stale:  # only the arm's own condition has changed
-            fresh = weigh(chosen, gap, own, coefficient, trials, basis, least)
-            for i in range(m):
-                total[i] += (fresh - weight[chosen]) * coefficient[chosen, i]
-            weight[chosen] = fresh
+        owed[chosen] += some
+        given, chunk = given + some, chunk + 1
     return chunk
 
 
@@ -257,18 +260,18 @@ def first_pulls(budget: int, unknown: int, settings: Settings) -> int:
     """Trials of each arm in the first round."""
     if unknown == 0:
         return 0
-    share, _, delta, _ = settings
-    some = FIRST if delta > 0.0 else max(LEAST, int(share * budget / unknown))
+    share, _, delta, tail = settings
+    some = FIRST if delta > 0.0 or tail > 0.0 else max(LEAST, int(share * budget / unknown))
     return min(some, budget // unknown)
 
 
 @compiled
 def round_size(budget: int, unknown: int, spent: int, settings: Settings) -> int:
     """Trials of the next round; none when the budget is spent."""
-    _, rounds, delta, _ = settings
+    _, rounds, delta, tail = settings
     if unknown == 0:
         return 0
-    if delta > 0.0:
+    if delta > 0.0 or tail > 0.0:
         size = max(unknown, int(GROWTH * spent))
     else:
         later = budget - unknown * first_pulls(budget, unknown, settings)
@@ -297,24 +300,33 @@ def stops(
     _, _, delta, tail = settings
     if delta <= 0.0 and tail <= 0.0:
         return False
-    trials = np.empty(gap.shape[0])
-    trials[: counts.shape[0]] = counts
-    if tail > 0.0 and tails(gap, own, coefficient, trials, basis) <= tail:
+    if tail > 0.0 and tails(gap, own, coefficient, counts, basis) <= tail:
         return True
     if delta <= 0.0:
         return False
     level = math.log((1.0 + math.log(spent)) / delta)
-    if not closest(gap, own, coefficient, trials, basis) > 2.0 * level:
+    if not closest(gap, own, coefficient, counts, basis) > 2.0 * level:
         return False
     return settled(level, mu, u, e, scale, basis, work, counts, scatter, pooled)
 
 
 @compiled
-def tails(gap: Floats, own: Floats, coefficient: Floats, trials: Floats, basis: Integers) -> float:
+def chance(gap: Floats, own: Floats, coefficient: Floats, basis: Integers, counts: Integers) -> float:
+    """Product of the chances that each condition holds, by its z-score."""
+    result = 1.0
+    for j in range(gap.shape[0]):
+        spread = spread_of(j, own, coefficient, counts, basis)
+        if spread > 0.0:
+            result *= 0.5 * math.erfc(-gap[j] / math.sqrt(2.0 * spread))
+    return result
+
+
+@compiled
+def tails(gap: Floats, own: Floats, coefficient: Floats, counts: Integers, basis: Integers) -> float:
     """Sum over conditions of the chance that they fail, by their z-scores."""
     total = 0.0
     for j in range(gap.shape[0]):
-        spread = spread_of(j, own, coefficient, trials, basis)
+        spread = spread_of(j, own, coefficient, counts, basis)
         if spread > 0.0 and gap[j] < np.inf:
             total += 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
         elif gap[j] == 0.0:

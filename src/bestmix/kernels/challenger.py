@@ -22,8 +22,12 @@ def challenger(
     answer: Integers,
     weight: Floats,
     pulls: Integers,
+    chance: Floats,
 ) -> None:
-    """Spend each round's trials on the conditions that are most in doubt, then solve the program."""
+    """Spend each round's trials on the conditions that are most in doubt, then solve the program.
+
+    ``chance`` (runs,) receives the estimated chance that the answer is right.
+    """
     arms, costs = means.shape[0], bound.shape[0]
     d, n = 1 + costs, arms + costs + 1
     start = sampling.origin(model, means, unknown)
@@ -47,17 +51,16 @@ def challenger(
                     spent += owed[a]
                     summarise(start[a], counts[a], sums[a], squares[a], estimate[a], scatter[a])
             challenge.solve(estimate, bound, everything, mu, u, e, scale, basis, work)
-            size = challenge.round_size(budget, unknown, spent, settings)
-            if size == 0:
-                break
             challenge.pool(counts, scatter, scale, pooled)
             challenge.conditions(mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient)
-            if challenge.stops(
+            size = challenge.round_size(budget, unknown, spent, settings)
+            if size == 0 or challenge.stops(
                 settings, spent, mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient
             ):
                 break
             challenge.allocate(gap, own, coefficient, basis, counts, size, arm, reason, owed)
         pulls[run] = spent
+        chance[run] = challenge.chance(gap, own, coefficient, basis, counts)
         columns.load(estimate, bound, everything, mu[: n - 1], u[: n - 1], e[: n - 1])
         status = replicate.finish(
             everything, mu[: n - 1], u[: n - 1], e[: n - 1], scale, basis, work, answer[run], weight[run]

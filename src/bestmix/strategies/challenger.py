@@ -4,7 +4,7 @@ With a fixed budget it decides in rounds; with a confidence it stops when the an
 about either is proven yet: what is claimed was measured by simulation.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from bestmix.problem import Problem
 from bestmix.strategies.search import MOST, Memory, Replicator, Search
 from bestmix.strategies.sfsr import check_budget, replicating
 
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 ELASTIC = "infeasibility"  # what the history calls the condition that no mix is feasible
@@ -152,6 +153,19 @@ class Challenger:
 
     def replicator(self, instance: Instance, budget: int) -> Replicator | None:
         """Compiled runs."""
+        self.begin(instance.problem, budget)
+        run = self.with_chances(instance, budget)
+        if run is None:
+            return None
+
+        def alone(rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
+            run(rng, answer, weight, pulls, np.empty(len(pulls)))
+
+        alone.compiled = True  # type: ignore[attr-defined]
+        return alone
+
+    def with_chances(self, instance: Instance, budget: int) -> Callable[..., None] | None:
+        """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
         self.begin(instance.problem, budget)
         return replicating(challenger.challenger, instance, budget, self._settings)
 

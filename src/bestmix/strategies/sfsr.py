@@ -169,15 +169,15 @@ def _with_function(function: Score) -> Callable[..., None]:
     return replicate.successive_by(function)
 
 
-def replicating(kernel: Callable[..., None], instance: Instance, *options: Any) -> Replicator | None:
+def replicating(kernel: Callable[..., None], instance: Instance, *options: Any) -> Callable[..., None] | None:
     """A kernel of ``kernels/replicate.py`` bound to an instance; None when its noise is not compiled."""
     if not hasattr(instance.noise, "compiled"):
         return None
     model = instance.noise.compiled(instance.means)
     common = (model, np.array(instance.means), np.array(instance.bound), len(instance.problem.arms), *options)
 
-    def run(rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
-        kernel(rng, *common, answer, weight, pulls)
+    def run(rng: np.random.Generator, *arrays: Any) -> None:
+        kernel(rng, *common, *arrays)
 
     run.compiled = isinstance(kernel, CPUDispatcher)  # type: ignore[attr-defined]
     return run
