@@ -51,7 +51,7 @@ def test_defaults_and_names_of_the_catalog():
     [
         (["D9P"], "instance D9P: expected a .toml or .json file or one of D1P"),
         (["none.toml"], "instance none.toml: there is no file"),
-        (["D1P", "--strategy", "best"], "--strategy best: expected one of sfsr, sfsr-l, uniform, single"),
+        (["D1P", "--strategy", "best"], "--strategy best: expected one of challenger, sfsr, sfsr-l, uniform, single"),
         (["D1P", "--strategy", "sfsr", "--strategy", "sfsr"], "--strategy: 'sfsr' is listed twice"),
         (["D1P", "--budget", "3"], "sfsr on D1P with budget 3: budget: expected at least 25 trials"),
         (["D1P", "--budget", "100", "--budget", "100"], "budgets: 100 is listed twice"),

@@ -155,7 +155,7 @@ def test_only_what_is_new_is_computed(place, monkeypatch):
         ({"instances": ["tiny.toml", "./tiny.toml"]}, "instances: 'tiny' is listed twice"),
         ({"strategies": []}, "strategies: expected a list with at least one"),
         ({"strategies": ["sfsr", "sfsr"]}, "strategies: 'sfsr' is listed twice"),
-        ({"strategies": ["best"]}, "strategies: best: expected one of sfsr, sfsr-l, uniform, single"),
+        ({"strategies": ["best"]}, "strategies: best: expected one of challenger, sfsr, sfsr-l, uniform, single"),
         ({"strategies": ["nowhere:score"]}, "strategies: nowhere:score: cannot be imported: ModuleNotFoundError"),
         ({"strategies": ["my_strategies:nothing"]}, "strategies: my_strategies:nothing: cannot be imported"),
         ({"strategies": ["my_strategies:thing"]}, "expected a strategy or a score function, got 3"),

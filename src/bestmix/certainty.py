@@ -1,9 +1,10 @@
 """How sure the answer is: the K + L conditions that keep a basis optimal, each with its z-score.
 
 A basis stays optimal exactly while its weights are positive and no other column has a positive
-reduced cost. By the delta method each of these margins has a standard error. The product of their
-chances of holding estimates the chance that the support is right: for rare failures it is one minus
-the sum of the tails, and it stays meaningful when several conditions are in doubt.
+reduced cost. By the delta method each of these margins has a standard error; that of a weight is taken
+where the weight is zero, which is where the answer would change. The product of their chances of holding
+estimates the chance that the support is right: for rare failures it is one minus the sum of the tails,
+and it stays meaningful when several conditions are in doubt. In simulations it errs on the safe side.
 """
 
 import numpy as np
@@ -45,12 +46,13 @@ def z_scores(evidence: Evidence, solution: Solution) -> Floats | None:
         variance[:arms] = noise
         for i, a in inside:
             variance += coordinates[:, i] ** 2 * noise[a]
-        # primal: x_i, with the noise of g_i.cost in the arms of the basis, weighted by their x
+        # primal: x_i, with the noise of g_i.cost in the other arms of the basis, weighted as where x_i is zero
         weight = solution.inverse[:, costs]
         for i, column in enumerate(basis):
             g = solution.inverse[i, :costs]
             gap[column] = weight[i]
-            variance[column] = sum(weight[k] ** 2 * (g @ spread[a, 1:, 1:] @ g) for k, a in inside)
+            share = weight / (1.0 - weight[i]) if column < arms else weight
+            variance[column] = sum(share[k] ** 2 * (g @ spread[a, 1:, 1:] @ g) for k, a in inside if k != i)
         z = gap / np.sqrt(variance)
     z[(variance == 0) & (gap == 0)] = 0.0
     return z

@@ -10,7 +10,7 @@ from bestmix import checks
 from bestmix.problem import Problem
 from bestmix.recommendation import Recommendation
 from bestmix.strategies import Challenger, Search, Strategy
-from bestmix.strategies.search import check_path
+from bestmix.strategies.search import MOST, check_path
 
 Pull = Callable[[str], tuple[float, Any]]
 
@@ -155,7 +155,8 @@ def _bar(search: Search, shown: bool) -> Iterator[Callable[[], None]]:
 
     parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*parts, console=Console(stderr=True)) as bar:
-        task = bar.add_task(search.strategy.name, total=search.budget, completed=search.trials)
+        total = search.budget if search.budget < MOST else None
+        task = bar.add_task(search.strategy.name, total=total, completed=search.trials)
 
         def advance() -> None:
             bar.update(task, completed=search.trials, description=_status(search))

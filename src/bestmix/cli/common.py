@@ -45,6 +45,15 @@ PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="Save the weights to deploy (.json or .toml).", show_default=False)
 ]
 Strategies = Annotated[StrategyName, typer.Option(help="How to spend the trials.")]
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Stop as soon as the answer is this sure, such as 0.95; the budget is then a cap.",
+        show_default="spend the budget",
+    ),
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
 
 
@@ -122,12 +131,14 @@ def parse_bounds(texts: list[str]) -> dict[str, float]:
     return bounds
 
 
-def make_strategy(name: StrategyName) -> "Strategy":
+def make_strategy(name: StrategyName, confidence: float | None = None) -> "Strategy":
     """The strategy of that name."""
     from bestmix.strategies import SFSR, Challenger, SingleArm, Uniform
 
     if name is StrategyName.challenger:
-        return Challenger()
+        return Challenger(confidence=confidence)
+    if confidence is not None:
+        raise ValueError(f"--confidence: only challenger stops when it is sure, got --strategy {name}; leave one out")
     if name is StrategyName.uniform:
         return Uniform()
     if name is StrategyName.single:

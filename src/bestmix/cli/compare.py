@@ -8,7 +8,7 @@ import typer
 from bestmix.cli import common
 from bestmix.cli.sweep import check_table, compute, conclude, save, try_out
 
-DEFAULT = ("sfsr", "sfsr-l", "uniform")
+DEFAULT = ("challenger", "sfsr", "sfsr-l", "uniform")
 
 
 def compare(
@@ -18,7 +18,8 @@ def compare(
     strategy: Annotated[
         list[str] | None,
         typer.Option(
-            help="sfsr, sfsr-l, uniform, single or module:object; repeat it.", show_default=", ".join(DEFAULT)
+            help="challenger, sfsr, sfsr-l, uniform, single or module:object; repeat it.",
+            show_default=", ".join(DEFAULT),
         ),
     ] = None,
     budget: Annotated[

@@ -25,7 +25,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--output", help="Folder for the results.")] = Path("demo"),
     budget: Annotated[int, typer.Option(min=1, help="The most trials to make.")] = 600,
     seed: Annotated[int, typer.Option(help="Of the data that each trial compresses.")] = 0,
-    strategy: common.Strategies = common.StrategyName.sfsr,
+    strategy: common.Strategies = common.StrategyName.challenger,
     files: Annotated[
         list[Path] | None,
         typer.Option(help="File or folder to compress; repeat it.", show_default="files of this Python"),

@@ -1,5 +1,6 @@
 """How far a search is: a bar with the time left, and a line for each round that ends."""
 
+from collections import Counter
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -47,12 +48,30 @@ class SearchBar:
         return f"round {number}, {len(owed)} arms" if owed else "finished"
 
 
+def question(condition: str) -> str:
+    """What a condition of the answer leaves open, by its column.
+
+    >>> question("large"), question("slack of dollars")
+    ('large belongs to the mix', 'the bound on dollars is worth using up')
+    """
+    if condition == "infeasibility":
+        return "any mix keeps the bounds"
+    if condition.startswith("slack of "):
+        return f"the bound on {condition.removeprefix('slack of ')} is worth using up"
+    return f"{condition} belongs to the mix"
+
+
 def describe(finished: "Round") -> str:
     """A round in one line."""
     trials = f"round {finished.number}: {sum(finished.pulls.values())} trials"
+    if finished.reasons:
+        spent: Counter[str] = Counter()
+        for conditions in finished.reasons.values():
+            spent.update(conditions)
+        return f"{trials}, most on whether {question(spent.most_common(1)[0][0])}"
     if finished.rejected is None:
         return trials
     if finished.rejected.startswith("slack of "):
-        return f"{trials}, the bound on {finished.rejected.removeprefix('slack of ')} is worth using up"
+        return f"{trials}, {question(finished.rejected)}"
     margin = "" if finished.margin is None else f" (margin {finished.margin:.2g})"
     return f"{trials}, rejected {finished.rejected}{margin}"

@@ -35,7 +35,8 @@ def run(
         str, typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}.", show_default=False)
     ],
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Trials to make at once.")] = 1,
-    strategy: common.Strategies = common.StrategyName.sfsr,
+    strategy: common.Strategies = common.StrategyName.challenger,
+    confidence: common.Confidence = None,
     state: Annotated[
         Path | None, typer.Option(help="Where the run is kept (.json).", show_default="next to the problem")
     ] = None,
@@ -66,7 +67,7 @@ def run(
     asked = Problem.load(problem)
     trials = Trials(command, asked, retries, timeout)
     with locked(state):
-        search = open_search(asked, common.make_strategy(strategy), budget, state, fresh)
+        search = open_search(asked, common.make_strategy(strategy, confidence), budget, state, fresh)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     common.conclude(search.recommend(), outputs, f"The best mix for {problem.name}", as_json)
 

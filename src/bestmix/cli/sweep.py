@@ -50,7 +50,7 @@ def sweep(
 ) -> None:
     """Simulate strategies on instances over budgets, many times each.
 
-    GRID lists instances (names from the catalog, or files), strategies (sfsr, sfsr-l, uniform, single, or
+    GRID lists instances (names from the catalog, or files), strategies (challenger, sfsr, sfsr-l, uniform, single, or
     module:object next to GRID), budgets, runs and seed. Ctrl-C loses nothing that is finished: the same command goes
     on, and more budgets or runs compute only what is new. With --cluster the workers must be able to import your
     modules too.

@@ -20,8 +20,10 @@ from bestmix.kernels.jit import Floats, Integers, compiled
 Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
 
 CHUNKS = 10  # decisions in a round
+RESERVED = 2  # of them, the last ones, look past the condition most in doubt: it may be a tie that nothing resolves
 LEAST = 3  # trials of each arm in the first round, at least
 FIRST = 10  # and as many where the budget does not say, because the run ends when it is sure
+MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
 GROWTH = 0.1  # there a round's share of the trials made so far
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
@@ -164,14 +166,13 @@ def z_scores(gap: Floats, own: Floats, coefficient: Floats, basis: Integers, cou
 
 
 @compiled
-def closest(gap: Floats, own: Floats, coefficient: Floats, counts: Integers, basis: Integers) -> float:
-    """Smallest squared z-score of a condition that trials can change; infinite if there is none."""
-    least = np.inf
+def closest(gap: Floats, spread: Floats) -> int:
+    """The condition with the smallest z-score of those that trials can change; 0 if there is none."""
+    chosen, least = 0, np.inf
     for j in range(gap.shape[0]):
-        spread = spread_of(j, own, coefficient, counts, basis)
-        if spread > 0.0:
-            least = min(least, gap[j] * gap[j] / spread)
-    return least
+        if spread[j] > 0.0 and gap[j] * gap[j] / spread[j] < least:
+            chosen, least = j, gap[j] * gap[j] / spread[j]
+    return chosen
 
 
 @compiled
@@ -216,6 +217,8 @@ def allocate(
     step, given, chunk = chunk_size(size), 0, 0
     while given < size:
         some = min(step, size - given)
+        if chunk >= CHUNKS - RESERVED:
+            weight[closest(gap, spread)] = 0.0
         best, chosen, row = 0.0, -1, -1
         for i in range(m):
             if basis[i] < unknown:
@@ -233,16 +236,16 @@ def allocate(
             chosen = int(np.argmin(trials))
         arm[chunk], reason[chunk] = chosen, chosen
         less = 1.0 / trials[chosen] - 1.0 / (trials[chosen] + some)
-        if row < 0:
-            spread[chosen] -= own[chosen] * less
-            weigh(chosen, chosen + 1, gap, spread, least, weight)
-        else:
-            most = 0.0
-            for j in range(n):
+        most = 0.0
+        for j in range(n):
+            if row >= 0:
                 spread[j] -= coefficient[j, row] * less
                 if weight[j] * coefficient[j, row] > most:
                     most, reason[chunk] = weight[j] * coefficient[j, row], j
-            weigh(0, n, gap, spread, least, weight)
+        if row < 0:
+            spread[chosen] -= own[chosen] * less
+        alone = row < 0 and chunk < CHUNKS - RESERVED  # only the arm's own condition has changed
+        weigh(chosen if alone else 0, chosen + 1 if alone else n, gap, spread, least, weight)
         trials[chosen] += some
         owed[chosen] += some
         given, chunk = given + some, chunk + 1
@@ -296,18 +299,16 @@ def stops(
     own: Floats,
     coefficient: Floats,
 ) -> bool:
-    """Whether the answer is sure enough: min z^2 / 2 > log((1 + log t) / delta), then exactly; or by the tails."""
+    """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones."""
     _, _, delta, tail = settings
     if delta <= 0.0 and tail <= 0.0:
         return False
-    if tail > 0.0 and tails(gap, own, coefficient, counts, basis) <= tail:
+    total = tails(gap, own, coefficient, counts, basis)
+    if tail > 0.0 and total <= tail:
         return True
-    if delta <= 0.0:
+    if not total <= MARGIN * delta:
         return False
-    level = math.log((1.0 + math.log(spent)) / delta)
-    if not closest(gap, own, coefficient, counts, basis) > 2.0 * level:
-        return False
-    return settled(level, mu, u, e, scale, basis, work, counts, scatter, pooled)
+    return exact_tails(mu, u, e, scale, basis, work, counts, scatter, pooled) <= MARGIN * delta
 
 
 @compiled
@@ -335,8 +336,7 @@ def tails(gap: Floats, own: Floats, coefficient: Floats, counts: Integers, basis
 
 
 @compiled
-def settled(
-    level: float,
+def exact_tails(
     mu: Floats,
     u: Floats,
     e: Floats,
@@ -346,23 +346,23 @@ def settled(
     counts: Integers,
     scatter: Floats,
     pooled: Floats,
-) -> bool:
-    """Whether half the squared distance of every condition from failing is above ``level``, exactly.
+) -> float:
+    """``tails`` by the exact distances.
 
     The z-scores are linearised at the estimates. Here the nearest means at which a condition fails are
     looked for, with the counts as weights, starting from the linearised ones.
     """
     n, m = u.shape[0], basis.shape[0]
+    total = 0.0
     for j in range(n):
         row = -1
         for i in range(m):
             if basis[i] == j:
                 row = i
-        if j == n - 1 and row < 0:
-            continue
-        if not distance(j, row, mu, u, e, scale, basis, work, counts, scatter, pooled) > 2.0 * level:
-            return False
-    return True
+        if j < n - 1 or row >= 0:
+            far = distance(j, row, mu, u, e, scale, basis, work, counts, scatter, pooled)
+            total += 0.5 * math.erfc(math.sqrt(0.5 * far))
+    return total
 
 
 @compiled

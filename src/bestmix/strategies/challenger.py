@@ -42,8 +42,8 @@ class Challenger:
     delta
         The same as ``confidence = 1 - delta``.
     heuristic_stop
-        Stop as soon as the estimated chance of a wrong support is at most this, such as 0.05. A heuristic: it
-        stops at about half the trials of ``confidence``, and its errors can be more frequent than it says.
+        Stop as soon as the estimated chance of a wrong support is at most this, such as 0.05, without the margin
+        and the exact check that ``confidence`` has. A heuristic: its errors can be more frequent than it says.
     rounds
         Rounds after the first one, when there is a fixed budget.
     first_share
