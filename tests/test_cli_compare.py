@@ -41,7 +41,7 @@ def test_json_has_the_numbers_of_the_sweep():
 
 def test_defaults_and_names_of_the_catalog():
     data = json.loads(run("D1P", "--runs", 1, "--json").stdout)
-    assert list(dict.fromkeys(row["strategy"] for row in data["rows"])) == ["SFSR", "SFSR-L", "USLP"]
+    assert list(dict.fromkeys(row["strategy"] for row in data["rows"])) == ["Challenger", "SFSR", "SFSR-L", "USLP"]
     budgets = [row["budget"] for row in json.loads(run("tiny.toml", "--runs", 1, "--json").stdout)["rows"]]
     assert budgets[:9] == [30 * 2**k for k in range(9)]
 
@@ -53,7 +53,7 @@ def test_defaults_and_names_of_the_catalog():
         (["none.toml"], "instance none.toml: there is no file"),
         (["D1P", "--strategy", "best"], "--strategy best: expected one of challenger, sfsr, sfsr-l, uniform, single"),
         (["D1P", "--strategy", "sfsr", "--strategy", "sfsr"], "--strategy: 'sfsr' is listed twice"),
-        (["D1P", "--budget", "3"], "sfsr on D1P with budget 3: budget: expected at least 25 trials"),
+        (["D1P", "--budget", "3"], "challenger on D1P with budget 3: budget: expected at least 24 trials"),
         (["D1P", "--budget", "100", "--budget", "100"], "budgets: 100 is listed twice"),
         (["D1P", "--budget", "0"], "--budget"),
         (["D1P", "--figure", "f.gif"], "expected a figure's name to end in"),

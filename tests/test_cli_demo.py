@@ -47,7 +47,7 @@ def test_json(tmp_path, texts):
     ("words", "part"),
     [
         (["--files", "/no/such/file"], "there is no /no/such/file"),
-        (["--budget", "3"], "expected at least 10 trials"),
+        (["--budget", "3"], "expected at least 9 trials"),
         (["--budget", "0"], "--budget"),
     ],
 )

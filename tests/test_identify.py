@@ -5,7 +5,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from bestmix import SFSR, Instance, Problem, Search, SingleArm, Uniform, identify
+from bestmix import SFSR, Challenger, Instance, Problem, Search, SingleArm, Uniform, identify
 
 PROBLEM = Problem(["a", "b", "c"], {"x": 1.0})
 MEANS = {"a": (1.7, 0.0), "b": (2.6, 1.8), "c": (0.5, 0.8)}
@@ -33,10 +33,10 @@ class Stream:
         return reward + rng.normal(), [cost + rng.normal()]
 
 
-@pytest.mark.parametrize("strategy", [None, SFSR("lagrangian"), Uniform(), SingleArm()])
+@pytest.mark.parametrize("strategy", [None, SFSR(), SFSR("lagrangian"), Uniform(), SingleArm()])
 def test_the_answer_is_that_of_ask_and_tell(strategy):
     answer = identify(PROBLEM, Stream(), 200, strategy)
-    search, stream = (strategy or SFSR()).start(PROBLEM, 200), Stream()
+    search, stream = (strategy or Challenger()).start(PROBLEM, 200), Stream()
     while owed := search.ask():
         for arm, n in owed.items():
             for _ in range(n):
@@ -118,7 +118,7 @@ def test_threads_may_fail_and_go_on_too(tmp_path):
     [
         (PROBLEM, 60, None, r"checkpoint: .* another problem or budget \(50\)"),
         (Problem(["a", "b", "c"], {"x": 2.0}), 50, None, "checkpoint: .* another problem"),
-        (PROBLEM, 50, Uniform(), "strategy: the search was saved with .*SFSR"),
+        (PROBLEM, 50, Uniform(), "strategy: the search was saved with .*Challenger"),
     ],
 )
 def test_a_checkpoint_of_other_work_is_refused(tmp_path, problem, budget, strategy, message):
@@ -190,7 +190,7 @@ def test_a_number_of_jobs_is_whole(jobs):
     ("arguments", "message"),
     [
         ((Instance([1.0, 2.0]), steady, 50), "problem: expected a Problem, got Instance"),
-        ((PROBLEM, steady, 0), "budget: expected at least 4 trials for 3 unknown arms, got 0"),
+        ((PROBLEM, steady, 0), "budget: expected at least 3 trials for 3 unknown arms, got 0"),
         ((PROBLEM, steady, -5), "budget: .*-5"),
         ((PROBLEM, steady, 50.5), "budget: .*50.5"),
         ((PROBLEM, steady, float("nan")), "budget: .*nan"),

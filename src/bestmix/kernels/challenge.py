@@ -19,8 +19,9 @@ from bestmix.kernels.jit import Floats, Integers, compiled
 
 Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
 
-CHUNKS = 10  # decisions in a round
-RESERVED = 2  # of them, the last ones, look past the condition most in doubt: it may be a tie that nothing resolves
+CHUNKS = 10  # decisions in a round, at least
+EACH = 8  # arms for each of them, where there are many
+RESERVED = 0.2  # share of them, the last ones, that look past the condition most in doubt: perhaps nothing resolves it
 LEAST = 3  # trials of each arm in the first round, at least
 FIRST = 10  # and as many where the budget does not say, because the run ends when it is sure
 MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
@@ -200,7 +201,7 @@ def allocate(
 ) -> int:
     """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
 
-    ``arm`` and ``reason`` (CHUNKS,) receive each chunk's arm and the condition that it was mostly spent on,
+    ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     ``owed`` (unknown,) the trials of each arm.
     """
     n, m = coefficient.shape
@@ -214,10 +215,11 @@ def allocate(
         if spread[j] > 0.0:
             least = min(least, gap[j] * gap[j] / spread[j])
     weigh(0, n, gap, spread, least, weight)
-    step, given, chunk = chunk_size(size), 0, 0
+    step, given, chunk = chunk_size(size, unknown), 0, 0
+    reserved = decisions(unknown) - int(RESERVED * decisions(unknown))
     while given < size:
         some = min(step, size - given)
-        if chunk >= CHUNKS - RESERVED:
+        if chunk >= reserved:
             weight[closest(gap, spread)] = 0.0
         best, chosen, row = 0.0, -1, -1
         for i in range(m):
@@ -244,7 +246,7 @@ def allocate(
                     most, reason[chunk] = weight[j] * coefficient[j, row], j
         if row < 0:
             spread[chosen] -= own[chosen] * less
-        alone = row < 0 and chunk < CHUNKS - RESERVED  # only the arm's own condition has changed
+        alone = row < 0 and chunk < reserved  # only the arm's own condition has changed
         weigh(chosen if alone else 0, chosen + 1 if alone else n, gap, spread, least, weight)
         trials[chosen] += some
         owed[chosen] += some
@@ -253,9 +255,15 @@ def allocate(
 
 
 @compiled
-def chunk_size(size: int) -> int:
+def decisions(unknown: int) -> int:
+    """Chunks in a round, at most."""
+    return max(CHUNKS, unknown // EACH)
+
+
+@compiled
+def chunk_size(size: int, unknown: int) -> int:
     """Trials in a chunk of a round of ``size``; the last one may be smaller."""
-    return (size + CHUNKS - 1) // CHUNKS
+    return (size + decisions(unknown) - 1) // decisions(unknown)
 
 
 @compiled

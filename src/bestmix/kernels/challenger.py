@@ -37,7 +37,8 @@ def challenger(
     mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
     basis, work = np.empty(d, dtype=np.int64), simplex.workspace(costs)
     gap, own, coefficient, pooled = np.empty(n), np.empty(n), np.empty((n, d)), np.empty((d, d))
-    arm, reason = np.empty(challenge.CHUNKS, dtype=np.int64), np.empty(challenge.CHUNKS, dtype=np.int64)
+    chunks = challenge.decisions(unknown)
+    arm, reason = np.empty(chunks, dtype=np.int64), np.empty(chunks, dtype=np.int64)
     for run in range(answer.shape[0]):
         sums[:], squares[:], counts[:] = 0.0, 0.0, 0
         basis[0] = -1

@@ -22,6 +22,7 @@ from bestmix.strategies.sfsr import check_budget, replicating
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+ROUNDS = 30  # after the first one
 ELASTIC = "infeasibility"  # what the history calls the condition that no mix is feasible
 
 
@@ -45,7 +46,7 @@ class Challenger:
         Stop as soon as the estimated chance of a wrong support is at most this, such as 0.05, without the margin
         and the exact check that ``confidence`` has. A heuristic: its errors can be more frequent than it says.
     rounds
-        Rounds after the first one, when there is a fixed budget.
+        Rounds after the first one, when there is a fixed budget; by default 30, and more with more than 60 arms.
     first_share
         Share of a fixed budget that the first round spreads evenly over the arms.
 
@@ -62,7 +63,7 @@ class Challenger:
     confidence: float | None = None
     delta: float | None = None
     heuristic_stop: float | None = None
-    rounds: int = 30
+    rounds: int | None = None
     first_share: float = 0.1
 
     def __post_init__(self) -> None:
@@ -75,7 +76,8 @@ class Challenger:
                 f"confidence and delta: expected one of them, got {self.confidence} and {self.delta}; "
                 "delta is one minus the confidence"
             )
-        checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
+        if self.rounds is not None:
+            checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
         if not 0 < checks.number("first_share", self.first_share) < 1:
             raise ValueError(f"first_share: expected a number between 0 and 1, got {self.first_share}; try 0.1")
 
@@ -92,9 +94,9 @@ class Challenger:
             return 1 - self.confidence
         return self.delta or 0.0
 
-    @property
-    def _settings(self) -> challenge.Settings:
-        return float(self.first_share), int(self.rounds), float(self._delta), float(self.heuristic_stop or 0.0)
+    def _settings(self, unknown: int) -> challenge.Settings:
+        rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
+        return float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0)
 
     def start(self, problem: Problem, budget: int | None = None) -> Search:
         """Begin a run; the budget may only be left out if the run stops by itself."""
@@ -106,7 +108,7 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.arms)
         check_budget(problem, budget, least=unknown)
-        first = challenge.first_pulls(budget, unknown, self._settings)
+        first = challenge.first_pulls(budget, unknown, self._settings(unknown))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
@@ -133,16 +135,17 @@ class Challenger:
         }
         memory = {"quota": None, "basis": [int(j) for j in basis], "reasons": {}}
         spent = int(counts.sum())
-        size = challenge.round_size(budget, len(counts), spent, self._settings)
+        settings = self._settings(len(counts))
+        size = challenge.round_size(budget, len(counts), spent, settings)
         lp = mu, u, e, scale, basis, work, counts, scatter, pooled
-        if size == 0 or challenge.stops(self._settings, spent, *lp, gap, own, coefficient):
+        if size == 0 or challenge.stops(settings, spent, *lp, gap, own, coefficient):
             return memory, told
-        arm, reason = np.empty(challenge.CHUNKS, dtype=np.int64), np.empty(challenge.CHUNKS, dtype=np.int64)
-        owed = np.empty_like(counts)
+        arm, reason = np.empty((2, challenge.decisions(len(counts))), dtype=np.int64)
+        owed, step = np.empty_like(counts), challenge.chunk_size(size, len(counts))
         chunks = challenge.allocate(gap, own, coefficient, basis, counts, size, arm, reason, owed)
         reasons: dict[str, dict[str, int]] = {}
         for k in range(chunks):
-            some = min(challenge.chunk_size(size), size - k * challenge.chunk_size(size))
+            some = min(step, size - k * step)
             spent_on = reasons.setdefault(label[arm[k]], {})
             spent_on[label[reason[k]]] = spent_on.get(label[reason[k]], 0) + some
         return memory | {"quota": owed.tolist(), "reasons": reasons}, told
@@ -167,7 +170,7 @@ class Challenger:
     def with_chances(self, instance: Instance, budget: int) -> Callable[..., None] | None:
         """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
         self.begin(instance.problem, budget)
-        return replicating(challenger.challenger, instance, budget, self._settings)
+        return replicating(challenger.challenger, instance, budget, self._settings(len(instance.problem.arms)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
