@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import strategies
 from bestmix import Challenger, Instance, Known, Problem, Search, catalog, identify, simulate
 from bestmix.kernels import challenge
-from bestmix.strategies.challenger import ELASTIC
+from bestmix.recommendation import ELASTIC
 
 
 def drive(search, instance, seed, order=None):

@@ -82,6 +82,7 @@ class Moments:
     count: int = 0
     sums: list[ExactSum] = field(default_factory=list)
     products: list[ExactSum] = field(default_factory=list)
+    _scatter: NDArray[np.float64] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.sums = self.sums or [ExactSum() for _ in range(self.size)]
@@ -96,6 +97,7 @@ class Moments:
     def add(self, rows: NDArray[np.float64]) -> None:
         """Add trials in place."""
         self.count += len(rows)
+        self._scatter = None
         tiny = np.abs(rows[rows != 0]).min(initial=1.0) < TINY
         if len(rows) < FEW or tiny:
             for row in rows.tolist():
@@ -122,7 +124,12 @@ class Moments:
         return np.array([s.total / (self.count << s.shift) for s in self.sums])
 
     def scatter(self) -> NDArray[np.float64]:
-        """Sum of squared deviations from the mean, as a (1 + L, 1 + L) matrix."""
+        """Sum of squared deviations from the mean, as a (1 + L, 1 + L) matrix; kept until trials are added."""
+        if self._scatter is None:
+            self._scatter = self._new_scatter()
+        return self._scatter
+
+    def _new_scatter(self) -> NDArray[np.float64]:
         result = np.zeros((self.size, self.size))
         for (i, j), p in zip(self._pairs(), self.products, strict=True):
             if self.count:
@@ -132,6 +139,7 @@ class Moments:
                     si.total * sj.total << (shift - si.shift - sj.shift)
                 )
                 result[i, j] = result[j, i] = whole / (self.count << shift)
+        result.flags.writeable = False
         return result
 
     def covariance(self) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from bestmix.problem import Problem
 from bestmix.solution import solve_means
 
 LEVEL = 0.95  # of the intervals
+ELASTIC = "infeasibility"  # the condition that no mix is feasible, beside those of the columns
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,19 @@ class Round:
     rejected: str | None = None
     margin: float | None = None
     reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def question(condition: str) -> str:
+    """What the condition of a column leaves open.
+
+    >>> question("large"), question("slack of dollars")
+    ('large belongs to the mix', 'the bound on dollars is worth using up')
+    """
+    if condition == ELASTIC:
+        return "any mix keeps the bounds"
+    if condition.startswith("slack of "):
+        return f"the bound on {condition.removeprefix('slack of ')} is worth using up"
+    return f"{condition} belongs to the mix"
 
 
 @dataclass(frozen=True)

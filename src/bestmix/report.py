@@ -4,13 +4,14 @@ import io
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
 
 from bestmix import __version__, files, plots
-from bestmix.recommendation import Estimate, Recommendation
+from bestmix.recommendation import Estimate, Recommendation, question
 
 MOST_DOUBTS = 5
 
@@ -189,7 +190,25 @@ def _estimate(e: Estimate) -> list[str]:
     return cells + [_interval(mean, e.cost_intervals[cost]) for cost, mean in e.costs.items()]
 
 
+def _spent(rec: Recommendation) -> str:
+    """What a strategy that gives reasons spent its trials on."""
+    spent: Counter[str] = Counter()
+    for r in rec.history:
+        for conditions in r.reasons.values():
+            spent.update(conditions)
+    whole = spent.total()
+    rows = [[_cell(question(c), "text"), _cell(f"{n:,}"), _bar(n / whole)] for c, n in spent.most_common()]
+    first = sum(rec.history[0].pulls.values())
+    lead = (
+        f"The first round spread {first:,} trials evenly. Each later one went to the arm that most reduced the chance "
+        "of a wrong answer; the question that it helped most to settle is counted here."
+    )
+    return _section("What the trials were spent on", lead, _table(["whether|text", "trials", "share"], rows))
+
+
 def _rounds(rec: Recommendation) -> str:
+    if any(r.reasons for r in rec.history):
+        return _spent(rec)
     if not any(r.rejected for r in rec.history):
         return ""
     rows = []

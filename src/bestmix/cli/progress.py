@@ -48,21 +48,10 @@ class SearchBar:
         return f"round {number}, {len(owed)} arms" if owed else "finished"
 
 
-def question(condition: str) -> str:
-    """What a condition of the answer leaves open, by its column.
-
-    >>> question("large"), question("slack of dollars")
-    ('large belongs to the mix', 'the bound on dollars is worth using up')
-    """
-    if condition == "infeasibility":
-        return "any mix keeps the bounds"
-    if condition.startswith("slack of "):
-        return f"the bound on {condition.removeprefix('slack of ')} is worth using up"
-    return f"{condition} belongs to the mix"
-
-
 def describe(finished: "Round") -> str:
     """A round in one line."""
+    from bestmix.recommendation import question
+
     trials = f"round {finished.number}: {sum(finished.pulls.values())} trials"
     if finished.reasons:
         spent: Counter[str] = Counter()

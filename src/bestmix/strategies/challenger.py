@@ -16,6 +16,7 @@ from bestmix.evidence import Evidence
 from bestmix.instance import Instance
 from bestmix.kernels import challenge, challenger, simplex
 from bestmix.problem import Problem
+from bestmix.recommendation import ELASTIC
 from bestmix.strategies.search import MOST, Memory, Replicator, Search
 from bestmix.strategies.sfsr import check_budget, replicating
 
@@ -23,7 +24,6 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 ROUNDS = 30  # after the first one
-ELASTIC = "infeasibility"  # what the history calls the condition that no mix is feasible
 
 
 @dataclass(frozen=True)
