@@ -17,7 +17,7 @@ The variables are those of I, those of J, and the surplus: 2 m + 1 of them, m = 
 
 import numpy as np
 
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels.jit import Flags, Floats, Integers, compiled
 
 RIDGE = 1e-13  # share of M's largest entry that is added to its diagonal, where no arm can move
 STEPS = 200
@@ -151,13 +151,15 @@ def distance(
     movable: int,
     best: Integers,
     rival: Integers,
+    held: Flags,
     work: Floats,
     moved: Floats,
     gradient: Floats,
 ) -> float:
     """F at the free variables; fills the moves of all columns (K + L, 1 + L) and the gradient.
 
-    Only the rows of the two bases are written in ``moved``; clear them before another rival.
+    ``held`` says whether I and whether J keep the weights that they have. Only the rows of the two bases are written
+    in ``moved``; clear them before another rival.
     """
     m = best.shape[0]
     costs = m - 1
@@ -183,6 +185,11 @@ def distance(
     descend(best, 0, x, total_x, 1.0, z, e, multiplier, moved, free, gradient)
     descend(rival, m, y, total_y, -1.0, z, e, multiplier, moved, free, gradient)
     gradient[2 * m] = 4.0 * free[2 * m] * multiplier[n - 1]
+    for i in range(m):
+        if held[0]:
+            gradient[i] = 0.0
+        if held[1]:
+            gradient[m + i] = 0.0
     value = 0.0
     for i in range(n):
         value += rho[i] * multiplier[i]
@@ -232,6 +239,7 @@ def minimise(
     movable: int,
     best: Integers,
     rival: Integers,
+    held: Flags,
     work: Floats,
     moved: Floats,
 ) -> float:
@@ -239,7 +247,7 @@ def minimise(
     n = free.shape[0]
     gradient, trial, slope = np.empty(n), np.empty(n), np.empty(n)
     inverse, step, change, image = np.eye(n), np.empty(n), np.empty(n), np.empty(n)
-    value = distance(free, z, e, covariance, movable, best, rival, work, moved, gradient)
+    value = distance(free, z, e, covariance, movable, best, rival, held, work, moved, gradient)
     for count in range(STEPS):
         down = 0.0
         for i in range(n):
@@ -256,7 +264,7 @@ def minimise(
         while length > 1e-12:
             for i in range(n):
                 trial[i] = free[i] + length * step[i]
-            reached = distance(trial, z, e, covariance, movable, best, rival, work, moved, slope)
+            reached = distance(trial, z, e, covariance, movable, best, rival, held, work, moved, slope)
             if reached <= value + ARMIJO * length * down:
                 break
             length *= 0.3
@@ -282,7 +290,7 @@ def minimise(
                     inverse[i, k] += (
                         (1.0 + size / curved) * step[i] * step[k] - image[i] * step[k] - step[i] * image[k]
                     ) / curved
-    return distance(free, z, e, covariance, movable, best, rival, work, moved, gradient)
+    return distance(free, z, e, covariance, movable, best, rival, held, work, moved, gradient)
 
 
 @compiled
@@ -294,23 +302,27 @@ def search(
     best: Integers,
     share: Floats,
     rivals: Integers,
+    shares: Floats,
+    held: Flags,
     value: Floats,
     moved: Floats,
 ) -> None:
     """The nearest instance found in which each rival (rivals, m) overtakes, from several starts.
 
-    ``share`` (m,) are the weights of the optimal basis. ``value`` (rivals,) receives the squared gaps,
+    ``share`` (m,) are the weights of the optimal basis, ``shares`` (rivals, m) those of the rivals. A basis without
+    a movable arm is ``held`` (rivals, 2) at its weights. ``value`` (rivals,) receives the squared gaps,
     ``moved`` (rivals, 2 m, 1 + L) the moves of the columns of the optimal basis and of the rival.
     """
     m = best.shape[0]
     work, moves = workspace(m - 1), np.zeros((z.shape[0], m))
-    start, y = np.empty(2 * m + 1), np.empty(m)
+    start = np.empty(2 * m + 1)
     for r in range(rivals.shape[0]):
         rival = rivals[r]
         value[r] = np.inf
-        for attempt in range(2 * m + 1):
-            begin(attempt, z, e, best, share, rival, y, start)
-            found = minimise(start, z, e, covariance, movable, best, rival, work, moves)
+        for attempt in range((m + 1) * (m + 1)):
+            begin(attempt, best, share, rival, shares[r], held[r], start)
+            start[2 * m] = np.sqrt(lead(z, e, best, rival, start))
+            found = minimise(start, z, e, covariance, movable, best, rival, held[r], work, moves)
             if found < value[r]:
                 value[r] = found
                 for i in range(m):
@@ -324,19 +336,16 @@ def search(
 
 @compiled
 def begin(
-    attempt: int, z: Floats, e: Floats, best: Integers, share: Floats, rival: Integers, y: Floats, start: Floats
+    attempt: int, best: Integers, share: Floats, rival: Integers, other: Floats, held: Flags, start: Floats
 ) -> None:
-    """Free variables of a start: even weights; then mostly one column of J; then mostly one of I."""
+    """Free variables of a start: I at its true weights or mostly at one column, J even or mostly at one column."""
     m = best.shape[0]
-    even = 1.0 / m
+    ours, theirs = attempt % (m + 1), attempt // (m + 1)
     for i in range(m):
-        y[i] = 1.0 if 1 <= attempt <= m and attempt - 1 == i else (0.2 if 1 <= attempt <= m else even)
-        x = share[i] + 0.02
-        if attempt > m:
-            x = 1.0 if attempt - 1 - m == i else 0.2
-        start[i] = np.sqrt(x)
-        start[m + i] = np.sqrt(y[i])
-    start[2 * m] = np.sqrt(lead(z, e, best, rival, start))
+        x = share[i] + 0.02 if ours == m else (1.0 if ours == i else 0.2)
+        y = 1.0 / m if theirs == m else (1.0 if theirs == i else 0.2)
+        start[i] = np.sqrt(share[i] if held[0] else x)
+        start[m + i] = np.sqrt(other[i] if held[1] else y)
 
 
 @compiled

@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 SAME = 1e-9  # covariances that differ by less, as a share, count as equal
+FLOOR = 1e-3  # standard deviation, in units of the others, that is lent to a mean without noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,10 @@ class Geometry:
         The optimal basis, ascending, and its weights.
     white
         The map of ``columns`` to coordinates in which every arm's covariance is the identity; None
-        when the arms differ in their noise, or when some of it is zero.
+        when the arms differ in their noise.
+
+    A mean without noise is known to the experimenter at once, and an alternative cannot move it. It is lent a
+    thousandth of the usual noise, so that moving it costs a million times as much.
     """
 
     columns: Floats
@@ -76,15 +80,23 @@ def geometry_of(instance: Instance, solution: Solution) -> Geometry:
     columns[:arms, 0] -= solution.value / scale[0]  # only differences of rewards matter
     columns[arms:, 1:] = np.eye(costs)  # the unit of a slack's weight is free
     basis = np.array(solution.basis, dtype=np.int64)
+    covariance = _lifted(covariance / np.outer(scale, scale))
     return Geometry(
         columns=columns,
         total=np.r_[np.ones(arms), np.zeros(costs)],
-        covariance=np.ascontiguousarray(covariance / np.outer(scale, scale)),
+        covariance=np.ascontiguousarray(covariance),
         scale=scale,
         basis=basis,
         share=np.r_[solution.mixture, solution.slack / scale[1:]][basis],
-        white=_whitening(covariance / np.outer(scale, scale)),
+        white=_whitening(covariance),
     )
+
+
+def _lifted(covariance: Floats) -> Floats:
+    """Covariances without a zero eigenvalue."""
+    lacking = np.linalg.eigvalsh(covariance).min(axis=1, initial=np.inf) < FLOOR**2
+    result: Floats = covariance + FLOOR**2 * lacking[:, None, None] * np.eye(covariance.shape[1])
+    return result
 
 
 def _whitening(covariance: Floats) -> Floats | None:
@@ -92,7 +104,7 @@ def _whitening(covariance: Floats) -> Floats | None:
         return None
     common = covariance.mean(axis=0)
     values, vectors = np.linalg.eigh(common)
-    if np.abs(covariance - common).max() > SAME * values[-1] or values[0] <= SAME * values[-1]:
+    if np.abs(covariance - common).max() > SAME * values[-1]:
         return None
     white: Floats = vectors.T / np.sqrt(values)[:, None]
     return white

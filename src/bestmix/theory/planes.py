@@ -85,7 +85,7 @@ def _leaving(shape: Geometry, support: Integers, moves: Floats) -> tuple[int, ..
     size = len(shape.basis)
     if not feasible(columns[:size], total[:size]):
         return ()
-    swapped = [np.r_[[k for k in range(size) if k != i], size] for i in range(size)]
+    swapped = [[*(k for k in range(size) if k != i), size] for i in range(size)]
     return tuple(int(shape.basis[i]) for i, rows in enumerate(swapped) if feasible(columns[rows], total[rows]))
 
 

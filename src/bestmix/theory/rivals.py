@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 
 from bestmix.kernels import balance, overtaking
-from bestmix.theory.geometry import Floats, Geometry, nearest_balance
-from bestmix.theory.planes import Plane, collapse, entering_plane
+from bestmix.theory.geometry import Floats, Geometry, Integers, nearest_balance
+from bestmix.theory.planes import Plane, basis_weights, collapse, entering_plane
+from bestmix.theory.polish import polish
 
 PROOF = 1e-4  # a proven squared gap is right up to this share
 SPLITS = 1500  # of intervals of thresholds, in a proof
 FEW_SPLITS = 100  # where the bound is loose, so that more would not help
-IMPOSSIBLE = 1e11  # squared gaps beyond this, in squared sizes of columns, come from what cannot move
 CHUNK = 512
 
 
@@ -51,7 +51,6 @@ class Search:
         self.shape = shape
         self.basis = tuple(int(j) for j in shape.basis)
         self.others = [j for j in range(len(shape.columns)) if j not in self.basis]
-        self.limit = IMPOSSIBLE * max(1.0, float(np.abs(shape.columns).max()) ** 2)
 
     @cached_property
     def faces(self) -> dict[tuple[int, ...], tuple[float, Floats, bool]]:
@@ -120,22 +119,45 @@ class Search:
         if not bases:
             return []
         shape, rivals = self.shape, np.array(bases, dtype=np.int64)
-        value = np.empty(len(rivals))
+        shares, held = np.zeros(rivals.shape), np.zeros((len(rivals), 2), dtype=np.bool_)
+        held[:, 0], held[:, 1] = self._stuck(shape.basis), [self._stuck(rival) for rival in rivals]
+        for r in np.flatnonzero(held[:, 1]):
+            weight = basis_weights(shape.columns[rivals[r]], shape.total[rivals[r]])
+            shares[r] = -1.0 if weight is None else weight
+        value = np.full(len(rivals), np.inf)
         moved = np.zeros((len(rivals), 2 * rivals.shape[1], rivals.shape[1]))
+        able = np.flatnonzero((shares >= 0).all(axis=1) & ~held.all(axis=1))
         columns = shape.columns, shape.total, shape.covariance, shape.movable
-        overtaking.search(*columns, shape.basis, shape.share, rivals, value, moved)
+        some = value[able], moved[able]
+        overtaking.search(*columns, shape.basis, shape.share, rivals[able], shares[able], held[able], *some)
+        value[able], moved[able] = some
         return [self._rival(basis, float(value[r]), moved[r]) for r, basis in enumerate(bases)]
+
+    def _stuck(self, basis: Integers) -> bool:
+        """Whether no arm of the basis can be moved."""
+        return bool((basis >= self.shape.movable).all())
 
     def _rival(self, basis: tuple[int, ...], value: float, moved: Floats) -> Rival:
         floor, flat = self.floor(basis), self.degenerate(basis)
+        if self._borrows(basis):
+            begin = np.zeros_like(self.shape.columns)
+            begin[list(basis)], begin[list(self.basis)] = moved[len(basis) :], moved[: len(basis)]
+            value, moves = polish(self.shape, basis, begin)
+            moved = np.vstack([moves[list(self.basis)], moves[list(basis)]])
         if flat.value <= value:
             return Rival(basis, flat.value, flat.columns, flat.moves, floor)
-        if not value < self.limit:
+        if math.isinf(value):
             return Rival(basis, np.inf, (), moved[:0], floor)
         new = [i for i, j in enumerate(basis) if j not in self.basis]
         size = len(self.basis)
         columns = (*self.basis, *(basis[i] for i in new))
         return Rival(basis, value, columns, np.vstack([moved[:size], moved[size:][new]]), floor)
+
+    def _borrows(self, basis: tuple[int, ...]) -> bool:
+        """Whether what a rival can move is all shared, although it has a known arm (see ``polish``)."""
+        movable = [j for j in basis if j < self.shape.movable]
+        fixed = [j for j in (*basis, *self.basis) if j >= self.shape.movable and self.shape.total[j] > 0]
+        return bool(movable and fixed) and all(j in self.basis for j in movable)
 
     def at_least(self, basis: tuple[int, ...], value: float) -> bool:
         """Whether it is proven that the squared gap is not below the value, up to PROOF."""

@@ -54,8 +54,9 @@ def _moves(found: Gaps, nearest: Alternative) -> str:
     instance, parts = found.instance, []
     move = nearest.means - instance.means
     for a in sorted(nearest.moved, key=lambda a: -float((move[a] ** 2).sum()))[:MOST_MOVED]:
-        ends = [("reward", 0), *((cost, 1 + l) for l, cost in enumerate(instance.costs))]
-        told = [f"{what} {nearest.means[a, d]:.4g} rather than {instance.means[a, d]:.4g}" for what, d in ends]
-        parts.append(f"{instance.arms[a]}: {', '.join(t for t, (_, d) in zip(told, ends, strict=True) if move[a, d])}")
+        pairs = zip(("reward", *instance.costs), nearest.means[a], instance.means[a], strict=True)
+        told = [(what, f"{there:.4g}", f"{here:.4g}") for what, there, here in pairs]
+        changes = ", ".join(f"{what} {there} rather than {here}" for what, there, here in told if there != here)
+        parts.append(f"{instance.arms[a]}: {changes or 'a hair'}")
     more = len(nearest.moved) - len(parts)
     return "It would take " + "; ".join(parts) + (f"; and {more} more." if more > 0 else ".")
