@@ -16,7 +16,7 @@ def explanation_page(explained: Explanation, title: str = "The best mix explaine
     >>> explanation_page(explain(catalog.load("A1")), figure=False).startswith("<!doctype html>")
     True
     """
-    (first, (answer, *more)), *rest = explained.paragraphs().items()
+    (_, (answer, *more)), *rest = explained.paragraphs().items()
     parts = [f'<h1>{escape(title)}</h1><p class="answer">{escape(answer)}</p>', _lines(more)]
     if figure:
         with plots.style():

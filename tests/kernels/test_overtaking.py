@@ -12,7 +12,7 @@ def test_the_gradient_against_differences(costs):
     total = np.r_[np.ones(arms), np.zeros(costs)]
     factor = rng.normal(size=(arms - 1, m, m))
     covariance = factor @ np.swapaxes(factor, 1, 2) + 0.3 * np.eye(m)
-    best, rival = np.r_[0, range(1, m)], np.r_[range(1, m), arms - 2 if costs < 2 else arms + costs - 1]
+    best, rival = np.arange(m), np.array([*range(1, m), 3 if costs < 2 else arms + costs - 1])
     work, moved, held = overtaking.workspace(costs), np.zeros_like(columns), np.zeros(2, dtype=bool)
     free, gradient, other = rng.uniform(0.5, 1.5, 2 * m + 1), np.empty(2 * m + 1), np.empty(2 * m + 1)
     shape = columns, total, covariance, arms - 1, best, rival, held, work, moved

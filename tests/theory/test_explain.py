@@ -20,9 +20,9 @@ def test_the_page_says_it_all():
 
 
 def test_shadow_prices_are_what_a_looser_bound_buys():
-    instance = catalog.load("D3P")
+    instance = catalog.load("A2")
     price = explain(instance).shadow_prices["cost0"]
-    looser = Instance(instance.reward, instance.cost, instance.bound + [1e-4, 0.0])
+    looser = Instance(instance.reward, instance.cost, instance.bound + 1e-4)
     gained = explain(looser).solution.value - explain(instance).solution.value
     assert gained == pytest.approx(1e-4 * price, rel=1e-6)
 
@@ -30,7 +30,10 @@ def test_shadow_prices_are_what_a_looser_bound_buys():
 @pytest.mark.parametrize(
     ("instance", "part"),
     [
-        (Instance([1.0, 1.0], [[0.0, 0.5]], [1.0]), "The smallest change can flip the answer: the best mix is not unique"),
+        (
+            Instance([1.0, 1.0], [[0.0, 0.5]], [1.0]),
+            "The smallest change can flip the answer: the best mix is not unique",
+        ),
         (Instance([1.0, 0.5], [[2.0, 1.5]], [1.0]), "No mix keeps all bounds. The least violation has arm1"),
         (Instance([1.0, 0.5, 0.0]), "Use arm0: mean reward 1."),
         (Instance([0.0, *range(200)], [[0.5] * 201] * 3, [1.0] * 3), "too many bases"),

@@ -48,7 +48,7 @@ def test_without_costs_the_gap_is_that_of_two_means():
     assert found.proven.all()
 
 
-@pytest.mark.parametrize(("costs", "arms", "known", "tried"), [(1, 4, 0, 9), (1, 4, 1, 9), (2, 4, 0, 6), (3, 3, 0, 3)])
+@pytest.mark.parametrize(("costs", "arms", "known", "tried"), [(1, 4, 0, 9), (1, 4, 1, 4), (2, 4, 0, 5), (3, 3, 0, 3)])
 def test_gaps_against_brute_force(costs, arms, known, tried):
     rng = np.random.default_rng([costs, arms, known])
     instance = random_instance(rng, arms, costs, known)
@@ -56,7 +56,7 @@ def test_gaps_against_brute_force(costs, arms, known, tried):
     rivals = [basis for basis in all_bases(instance) if basis != found.basis]
     near = []
     for basis in [rivals[i] for i in rng.permutation(len(rivals))[:tried]]:
-        brute, ours = brute_gap(instance, found.basis, basis, rng, starts=4), found.alternative(basis)
+        brute, ours = brute_gap(instance, found.basis, basis, rng, starts=3), found.alternative(basis)
         assert ours.gap <= brute * (1 + 1e-4) or ours.gap == brute
         if ours.proven:
             assert brute >= ours.gap * (1 - 1e-3)
@@ -64,8 +64,19 @@ def test_gaps_against_brute_force(costs, arms, known, tried):
     assert np.mean(near) >= 0.6  # brute force itself finds most of them
 
 
-@pytest.mark.parametrize("kind", ["plain", "correlated", "different"])
-@pytest.mark.parametrize(("costs", "arms", "known"), [(1, 6, 0), (1, 5, 2), (2, 5, 0), (2, 5, 1), (3, 5, 1)])
+@pytest.mark.parametrize(
+    ("costs", "arms", "known", "kind"),
+    [
+        (1, 6, 0, "plain"),
+        (1, 5, 2, "correlated"),
+        (1, 5, 2, "different"),
+        (2, 5, 0, "plain"),
+        (2, 5, 0, "correlated"),
+        (2, 4, 1, "plain"),
+        (3, 4, 0, "different"),
+        (3, 4, 0, "correlated"),
+    ],
+)
 def test_every_alternative_flips_and_a_step_short_does_not(costs, arms, known, kind):
     rng = np.random.default_rng([costs, arms, known, len(kind)])
     instance = random_instance(rng, arms, costs, known, random_noise(rng, kind, arms, costs))
@@ -97,8 +108,8 @@ def test_the_closest_alternative_flips_the_solution(seed):
     assert answers[1].basis != found.basis or not answers[1].feasible
 
 
-@given(st.integers(0, 10**6), st.integers(0, 3), st.integers(0, 2))
-@settings(max_examples=15)
+@given(st.integers(0, 10**6), st.integers(0, 2), st.integers(0, 1))
+@settings(max_examples=8)
 def test_laws_of_the_gaps(seed, costs, known):
     rng = np.random.default_rng(seed)
     instance = random_instance(rng, 5, costs, known)

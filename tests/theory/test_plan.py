@@ -17,8 +17,9 @@ def test_the_budget_meets_the_error_with_other_seeds():
     # The planned rate's upper 95% end is within 0.1. A fresh rate whose lower end is above 0.1 would be three
     # standard deviations of the difference away: a false alarm in about 0.2% of all cases, for each strategy.
     answer = plan(EASY, 0.1, [SFSR(), Uniform()], draws=0, runs=2000)
-    for found, strategy in zip(answer.budgets, sorted([SFSR(), Uniform()], key=lambda s: s.name), strict=True):
-        assert found.strategy == strategy.name
+    assert [b.trials for b in answer.budgets] == sorted(b.trials for b in answer.budgets)
+    for found in answer.budgets:
+        strategy = {"SFSR": SFSR(), "USLP": Uniform()}[found.strategy]
         assert found.error_interval[1] <= 0.1
         fresh = [simulate(EASY, strategy, found.trials, runs=2000, seed=seed) for seed in (11, 12)]
         assert all(result.interval[0] <= 0.1 for result in fresh)
@@ -40,7 +41,7 @@ def test_all_strategies_theory_and_reasons():
     assert len(said.budgets) == 4
     assert said.strategy == answer.best.strategy
     assert said.planned is not None
-    assert all(word in str(answer) for word in ("Plan ", "Theorem 1", "Theorem 2", "more", "draws"))
+    assert all(word in str(answer) for word in ("Plan ", "Theorem 1", "Theorem 2", "> 20,000", "draws"))
     assert json.loads(json.dumps(answer.to_dict()))["budgets"][-1]["budget"] is None
 
 
@@ -80,7 +81,7 @@ def test_infeasible_guesses_are_planned_without_theory():
 
 
 def test_an_error_out_of_reach():
-    answer = plan(catalog.load("D2P"), 0.05, [Uniform()], runs=200, most=1000)
+    answer = plan(catalog.load("A1"), 0.05, [Uniform()], runs=200, most=1000)
     assert answer.best is None
     assert answer.sensitivity is None
     assert "No strategy gets the error down to 0.05 with 1,000 trials" in answer.sentence()

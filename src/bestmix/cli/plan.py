@@ -124,7 +124,10 @@ def budget_table(answer: "Plan") -> Table:
     """A strategy a row, the one that needs the fewest trials first and bold."""
     runs = answer.budgets[0].runs
     table = Table(title=f"Trials for an error of {answer.error:g}", title_justify="left", title_style="bold")
-    table.caption, table.caption_justify = f"{runs:,} simulated runs of each budget, seed {answer.budgets[0].seed}", "left"
+    table.caption, table.caption_justify = (
+        f"{runs:,} simulated runs of each budget, seed {answer.budgets[0].seed}",
+        "left",
+    )
     for name in ("strategy", "budget", "need is above", "simulated error (95% interval)"):
         table.add_column(name, justify="left" if name == "strategy" else "right")
     for b in answer.budgets:

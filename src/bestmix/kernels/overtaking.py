@@ -39,9 +39,7 @@ def weights(free: Floats, columns: Integers, e: Floats, weight: Floats) -> float
 
 
 @compiled
-def residual(
-    z: Floats, best: Integers, rival: Integers, x: Floats, y: Floats, surplus: float, rho: Floats
-) -> None:
+def residual(z: Floats, best: Integers, rival: Integers, x: Floats, y: Floats, surplus: float, rho: Floats) -> None:
     """What the moves must cancel."""
     m = best.shape[0]
     costs = m - 1
@@ -85,9 +83,7 @@ def respond(p: float, q: float, costs: int, multiplier: Floats, answer: Floats) 
 
 
 @compiled
-def fill(
-    size: int, arms: Integers, both: Floats, covariance: Floats, costs: int, matrix: Floats
-) -> None:
+def fill(size: int, arms: Integers, both: Floats, covariance: Floats, costs: int, matrix: Floats) -> None:
     """M, with its ridge."""
     n = 2 * costs + 1
     matrix[:] = 0.0

@@ -229,7 +229,7 @@ def plot_plan(answer: Plan, ax: "Axes | None" = None) -> "Axes":
 def _draw_budget(ax: "Axes", row: int, b: Budget) -> None:
     look = strategy_style(b.strategy)
     if b.trials is None:
-        place = {"transform": ax.get_yaxis_transform(), "ha": "left", "va": "center", "fontsize": 9}
+        place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "left", "va": "center", "fontsize": 9}
         ax.text(0.02, row, f"more than {b.most:,}", color=COLOURS["muted"], backgroundcolor=COLOURS["paper"], **place)
         return
     ax.plot([b.least, b.trials], [row, row], color=look["color"], linewidth=5, alpha=0.35, solid_capstyle="butt")

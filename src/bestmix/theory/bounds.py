@@ -93,12 +93,14 @@ def error_bounds(instance: Instance | Gaps, budget: int) -> ErrorBounds:
 def upper_bound(found: Gaps, budget: int) -> float:
     """Theorem 1, summed over the rounds."""
     arms, unknown, costs = _sizes(found)
+    if not unknown:
+        return 0.0
     support, ordered = _certain(found)
     terms = []
     for k, pulls in enumerate(rejects(arms, unknown, costs, budget), start=1):
         terms.append(_log_infeasible(costs) - pulls * support**2 / 3)
         terms.append(math.log(k) + _log_overtaken(arms, costs) - pulls * ordered[arms + costs - k] ** 2 / 3)
-    return _total(terms) if unknown else 0.0
+    return _total(terms)
 
 
 def _closed(found: Gaps, budget: int) -> float:

@@ -141,7 +141,9 @@ def explain(instance: Instance) -> Explanation:
     solution = solve(instance)
     columns, size = len(instance.problem.columns), len(instance.bound) + 1
     if reason := broken_condition(instance, solution):
-        lead = "The smallest change can flip the answer" if solution.feasible else "There is no best mix to compare with"
+        lead = (
+            "The smallest change can flip the answer" if solution.feasible else "There is no best mix to compare with"
+        )
         return Explanation(instance, solution, None, f"{lead}: {reason}.")
     if math.comb(columns, size) > MOST_BASES:
         return Explanation(instance, solution, None, "There are too many bases to measure the distances to all rivals.")

@@ -235,7 +235,9 @@ def _by_column(search: Search, rivals: list[Rival]) -> dict[int, tuple[Rival, fl
         best = min(those, key=lambda r: (r.value, len(set(r.basis) - set(search.basis))))
         doubtful = [r for r in those if r.lower < best.value]
         certain = (s for s in SHARES if all(search.at_least(r.basis, s * best.value) for r in doubtful))
-        share = 1.0 if not doubtful or search.prove(best).proven and _beaten(search, doubtful, best) else next(certain, 0)
+        share = (
+            1.0 if not doubtful or (search.prove(best).proven and _beaten(search, doubtful, best)) else next(certain, 0)
+        )
         result[j] = best, share * best.value if share else min(r.lower for r in those)
     return result
 
@@ -258,7 +260,8 @@ def _margins(search: Search) -> Floats:
         for rival in search.found(neighbours(search)):
             new = next(j for j in rival.basis if j not in search.basis)
             squared[new] = min(squared[new], rival.value)
-    return np.sqrt(squared)
+    margin: Floats = np.sqrt(squared)
+    return margin
 
 
 def _alternative(instance: Instance, rival: Rival, scale: Floats, lower: float) -> Alternative:
@@ -289,5 +292,3 @@ def _finite(value: float) -> float | None:
 
 def _shown(alternative: Alternative) -> str:
     return f"{alternative.gap:.4f} {'proven' if alternative.proven else 'best found'}"
-
-

@@ -56,7 +56,7 @@ class Geometry:
     @property
     def costs(self) -> int:
         """Number of costs."""
-        return self.columns.shape[1] - 1
+        return int(self.columns.shape[1]) - 1
 
     @property
     def whitened(self) -> Floats:

@@ -1,30 +1,22 @@
 """How many trials do I need? Budgets for a wanted error, from guessed means or from a pilot log."""
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bestmix import catalog, checks
-from bestmix import noise as models
-from bestmix.evidence import Evidence
+from bestmix import checks
 from bestmix.instance import Instance
-from bestmix.moments import Moments
-from bestmix.problem import Known, Problem
+from bestmix.problem import Known
 from bestmix.solution import solve
 from bestmix.strategies import SFSR, SingleArm, Strategy, Uniform
 from bestmix.theory.assumption import broken_condition
 from bestmix.theory.bisection import Bisection, Budget
 from bestmix.theory.bounds import any_exponent, budget_for
 from bestmix.theory.gaps import MOST_BASES, Gaps, gaps
+from bestmix.theory.guesses import read_guess
 from bestmix.theory.sensitivity import Sensitivity, sensitivity_of
 from bestmix.theory.words import reasons
-from bestmix.trials import read_trials
 
 RUNS = 4000  # of each simulated budget, at least
 ERRORS = 40  # that are expected among the runs, at least, with the wanted error
@@ -139,8 +131,8 @@ class Plan:
         if self.at_least:
             anyone, uniform = self.at_least["any"], self.at_least["uniform"]
             lines.append(
-                f"By the exponents of Theorem 2 any consistent algorithm needs at least about {anyone:,} trials, uniform "
-                f"sampling {uniform:,}."
+                f"By the exponents of Theorem 2 any consistent algorithm needs at least about {anyone:,} trials, "
+                f"uniform sampling {uniform:,}."
             )
         return lines
 
@@ -208,7 +200,7 @@ def plan(
     most = checks.whole("most", most, 1, "give a number of trials", 2**53)
     tell = progress or (lambda sentence: None)
     tell("Reading the guesses")
-    instance, counts = _guess(source, bounds, known, arm, reward, drop_missing, pilot)
+    instance, counts = read_guess(source, bounds, known, arm, reward, drop_missing, pilot)
     recipes = built_in() if strategies is None else list(strategies)
     _check(instance, recipes)
     tell("Measuring the gaps")
@@ -237,52 +229,14 @@ def plan(
     )
 
 
-def _guess(
-    source: Any,
-    bounds: Mapping[str, float] | None,
-    known: Mapping[str, Known] | None,
-    arm: str,
-    reward: str,
-    drop_missing: bool,
-    pilot: float,
-) -> tuple[Instance, NDArray[np.float64]]:
-    """The guessed instance, and how many trials of each unknown arm it is worth."""
-    if isinstance(source, str) and source in catalog.names():
-        source = catalog.load(source)
-    if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() in (".toml", ".json"):
-        source = Instance.load(source)
-    if isinstance(source, Instance):
-        if bounds is not None or known is not None:
-            raise ValueError("bounds: an instance has its own bounds and known arms; leave these out")
-        worth = checks.number("pilot", pilot, "give a number of trials, such as 100")
-        if worth <= 0:
-            raise ValueError(f"pilot: expected a positive number of trials, got {worth:g}; try 100")
-        return source, np.full(len(source.problem.arms), worth)
-    limits = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
-    rows = read_trials(source, arm, reward, list(limits), drop_missing)
-    problem = Problem(list(rows), limits, known)
-    moments = [Moments(1 + len(limits)).plus(table) for table in rows.values()]
-    evidence = Evidence(problem, moments)
-    if evidence.covariances is None:
-        raise ValueError("log: expected an arm with at least two trials, got none; without a spread nothing is planned")
-    means = evidence.means
-    return Instance(
-        means[:, 0],
-        means[:, 1:].T,
-        problem.bound,
-        noise=models.Gaussian(covariance=evidence.covariances),
-        known=len(problem.known),
-        arms=problem.names,
-        costs=problem.costs,
-    ), evidence.counts.astype(np.float64)
-
-
 def _check(instance: Instance, strategies: list[Strategy]) -> None:
     names = checks.names("strategies", [s.name for s in strategies], "strategy")
     if not names:
         raise ValueError("strategies: expected at least one, got none; leave it out to compare them all")
     if not instance.problem.arms:
-        raise ValueError("source: expected an arm whose means are unknown, got none; there is nothing to try, see solve")
+        raise ValueError(
+            "source: expected an arm whose means are unknown, got none; there is nothing to try, see solve"
+        )
     solution = solve(instance)
     if solution.feasible and (reason := broken_condition(instance, solution)):
         raise ValueError(f"source: no budget is enough where {reason}; change the means or the bounds a little")

@@ -4,13 +4,15 @@ Where the two bases share what can move, the moves of one arm have to serve both
 ``kernels/overtaking`` become singular. There are few such rivals, and only where arms are known.
 """
 
+from typing import Any
+
 import numpy as np
 
 from bestmix.noise import root
 from bestmix.theory.geometry import Floats, Geometry, Integers
 from bestmix.theory.planes import basis_weights
 
-STARTS = 8
+STARTS = 4
 MISSED = 1e-7  # by which a condition may fail
 
 
@@ -35,8 +37,8 @@ def polish(shape: Geometry, rival: tuple[int, ...], begin: Floats) -> tuple[floa
     starts = [first, *rng.normal(0.0, 1.0, (STARTS, first.size))]
     best, where = np.inf, np.zeros(first.size)
     for start in starts:
-        conditions = {"type": "ineq", "fun": room}
-        options = {"maxiter": 200, "ftol": 1e-12}
+        conditions: Any = {"type": "ineq", "fun": room}
+        options: Any = {"maxiter": 200, "ftol": 1e-12}
         found = minimize(_squared, start, jac=_doubled, constraints=conditions, method="SLSQP", options=options)
         if found.fun < best and room(found.x).min() > -MISSED:
             best, where = float(found.fun), found.x
@@ -50,7 +52,8 @@ def _room(shape: Geometry, rival: Integers, columns: Floats) -> Floats:
     if ours is None or theirs is None:
         return np.full(2 * len(rival) + 1, -1e3)
     lead = theirs @ columns[rival, 0] - ours @ columns[shape.basis, 0]
-    return np.r_[ours, theirs, lead]
+    room: Floats = np.r_[ours, theirs, lead]
+    return room
 
 
 def _squared(free: Floats) -> float:

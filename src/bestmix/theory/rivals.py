@@ -146,8 +146,8 @@ class Search:
             moved = np.vstack([moves[list(self.basis)], moves[list(basis)]])
         if flat.value <= value:
             return Rival(basis, flat.value, flat.columns, flat.moves, floor)
-        if math.isinf(value):
-            return Rival(basis, np.inf, (), moved[:0], floor)
+        if math.isinf(value):  # neither basis can move, or the rival cannot become feasible
+            return Rival(basis, np.inf, (), moved[:0], floor if self._borrows(basis) else np.inf)
         new = [i for i, j in enumerate(basis) if j not in self.basis]
         size = len(self.basis)
         columns = (*self.basis, *(basis[i] for i in new))
@@ -214,4 +214,3 @@ def neighbours(search: Search) -> list[tuple[int, ...]]:
     """Bases that differ from the optimal one in one column."""
     swaps = itertools.product(range(len(search.basis)), search.others)
     return [tuple(sorted((*search.basis[:i], *search.basis[i + 1 :], j))) for i, j in swaps]
-

@@ -54,8 +54,8 @@ class Sensitivity:
         """The finding in plain language."""
         low, middle, high = (self._shown(self.quantile(q)) for q in (0.1, 0.5, 0.9))
         return (
-            f"Guesses a little off: in {len(self.budgets)} draws around them {self.strategy} needs about {middle} trials "
-            f"(80% of the draws: {low} to {high}); {self.same_support:.0%} of the draws have the same support."
+            f"Guesses a little off: in {len(self.budgets)} draws around them {self.strategy} needs about {middle} "
+            f"trials (80% of the draws: {low} to {high}); {self.same_support:.0%} of the draws have the same support."
         )
 
     def _shown(self, budget: int | None) -> str:
@@ -118,7 +118,5 @@ def with_means(instance: Instance, means: Floats) -> Instance:
         columns = slice(None) if noise.sigma_cost is None else slice(0, 1)
         means = means.copy()
         means[:, columns] = np.clip(means[:, columns], 0.0, 1.0)
-    names = {"known": instance.known, "arms": instance.arms, "costs": instance.costs}
+    names: dict[str, Any] = {"known": instance.known, "arms": instance.arms, "costs": instance.costs}
     return Instance(means[:, 0], means[:, 1:].T, instance.bound, noise=noise, **names)
-
-
