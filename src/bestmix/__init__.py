@@ -36,7 +36,7 @@ _HOME = {
     "solve": "solution",
     "sweep": "simulation",
 }
-_MODULES = ("catalog", "families", "noise", "plots", "report", "reproduction")
+_MODULES = ("catalog", "explanation", "families", "noise", "plots", "report", "reproduction")
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 
