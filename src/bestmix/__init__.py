@@ -23,13 +23,21 @@ _HOME = {
     "SweepResult": "simulation",
     "Uniform": "strategies",
     "CellResult": "simulation",
+    "ErrorBounds": "theory",
+    "Explanation": "theory",
+    "Gaps": "theory",
+    "Plan": "theory",
+    "error_bounds": "theory",
+    "explain": "theory",
+    "gaps": "theory",
+    "plan": "theory",
     "from_log": "logs",
     "identify": "identify",
     "simulate": "simulation",
     "solve": "solution",
     "sweep": "simulation",
 }
-_MODULES = ("catalog", "families", "noise", "plots", "report", "reproduction")
+_MODULES = ("catalog", "explanation", "families", "noise", "plots", "report", "reproduction")
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 

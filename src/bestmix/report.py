@@ -9,9 +9,13 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bestmix import __version__, files, plots
 from bestmix.recommendation import Estimate, Recommendation, question
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_DOUBTS = 5
 
@@ -43,13 +47,18 @@ def report(
     >>> page.startswith("<!doctype html>")
     True
     """
-    css = resources.files("bestmix").joinpath("report.css").read_text(encoding="utf-8")
     parts = [_answer(rec, title, notes)]
     if figure and rec.mixture and math.isfinite(rec.value):
         parts.append(f"<figure>{_figure(rec)}</figure>")
     parts += [_mixture(rec), _bounds(rec), _doubts(rec), _estimates(rec), _rounds(rec), _question(rec)]
+    return page(title, [part for part in parts if part])
+
+
+def page(title: str, parts: Sequence[str]) -> str:
+    """A whole HTML page of ready parts."""
+    css = resources.files("bestmix").joinpath("report.css").read_text(encoding="utf-8")
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
-    body = "\n".join(part for part in parts if part)
+    body = "\n".join(parts)
     foot = f"<footer>Made with bestmix {__version__}.</footer>"
     return (
         f'<!doctype html>\n<html lang="en"><head>{head}<style>{css}</style></head>\n<body>{body}{foot}</body></html>\n'
@@ -92,17 +101,21 @@ def _answer(rec: Recommendation, title: str, notes: Sequence[str]) -> str:
 
 
 def _figure(rec: Recommendation) -> str:
-    """The figure as inline SVG, in the page's own colours so that it follows light and dark."""
+    with plots.style():
+        return inline(plots.recommendation_figure(rec, shares=False), "arms, bounds and mix")
+
+
+def inline(figure: "Figure", label: str) -> str:
+    """A figure as inline SVG, in the page's own colours so that it follows light and dark."""
     buffer = io.StringIO()
     with plots.style():
-        drawn = plots.recommendation_figure(rec, shares=False)
-        drawn.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\s(xmlns|xmlns:xlink)="[^"]*"', "", svg)  # inside HTML the parser knows them
     box = re.search(r'viewBox="[^"]*"', svg)
-    svg = f'<svg {box[0] if box else ""} role="img" aria-label="arms, bounds and mix">{svg[svg.index(">") + 1 :]}'
+    svg = f'<svg {box[0] if box else ""} role="img" aria-label="{label}">{svg[svg.index(">") + 1 :]}'
     for role, colour in plots.COLOURS.items():
         svg = svg.replace(colour, f"var(--{role})")
     return svg

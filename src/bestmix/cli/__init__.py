@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from bestmix import __version__
-from bestmix.cli import common, compare, demo, instances, reproduce, run, solve, sweep
+from bestmix.cli import common, compare, demo, explain, gaps, instances, plan, reproduce, run, solve, sweep
 
 app = typer.Typer(
     cls=common.Commands,
@@ -18,6 +18,9 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("solve")(solve.solve)
 app.command("run")(run.run)
+app.command("plan")(plan.plan)
+app.command("explain")(explain.explain)
+app.command("gaps")(gaps.gaps)
 app.command("instances")(instances.instances)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)

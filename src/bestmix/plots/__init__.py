@@ -21,6 +21,15 @@ from bestmix.plots.look import (
 )
 from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
 from bestmix.plots.stories import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
+from bestmix.plots.theory import (
+    bounds_figure,
+    explanation_figure,
+    plan_figure,
+    plot_alternative,
+    plot_bounds,
+    plot_margins,
+    plot_plan,
+)
 
 __all__ = [
     "COLOURS",
@@ -32,15 +41,22 @@ __all__ = [
     "Segment",
     "available",
     "best_segments",
+    "bounds_figure",
     "check_path",
     "comparison_figure",
+    "explanation_figure",
     "frontier",
     "frontier_figure",
     "name_frontier",
+    "plan_figure",
+    "plot_alternative",
+    "plot_bounds",
     "plot_costs",
     "plot_errors",
     "plot_frontier",
     "plot_instance",
+    "plot_margins",
+    "plot_plan",
     "plot_recommendation",
     "plot_scores",
     "recommendation_figure",

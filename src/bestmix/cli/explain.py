@@ -1,0 +1,54 @@
+"""``bestmix explain``: one page on an instance: its best mix, its bounds, its closest rival."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from bestmix.cli import common
+
+
+def explain(
+    instance: Annotated[
+        str, typer.Argument(metavar="INSTANCE", help="A name from the catalog, or a file.", show_default=False)
+    ],
+    figure: common.Figure = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Save text and picture as a page (.html).", show_default=False)
+    ] = None,
+    as_json: common.Json = False,
+) -> None:
+    """Explain an instance: optimum, shadow prices, binding bounds, the closest rival, what can be dropped at once.
+
+    Example: [bold]bestmix explain D2P --report d2p.html[/bold]
+    """
+    common.Outputs(figure, report).check()
+    with common.messages().status("Loading ..."):
+        from bestmix.cli.grid import find_instance
+        from bestmix.theory import explain as make
+
+        explained = make(find_instance(instance, Path.cwd(), f"instance {instance}"))
+    saved = []
+    if figure:
+        from bestmix import plots
+
+        saved.append(plots.save(plots.explanation_figure(explained), figure))
+    if report:
+        from bestmix import plots
+        from bestmix.explanation import save_explanation
+
+        title = f"{Path(instance).stem} explained"
+        saved.append(save_explanation(explained, report, title, figure=plots.available()))
+    if as_json:
+        typer.echo(json.dumps({**explained.to_dict(), "files": list(map(str, saved))}, indent=1, allow_nan=False))
+        return
+    console = common.output()
+    for head, lines in explained.paragraphs().items():
+        console.print(Text(head, style="bold"))
+        for line in lines:
+            console.print(line, markup=False)
+        console.print()
+    for path in saved:
+        console.print(f"Saved {path}", markup=False, soft_wrap=True)

@@ -1,0 +1,139 @@
+"""``bestmix plan``: how many trials a wanted error takes, from guessed means or from a pilot log."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from bestmix.cli import common
+from bestmix.cli.solve import plainly
+
+if TYPE_CHECKING:
+    from bestmix.theory import Plan
+
+LOGS = (".csv", ".parquet")
+
+
+def plan(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="GUESS",
+            help="Guessed means: a .toml or .json file of an instance, or a name from the catalog. Or a pilot log: a "
+            ".csv or .parquet file, one trial a row.",
+            show_default=False,
+        ),
+    ],
+    error: Annotated[float, typer.Option(help="Wanted chance of a wrong support.")] = 0.05,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(help="sfsr, sfsr-l, uniform, single or module:object; repeat it.", show_default="all"),
+    ] = None,
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="Of a log: largest acceptable mean cost; repeat it."),
+    ] = None,
+    arm: Annotated[str, typer.Option(help="Of a log: column of the arm.")] = "arm",
+    reward: Annotated[str, typer.Option(help="Of a log: column of the reward.")] = "reward",
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
+    pilot: Annotated[float, typer.Option(help="Trials of each arm that guessed means are worth.")] = 100.0,
+    draws: Annotated[int, typer.Option(min=0, help="Draws around the guesses, for the sensitivity.")] = 20,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each simulated budget.", show_default="4000 or more")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all runs.")] = 0,
+    most: Annotated[int, typer.Option(min=1, help="Trials at which the search is given up.")] = 10_000_000,
+    threads: common.Threads = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Save the figure here (.png, .svg or .pdf).", show_default="GUESS-plan.png")
+    ] = None,
+    no_figure: Annotated[bool, typer.Option("--no-figure", help="Save no figure.")] = False,
+    as_json: common.Json = False,
+) -> None:
+    """Plan an experiment: the number of trials that each strategy needs.
+
+    The budgets come from simulations of what is guessed, with theoretical budgets beside them; the file format of
+    guessed means is that of [bold]bestmix instances D2P --export guess.toml[/bold].
+
+    Example: [bold]bestmix plan guess.toml --error 0.05[/bold]
+    """
+    from bestmix import plots
+
+    path = None if no_figure else figure or (Path(f"{Path(source).stem}-plan.png") if plots.available() else None)
+    common.Outputs(path).check()
+    with common.messages().status("Loading ...") as status, plainly():
+        guess, log = _guess(source, bound, arm, reward, drop_missing)
+        from bestmix.cli.grid import find_strategy
+        from bestmix.theory import plan as make
+
+        chosen = [find_strategy(text, Path.cwd(), f"--strategy {text}") for text in strategy or []]
+        hint = "; the first time the arithmetic is compiled, which takes up to a minute"
+        answer = make(
+            guess,
+            error,
+            chosen or None,
+            **log,
+            pilot=pilot,
+            draws=draws,
+            runs=runs,
+            seed=seed,
+            most=most,
+            threads=threads,
+            progress=lambda sentence: status.update(f"{sentence} ...{hint if 'SFSR' in sentence else ''}"),
+        )
+    saved = [plots.save(plots.plan_figure(answer), path)] if path else []
+    if as_json:
+        typer.echo(json.dumps({**answer.to_dict(), "files": list(map(str, saved))}, indent=1, allow_nan=False))
+        return
+    show(answer)
+    for file in saved:
+        common.output().print(f"Saved {file}", markup=False, soft_wrap=True)
+
+
+def _guess(
+    source: str, bound: list[str] | None, arm: str, reward: str, drop_missing: bool
+) -> tuple[Any, dict[str, Any]]:
+    """What to plan from, and how to read it if it is a log."""
+    if Path(source).suffix.lower() in LOGS:
+        bounds = common.parse_bounds(bound or [])
+        return source, {"bounds": bounds, "arm": arm, "reward": reward, "drop_missing": drop_missing}
+    if bound:
+        raise ValueError("--bound: expected with a log of trials only, got guessed means; their file has the bounds")
+    from bestmix.cli.grid import find_instance
+
+    return find_instance(source, Path.cwd(), f"guess {source}"), {}
+
+
+def show(answer: "Plan") -> None:
+    """The sentence, the table, the theory and what makes it hard."""
+    console = common.output()
+    console.print(Text(answer.sentence(), style="bold"))
+    console.print(budget_table(answer))
+    for line in answer.theory():
+        console.print(line, markup=False)
+    for lead, line in zip(("Hard because", "and", "and"), answer.hard, strict=False):
+        console.print(f"{lead}: {line}", markup=False)
+    if answer.sensitivity:
+        console.print(answer.sensitivity.sentence(), markup=False)
+
+
+def budget_table(answer: "Plan") -> Table:
+    """A strategy a row, the one that needs the fewest trials first and bold."""
+    runs = answer.budgets[0].runs
+    table = Table(title=f"Trials for an error of {answer.error:g}", title_justify="left", title_style="bold")
+    table.caption, table.caption_justify = (
+        f"{runs:,} simulated runs of each budget, seed {answer.budgets[0].seed}",
+        "left",
+    )
+    for name in ("strategy", "budget", "need is above", "simulated error (95% interval)"):
+        table.add_column(name, justify="left" if name == "strategy" else "right")
+    for b in answer.budgets:
+        budget = f"more than {b.most:,}" if b.trials is None else f"{b.trials:,}"
+        low, high = b.error_interval
+        rate = f"{b.error_rate:.4f} ({low:.4f}–{high:.4f})"
+        best = answer.best is b
+        table.add_row(Text(b.strategy), budget, f"{b.least:,}", rate, style="bold cyan" if best else "")
+    return table

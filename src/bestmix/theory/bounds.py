@@ -1,0 +1,181 @@
+"""The paper's bounds on the error, with the constants of its proofs.
+
+The upper bound is the last but one display of the proof of Theorem 1: a sum over the rounds of SFSR, with the true
+round lengths n_k. ``closed`` is the last display, with Psi(K0, L) in place of the logarithm that bounds it. The
+exponents of Theorem 2 say how fast an error can fall at best, as the budget grows without end.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.instance import Instance
+from bestmix.schedule import psi, rejects
+from bestmix.theory.gaps import Gaps, gaps
+from bestmix.theory.geometry import Floats
+
+MOST = 2**53  # trials
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """What is proven of the error with a budget.
+
+    Attributes
+    ----------
+    budget
+        Trials.
+    upper
+        SFSR with intersection values is wrong at most this often (Theorem 1); one where the bound says nothing.
+    closed
+        The same in closed form: the theorem as it is written, a little larger.
+    any_exponent
+        No consistent algorithm's error falls faster than exp(-exponent * budget) in the long run (Theorem 2).
+    uniform_exponent
+        The same for uniform sampling with the linear program (USLP).
+    sfsr_exponent
+        The exponent that Theorem 1 guarantees to SFSR.
+    proven
+        Whether the upper bounds are: they use lower bounds of the gaps where a gap itself is not proven. Without
+        such bounds, where arms differ in their noise, they use the gaps found. The exponents of Theorem 2 need no
+        proof of nearness: an alternative that is not the nearest gives a weaker statement, and a true one.
+    """
+
+    budget: int
+    upper: float
+    closed: float
+    any_exponent: float
+    uniform_exponent: float
+    sfsr_exponent: float
+    proven: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; an infinite exponent is None."""
+        return {k: None if isinstance(v, float) and math.isinf(v) else v for k, v in asdict(self).items()}
+
+
+def error_bounds(instance: Instance | Gaps, budget: int) -> ErrorBounds:
+    """Bounds on the error with this budget, for Gaussian noise.
+
+    Parameters
+    ----------
+    instance
+        The instance, or its gaps where they are known already.
+    budget
+        Trials: more than there are unknown arms.
+
+    Examples
+    --------
+    >>> inst = Instance(reward=[1.7, 2.6, 0.5, 2.1, 1.2], cost=[[0.0, 1.8, 0.8, 1.3, 2.0]], bound=[1.0])
+    >>> known = error_bounds(inst, 50_000)
+    >>> known.upper < known.closed < 1, round(known.any_exponent, 5)
+    (True, 0.01855)
+    """
+    found = instance if isinstance(instance, Gaps) else gaps(instance, bases=False)
+    problem = found.instance.problem
+    least = len(problem.arms) + 1 if problem.arms else 0
+    budget = checks.whole("budget", budget, least, "give more trials than there are unknown arms", MOST)
+    return ErrorBounds(
+        budget=budget,
+        upper=upper_bound(found, budget),
+        closed=_closed(found, budget),
+        any_exponent=any_exponent(found),
+        uniform_exponent=any_exponent(found) / max(len(problem.arms), 1),
+        sfsr_exponent=_sfsr_exponent(found),
+        proven=found.support.lower > 0 and all(rival.lower > 0 for rival in found.rivals.values()),
+    )
+
+
+def upper_bound(found: Gaps, budget: int) -> float:
+    """Theorem 1, summed over the rounds."""
+    arms, unknown, costs = _sizes(found)
+    if not unknown:
+        return 0.0
+    support, ordered = _certain(found)
+    terms = []
+    for k, pulls in enumerate(rejects(arms, unknown, costs, budget), start=1):
+        terms.append(_log_infeasible(costs) - pulls * support**2 / 3)
+        terms.append(math.log(k) + _log_overtaken(arms, costs) - pulls * ordered[arms + costs - k] ** 2 / 3)
+    return _total(terms)
+
+
+def _closed(found: Gaps, budget: int) -> float:
+    """Theorem 1 as written, with Psi itself."""
+    arms, unknown, costs = _sizes(found)
+    if arms < 2 or not unknown:
+        return 0.0
+    share = (budget - unknown) / (3 * float(psi(unknown, costs)))
+    worst = _slowest(found)
+    first = math.log(arms - 1) + _log_infeasible(costs) - share * _certain(found)[0] ** 2 / arms
+    second = math.log(arms * (arms + 1) / 2) + _log_overtaken(arms, costs) - share * worst
+    return _total([first, second])
+
+
+def any_exponent(found: Gaps) -> float:
+    """Half of the smallest squared gap: min(Delta_0, Delta_(L+2))^2 / 2."""
+    smallest = min((gap.gap for gap in found.rivals.values()), default=math.inf)
+    return min(found.delta0, smallest) ** 2 / 2
+
+
+def _sfsr_exponent(found: Gaps) -> float:
+    arms, unknown, costs = _sizes(found)
+    if arms < 2 or not unknown:
+        return math.inf
+    return min(_certain(found)[0] ** 2 / arms, _slowest(found)) / (3 * float(psi(unknown, costs)))
+
+
+def _slowest(found: Gaps) -> float:
+    """Smallest Delta_(L+i)^2 / i over i = 2..K."""
+    arms, _, costs = _sizes(found)
+    _, ordered = _certain(found)
+    return min(float(ordered[costs + i - 1]) ** 2 / i for i in range(2, arms + 1))
+
+
+def _certain(found: Gaps) -> tuple[float, Floats]:
+    """The support's gap and the sorted arm gaps, each the largest that is certain."""
+    arms = [found.rivals[j].lower or found.rivals[j].gap if j in found.rivals else 0.0 for j in range(len(found.arm))]
+    return found.support.lower or found.support.gap, np.sort(arms)
+
+
+def budget_for(found: Gaps, error: float) -> int | None:
+    """The smallest budget with which Theorem 1 guarantees the error to SFSR; None beyond 2**53 trials."""
+    unknown = len(found.instance.problem.arms)
+    low, high = unknown, max(2 * unknown, 2)
+    if not unknown:
+        return 0
+    while upper_bound(found, high) > error:
+        low, high = high, 2 * high
+        if high > MOST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if upper_bound(found, middle) <= error else (middle, high)
+    return high
+
+
+def _sizes(found: Gaps) -> tuple[int, int, int]:
+    problem = found.instance.problem
+    return len(problem.names), len(problem.arms), len(problem.bounds)
+
+
+def _log_infeasible(costs: int) -> float:
+    """3^(L(L+1)/2): degrees of freedom of the support's costs, halved."""
+    return costs * (costs + 1) / 2 * math.log(3)
+
+
+def _log_overtaken(arms: int, costs: int) -> float:
+    """C(K+L-1, L) bases with a given column, each with 3^((L+1)^2)."""
+    return math.log(math.comb(arms + costs - 1, costs)) + (costs + 1) ** 2 * math.log(3)
+
+
+def _total(logs: Iterable[float]) -> float:
+    """Sum of exponentials, at most one."""
+    logs = list(logs)
+    top = max(logs, default=-math.inf)
+    if top > 0 or math.isinf(top):
+        return 1.0 if top > 0 else 0.0
+    return min(1.0, math.exp(top) * math.fsum(math.exp(x - top) for x in logs))

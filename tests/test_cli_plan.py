@@ -1,0 +1,75 @@
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from bestmix import Instance, Uniform, plan
+from bestmix.cli import app
+
+GUESS = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], arms=["a", "b", "c"], costs=["dollars"])
+QUICK = ("--strategy", "uniform", "--runs", 200, "--draws", 2)
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    GUESS.save(tmp_path / "guess.toml")
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["plan", *map(str, words)])
+
+
+def test_a_table_and_a_figure(place):
+    result = run("guess.toml", "--error", 0.1, "--strategy", "uniform", "--strategy", "sfsr", "--runs", 200)
+    assert result.exit_code == 0, result.output
+    words = (
+        "Plan ",
+        "Trials for an error of 0.1",
+        "USLP",
+        "Theorem 1 guarantees",
+        "Hard because",
+        "Guesses a little off",
+    )
+    assert all(word in result.stdout for word in words)
+    assert "Saved guess-plan.png" in result.stdout
+    assert (place / "guess-plan.png").stat().st_size > 10_000
+
+
+def test_json_has_the_numbers_of_the_plan(place):
+    result = run("guess.toml", *QUICK, "--no-figure", "--json", "--seed", 3)
+    data = json.loads(result.stdout)
+    wanted = plan(GUESS, 0.05, [Uniform()], runs=200, draws=2, seed=3).to_dict()
+    assert data == {**json.loads(json.dumps(wanted)), "files": []}
+    assert not (place / "guess-plan.png").exists()
+
+
+def test_a_pilot_log(place):
+    rng = np.random.default_rng(0)
+    rows = [f"{n},{r},{c}" for a, n in enumerate("abc") for r, c in GUESS.draw(a, 30, rng)]
+    (place / "pilot.csv").write_text("\n".join(["model,quality,dollars", *rows]))
+    words = ["--arm", "model", "--reward", "quality", "--bound", "dollars=1", "--figure", "p.svg"]
+    result = run("pilot.csv", *QUICK, *words)
+    assert result.exit_code == 0, result.output
+    assert "trials" in (place / "p.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["none.toml"], "there is no file"),
+        (["D9P"], "expected a .toml or .json file or one of D1P"),
+        (["none.csv"], "there is no file none.csv"),
+        (["guess.toml", "--bound", "dollars=1"], "--bound: expected with a log of trials only"),
+        (["guess.toml", "--error", "2"], "error: expected a probability"),
+        (["guess.toml", "--strategy", "best"], "--strategy best: expected one of sfsr"),
+        (["guess.toml", "--figure", "f.gif"], "expected a figure's name to end in"),
+        (["guess.toml", "--pilot", "0"], "pilot: expected a positive number"),
+    ],
+)
+def test_mistakes(words, complaint):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert complaint in result.stderr

@@ -1,0 +1,59 @@
+import json
+
+import pytest
+
+from bestmix import Instance, catalog, explain
+from bestmix.explanation import explanation_page, save_explanation
+
+
+def test_the_page_says_it_all():
+    explained = explain(catalog.load("D2P"))
+    text = str(explained)
+    assert "Mix 66.7% arm10 with 33.3% arm20: mean reward 1.007." in text
+    assert "cost0: at its bound of 1; one more unit would add 1.03 to the reward." in text
+    assert "cost1: 0.0333 below its bound of 1; a looser bound would add nothing." in text
+    assert "The closest rival, arm6 with arm20, is 0.0276" in text
+    assert explained.binding == ["cost0"]
+    assert "arm17" in explained.droppable
+    assert "arm6" not in explained.droppable
+    json.dumps(explained.to_dict(), allow_nan=False)
+
+
+def test_shadow_prices_are_what_a_looser_bound_buys():
+    instance = catalog.load("A2")
+    price = explain(instance).shadow_prices["cost0"]
+    looser = Instance(instance.reward, instance.cost, instance.bound + 1e-4)
+    gained = explain(looser).solution.value - explain(instance).solution.value
+    assert gained == pytest.approx(1e-4 * price, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("instance", "part"),
+    [
+        (
+            Instance([1.0, 1.0], [[0.0, 0.5]], [1.0]),
+            "The smallest change can flip the answer: the best mix is not unique",
+        ),
+        (Instance([1.0, 0.5], [[2.0, 1.5]], [1.0]), "No mix keeps all bounds. The least violation has arm1"),
+        (Instance([1.0, 0.5, 0.0]), "Use arm0: mean reward 1."),
+        (Instance([0.0, *range(200)], [[0.5] * 201] * 3, [1.0] * 3), "too many bases"),
+        (Instance([1.0, 0.5], [[0.2, 0.4]], [1.0], known=2), "No change of the unknown means can flip the answer"),
+    ],
+)
+def test_every_instance_gets_an_answer(instance, part):
+    explained = explain(instance)
+    assert part in str(explained)
+    json.dumps(explained.to_dict(), allow_nan=False)
+    assert "<svg" in explanation_page(explained)
+
+
+def test_pages(tmp_path):
+    explained = explain(Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], arms=["a", "<b>", "c"]))
+    page = save_explanation(explained, tmp_path / "p.html").read_text()
+    assert "&lt;b&gt;" in page
+    assert "<b>" not in page
+    assert page.count("<h2>") == 3
+    with pytest.raises(ValueError, match=r"end in \.html"):
+        save_explanation(explained, tmp_path / "p.txt")
+    with pytest.raises(ValueError, match="expected an Instance"):
+        explain("D2P")
