@@ -9,6 +9,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Experiment": "experiments",
     "Instance": "instance",
     "Known": "problem",
     "Policy": "policy",
@@ -24,11 +25,13 @@ _HOME = {
     "CellResult": "simulation",
     "from_log": "logs",
     "identify": "identify",
+    "open_experiment": "experiments",
+    "open_storage": "experiments",
     "simulate": "simulation",
     "solve": "solution",
     "sweep": "simulation",
 }
-_MODULES = ("catalog", "families", "noise", "plots", "report", "reproduction")
+_MODULES = ("catalog", "experiments", "families", "noise", "plots", "report", "reproduction")
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 
