@@ -3,7 +3,7 @@
 import os
 import re
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from bestmix.experiments.model import (
     check_text,
     moment,
 )
+from bestmix.experiments.store import Books, T
 from bestmix.problem import Problem
 from bestmix.recommendation import Recommendation, Round, recommend
 from bestmix.strategies import Strategy
@@ -151,10 +152,7 @@ class Experiment:
     def renew(self, *trials: Trial | str) -> list[Trial]:
         """Start the leases of trials anew, all of them or none; ``Closed`` is raised when one is lost."""
         numbers = [self._number(trial) for trial in trials]
-        return [
-            self._trial(row)
-            for row in self._write(lambda books: ledger.renew(books, self.storage.watch, numbers))
-        ]
+        return [self._trial(row) for row in self._write(lambda books: ledger.renew(books, self.storage.watch, numbers))]
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
@@ -262,7 +260,7 @@ class Experiment:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _write(self, work: Any) -> Any:
+    def _write(self, work: Callable[[Books], T]) -> T:
         return self.storage.store.write(self.record.key, work)
 
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from bestmix.experiments import reading, schema, tables
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.database import Database
 from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State
-from bestmix.experiments.store import Head, T, gone, opening, state_of, worth_writing
+from bestmix.experiments.store import T, gone, opening, state_of, worth_writing
 from bestmix.moments import Moments
 from bestmix.recommendation import Round, finite
 from bestmix.strategies.search import Memory
@@ -19,7 +19,8 @@ from bestmix.strategies.search import Memory
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
 
 t, a, h, x = tables.trials.c, tables.arms.c, tables.heads.c, tables.experiments.c
-ID, N = sa.bindparam("e"), sa.bindparam("n")
+ID: sa.BindParameter[Any] = sa.bindparam("e")
+N: sa.BindParameter[Any] = sa.bindparam("n")
 mine, mine_arm = t.experiment == ID, a.experiment == ID
 
 LOAD = sa.select(tables.heads, tables.experiments).join(tables.experiments, x.id == h.experiment)
@@ -72,7 +73,7 @@ class SqlBooks:
         self._clock = clock
         self._events: list[dict[str, Any]] = []
 
-    def _run(self, statement: sa.Executable, **values: Any) -> sa.CursorResult[Any]:
+    def _run(self, statement: sa.Executable, **values: Any) -> Any:
         return self._connection.execute(statement, {"e": self._id, **values})
 
     def _run_all(self, statement: sa.Executable, rows: Sequence[dict[str, Any]], key: str = "e") -> None:
@@ -109,7 +110,8 @@ class SqlBooks:
 
     def sweep(self, time: float) -> int:
         """Make leases expired."""
-        return self._run(LATE, time=time).rowcount
+        count: int = self._run(LATE, time=time).rowcount
+        return count
 
     def earliest(self) -> float | None:
         """The first deadline."""

@@ -16,7 +16,7 @@ from typing import IO, Any
 Version = tuple[int, ...]
 
 FIRST, MENDED = (3, 7, 0), (3, 51, 3)
-MENDED_SERIES = {(3, 50): (3, 50, 7), (3, 44): (3, 44, 6)}
+MENDED_SERIES: dict[Version, Version] = {(3, 50): (3, 50, 7), (3, 44): (3, 44, 6)}
 BUSY = 60.0  # seconds that a connection waits for another one's lock
 
 

@@ -87,9 +87,7 @@ class Storage:
         if log is not None:
             start = logs.replay(recipe, record.first_budget, log, arm, reward, self.watch.clock.now())
         notes = check_text("notes", notes, most=100_000, empty=True)
-        draft = Draft(
-            record, notes, start.step.memory, start.step.quota, start.step.rounds, start.moments, start.rows
-        )
+        draft = Draft(record, notes, start.step.memory, start.step.quota, start.step.rounds, start.moments, start.rows)
         return Experiment(self, record, recipe) if self.store.create(draft) else None
 
     def open(self, name: str, strategy: Strategy | None = None) -> Experiment:

@@ -192,7 +192,6 @@ class Store(Protocol):
         """Let go of files and connections."""
 
 
-
 def opening(draft: Draft, clock: Clock, now: float) -> Head:
     """The head of a new experiment."""
     owing, rows = sum(draft.quota or []), draft.rows

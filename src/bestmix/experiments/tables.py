@@ -4,6 +4,8 @@ To change them: change them here, add a file to ``migrations/versions`` that doe
 older database, and set VERSION to its name. A test compares the two ways of getting here.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 
 VERSION = "0002"
@@ -19,13 +21,14 @@ metadata = sa.MetaData(
 # Sixty-four bits everywhere; SQLite numbers rows by itself only in a column of type INTEGER.
 Whole = sa.BigInteger()
 RowId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-Number = sa.Double()
+Number: sa.Double[float] = sa.Double()
 
 
 def _table(name: str, *parts: sa.schema.SchemaItem, rowid: bool = False, fill: int | None = None) -> sa.Table:
     # Rows that are rewritten all the time stay in their page when PostgreSQL leaves room there.
-    with_room = {} if fill is None else {"postgresql_with": {"fillfactor": fill}}
-    return sa.Table(name, metadata, *parts, sqlite_with_rowid=rowid, **with_room)
+    with_room: dict[str, Any] = {} if fill is None else {"postgresql_with": {"fillfactor": fill}}
+    made: sa.Table = sa.Table(name, metadata, *parts, sqlite_with_rowid=rowid, **with_room)
+    return made
 
 
 def _experiment() -> sa.Column[int]:

@@ -1,13 +1,29 @@
 """Experiments, their trials, rounds, running sums and events."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0001"
 down_revision = None
 
-WHOLE, NUMBER = sa.BigInteger(), sa.Double()
-COUNTERS = "trials events round owing due freed complete leased surplus expired failed strikes".split()
+WHOLE = sa.BigInteger()
+NUMBER: sa.Double[float] = sa.Double()
+COUNTERS = [
+    "trials",
+    "events",
+    "round",
+    "owing",
+    "due",
+    "freed",
+    "complete",
+    "leased",
+    "surplus",
+    "expired",
+    "failed",
+    "strikes",
+]
 
 
 def whole(name: str, key: bool = False) -> sa.Column[int]:
@@ -33,7 +49,7 @@ def create(name: str, *columns: sa.schema.SchemaItem, fill: int | None = None) -
         sa.ForeignKey("experiments.id", ondelete="CASCADE", name=f"fk_{name}_experiment"),
         primary_key=True,
     )
-    with_room = {} if fill is None else {"postgresql_with": {"fillfactor": fill}}
+    with_room: dict[str, Any] = {} if fill is None else {"postgresql_with": {"fillfactor": fill}}
     keys = ["experiment", *(c.name for c in columns if isinstance(c, sa.Column) and c.primary_key)]
     key = sa.PrimaryKeyConstraint(*keys, name=f"pk_{name}")
     op.create_table(name, owner, *columns, key, sqlite_with_rowid=False, **with_room)
