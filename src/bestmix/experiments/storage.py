@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from dataclasses import dataclass
 from typing import Any
 
 from bestmix import checks
@@ -9,7 +10,7 @@ from bestmix.experiments import logs, rounds
 from bestmix.experiments.clock import Clock, SystemClock, Watch
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.memory import MemoryStore
-from bestmix.experiments.model import Draft, Recipe, Record, State, check_text
+from bestmix.experiments.model import LONGEST_NOTE, Draft, Recipe, Record, State, check_text
 from bestmix.experiments.store import Store
 from bestmix.problem import Problem
 from bestmix.strategies import SFSR, Strategy
@@ -18,6 +19,18 @@ from bestmix.strategies.search import MOST, restore_strategy
 LEASE = 60.0  # seconds
 FAILURES = 100
 LONGEST_LEASE = 365 * 86400.0  # seconds
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What else can be said of a new experiment; ``open_experiment`` describes it."""
+
+    lease: float
+    failures: int
+    notes: str
+    log: Any
+    arm: str
+    reward: str
 
 
 class Storage:
@@ -53,23 +66,13 @@ class Storage:
         reward: str = "reward",
     ) -> Experiment:
         """Create an experiment; ``open_experiment`` describes the arguments."""
-        made = self._create(name, problem, budget, strategy, lease, failures, notes, log, arm, reward)
+        made = self._create(name, problem, budget, strategy, Terms(lease, failures, notes, log, arm, reward))
         if made is None:
             raise ValueError(f"name: there is an experiment {name!r} already; open it, or choose another name")
         return made
 
     def _create(
-        self,
-        name: str,
-        problem: Problem,
-        budget: int,
-        strategy: Strategy | None,
-        lease: float,
-        failures: int,
-        notes: str,
-        log: Any,
-        arm: str,
-        reward: str,
+        self, name: str, problem: Problem, budget: int, strategy: Strategy | None, terms: "Terms"
     ) -> Experiment | None:
         """The experiment, or None when the name is taken."""
         recipe = Recipe(_check_problem(problem), _check_strategy(strategy or SFSR()))
@@ -79,15 +82,16 @@ class Storage:
             problem.to_dict(),
             recipe.strategy.to_dict(),
             checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST),
-            _check_lease(lease),
-            checks.whole("failures", failures, 1, "give the number of failed trials that end it"),
+            _check_lease(terms.lease),
+            checks.whole("failures", terms.failures, 1, "give the number of failed trials that end it"),
         )
-        step = rounds.begin(recipe, record.first_budget)
-        start = logs.Start(step, [], logs.empty(problem))
-        if log is not None:
-            start = logs.replay(recipe, record.first_budget, log, arm, reward, self.watch.clock.now())
-        notes = check_text("notes", notes, most=100_000, empty=True)
-        draft = Draft(record, notes, start.step.memory, start.step.quota, start.step.rounds, start.moments, start.rows)
+        notes = check_text("notes", terms.notes, LONGEST_NOTE, empty=True)
+        start = logs.Start(rounds.begin(recipe, record.first_budget), [], logs.empty(problem))
+        if terms.log is not None:
+            now = self.watch.clock.now()
+            start = logs.replay(recipe, record.first_budget, terms.log, terms.arm, terms.reward, now)
+        step = start.step
+        draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows)
         return Experiment(self, record, recipe) if self.store.create(draft) else None
 
     def open(self, name: str, strategy: Strategy | None = None) -> Experiment:
@@ -207,18 +211,8 @@ def open_experiment(
     if problem is not None and storage.store.find(check_text("name", name)) is None:
         if budget is None:
             raise ValueError(f"budget: a new experiment needs one; give the number of trials that {name!r} may make")
-        made = storage._create(
-            name,
-            problem,
-            budget,
-            strategy,
-            LEASE if lease is None else lease,
-            FAILURES if failures is None else failures,
-            notes,
-            log,
-            arm,
-            reward,
-        )
+        held = LEASE if lease is None else lease, FAILURES if failures is None else failures
+        made = storage._create(name, problem, budget, strategy, Terms(*held, notes, log, arm, reward))
         if made is not None:
             return made
     found = storage.open(name, strategy)
@@ -233,7 +227,8 @@ def _check_same(found: Experiment, problem: Problem | None, budget: int | None, 
         raise ValueError(f"problem: the experiment {held.name!r} has another one; leave it out, or choose another name")
     if budget is not None and budget != held.first_budget and budget != found.state.budget:
         raise ValueError(
-            f"budget: the experiment {held.name!r} has {found.state.budget}, got {budget}; leave it out, or call extend()"
+            f"budget: the experiment {held.name!r} has {found.state.budget}, got {budget}; leave it out, or call "
+            "extend()"
         )
     if lease is not None and lease != held.lease:
         raise ValueError(f"lease: the experiment {held.name!r} has {held.lease:g} s, got {lease:g}; leave it out")

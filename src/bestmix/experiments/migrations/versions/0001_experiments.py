@@ -10,20 +10,8 @@ down_revision = None
 
 WHOLE = sa.BigInteger()
 NUMBER: sa.Double[float] = sa.Double()
-COUNTERS = [
-    "trials",
-    "events",
-    "round",
-    "owing",
-    "due",
-    "freed",
-    "complete",
-    "leased",
-    "surplus",
-    "expired",
-    "failed",
-    "strikes",
-]
+SLOTS = ["trials", "events", "round", "owing", "due", "freed"]
+STATES = ["complete", "leased", "surplus", "expired", "failed", "strikes"]
 
 
 def whole(name: str, key: bool = False) -> sa.Column[int]:
@@ -79,7 +67,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name="uq_experiments_name"),
     )
     clock = (number("clock"), text("boot"), number("tick"), number("earliest"))
-    create("heads", *clock, *map(whole, COUNTERS), fill=50)
+    create("heads", *clock, *map(whole, [*SLOTS, *STATES]), fill=50)
     create("arms", whole("arm", key=True), whole("due"), whole("count"), text("moments"), fill=50)
     create("rounds", whole("number", key=True), text("data"), number("at"))
     create("asks", text("key", key=True), whole("first"), whole("count"))
