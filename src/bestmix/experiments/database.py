@@ -143,7 +143,7 @@ def _check_file(url: sa.URL) -> sa.URL:
         raise ValueError(f"url: {path} is a folder; give the name of a file in it")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"url: there is no folder {path.absolute().parent}; create it, or choose another file")
-    return url.set(drivername="sqlite+pysqlite")
+    return url.set(drivername="sqlite")
 
 
 def passes(error: exc.DBAPIError) -> bool:

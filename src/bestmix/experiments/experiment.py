@@ -264,7 +264,11 @@ class Experiment:
         return self.storage.store.write(self.record.key, work)
 
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
-        """Reward and costs, checked before anything is written."""
+        """Reward and costs, checked before anything is written; plain floats in order need no more than a look."""
+        if isinstance(costs, (list, tuple)) and len(costs) == len(self.problem.bounds):
+            values = (reward, *costs)
+            if all(type(value) is float and abs(value) <= checks.LARGEST for value in values):
+                return values
         first = checks.number("reward", reward)
         return (first, *self.problem.cost_rows(costs, 1)[0].tolist())
 

@@ -195,7 +195,9 @@ def _count(books: Books, counted: list[Row]) -> None:
             tables.setdefault(row.arm, []).append(row.values)
     if tables:
         sums = books.moments(list(tables))
-        books.keep({arm: sums[arm].plus(np.array(table)) for arm, table in tables.items()})
+        for arm, table in tables.items():
+            sums[arm].add(np.array(table))
+        books.keep(sums)
 
 
 def advance(books: Books, recipe: Recipe, now: float) -> None:

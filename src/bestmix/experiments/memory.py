@@ -118,7 +118,8 @@ class MemoryBooks:
 
     def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
         """Running sums."""
-        return {arm: self._shelf.moments[arm] for arm in (self._shelf.moments if arms is None else arms)}
+        wanted = self._shelf.moments if arms is None else arms
+        return {arm: Moments.from_dict(self._shelf.moments[arm].to_dict()) for arm in wanted}
 
     def keep(self, moments: dict[int, Moments]) -> None:
         """Write running sums."""

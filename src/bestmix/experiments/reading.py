@@ -66,9 +66,9 @@ def columns(row: Row) -> dict[str, Any]:
 
 
 def changing(row: Row) -> dict[str, Any]:
-    """The columns that calls change, named as the update statement wants them."""
+    """The columns that calls change, with the trial's number."""
     data = columns(row)
-    return {f"new_{name}": data[name] for name in CHANGING}
+    return {name: data[name] for name in ("number", *CHANGING)}
 
 
 def state(connection: sa.Connection, key: str) -> State:

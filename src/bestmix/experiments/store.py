@@ -133,7 +133,7 @@ class Books(Protocol):
         """Withdraw every lease, and close every open slot."""
 
     def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
-        """Running sums of these arms, or of all."""
+        """Running sums of these arms, or of all, which the caller may add to."""
 
     def keep(self, moments: dict[int, Moments]) -> None:
         """Write running sums."""
