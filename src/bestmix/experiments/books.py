@@ -19,14 +19,15 @@ from bestmix.strategies.search import Memory
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
 
 t, a, h, x = tables.trials.c, tables.arms.c, tables.heads.c, tables.experiments.c
+LOCKS = 0x626D << 40  # advisory locks of experiments are numbered from here
+ADVISORY = sa.text("SELECT pg_advisory_xact_lock(:lock)")
 N: sa.BindParameter[Any] = sa.bindparam("n")
 mine, mine_arm = t.experiment == ID, a.experiment == ID
 
-LOCK = (
+LOAD = (
     sa.select(tables.heads, *(x[name] for name in SELDOM))
     .join(tables.experiments, x.id == h.experiment)
     .where(h.experiment == ID, x.key == sa.bindparam("key"))  # a deleted experiment's number may be used again
-    .with_for_update(of=tables.heads)
 )
 ROWS = sa.select(tables.trials).where(mine)
 FEW = ROWS.where(t.number.in_(sa.bindparam("numbers", expanding=True)))
@@ -51,6 +52,16 @@ ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
 )
 
 
+def lock(connection: sa.Connection, experiment: int) -> None:
+    """Keep other writers of the experiment off until the transaction ends.
+
+    SQLite has one writer for all. On PostgreSQL the lock is not that of a row, for which those who
+    wait would get an old state of the other tables; what is read after it is as the last one left it.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(ADVISORY, {"lock": LOCKS + experiment})
+
+
 class SqlBooks:
     """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading."""
 
@@ -59,7 +70,8 @@ class SqlBooks:
         self._id = experiment
         self._clock = clock
         self._changes = Changes()
-        found = self._run(LOCK, key=record.key).mappings().one_or_none()
+        lock(connection, experiment)
+        found = self._run(LOAD, key=record.key).mappings().one_or_none()
         if found is None:
             raise gone()
         self.record = record

@@ -8,7 +8,7 @@ from functools import partial
 import sqlalchemy as sa
 
 from bestmix.experiments import reading, schema, tables
-from bestmix.experiments.books import SELDOM, SqlBooks, round_entries
+from bestmix.experiments.books import SELDOM, SqlBooks, lock, round_entries
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.database import Database
 from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State
@@ -106,7 +106,13 @@ class SqlStore:
 
     def delete(self, key: str) -> None:
         """Remove the experiment."""
-        self.database.write(lambda connection: connection.execute(sa.delete(tables.experiments).where(x.key == key)))
+        self.database.write(partial(self._delete, key))
+
+    def _delete(self, key: str, connection: sa.Connection) -> None:
+        number = connection.execute(sa.select(x.id).where(x.key == key)).scalar_one_or_none()
+        if number is not None:
+            lock(connection, number)
+            connection.execute(sa.delete(tables.experiments).where(x.id == number))
 
     def close(self) -> None:
         """Let go of files and connections."""
