@@ -154,6 +154,11 @@ class Experiment:
         numbers = [self._number(trial) for trial in trials]
         return [self._trial(row) for row in self._write(lambda books: ledger.renew(books, self.storage.watch, numbers))]
 
+    def give_back(self, *trials: Trial | str) -> None:
+        """End the leases of trials that this worker will not finish; no failure is counted."""
+        numbers = [self._number(trial) for trial in trials]
+        self._write(lambda books: ledger.give_back(books, self.storage.watch, numbers))
+
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
         now = self.storage.store.picture(self.record.key)

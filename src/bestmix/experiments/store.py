@@ -16,6 +16,8 @@ is noticed by the next ask: the trial becomes *expired*, a state of its own, and
 starts a trial's lease anew; it also revives an expired or failed trial whose slot nobody has taken since. If
 somebody has, or the slot is filled, or the experiment was stopped, the trial is gone and its worker can stop.
 
+**give_back** ends leases at once, as if they had run out: for a worker that is asked to stop.
+
 **tell(trial, values)** is idempotent. A trial that is told for the first time fills its slot and is *complete*. The
 same values again change nothing; other values are a conflict, and change nothing. A late result (of a trial that
 expired, was reported as failed or was withdrawn) fills its slot if nobody else has: whoever works on the slot now
