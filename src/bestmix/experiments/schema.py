@@ -12,7 +12,12 @@ from bestmix.experiments import tables
 from bestmix.experiments.database import Database
 from bestmix.experiments.model import StorageError
 
-VERSIONS = sa.Table("alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), nullable=False))
+VERSIONS = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
 LOCK = 8_130_272_515  # of PostgreSQL's advisory lock that whoever makes or upgrades the tables holds
 OLDEST_SQLITE = (3, 35, 0)  # has RETURNING
 

@@ -7,12 +7,14 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from bestmix.experiments import reading, schema, tables
+from bestmix.experiments import reading, schema, tables, writing
 from bestmix.experiments.books import SELDOM, SqlBooks, lock, round_entries
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.database import Database
 from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State
 from bestmix.experiments.store import T, gone, opening, state_of
+
+PAGE = 10_000  # trials of a log that are written at a time
 
 h, x = tables.heads.c, tables.experiments.c
 LOAD = sa.select(tables.heads, tables.experiments).join(tables.experiments, x.id == h.experiment)
@@ -52,12 +54,13 @@ class SqlStore:
             tables.heads: [head | {"events": 1}],
             tables.arms: [{"arm": i, "due": due, **s} for i, (due, s) in enumerate(zip(quota, sums, strict=True))],
             tables.rounds: round_entries(draft.rounds, now),
-            tables.trials: [reading.columns(row) for row in draft.rows],
             tables.events: [{"number": 1, "kind": "created", "data": "{}", "at": now}],
         }
         for table, entries in rows.items():
             if entries:
                 connection.execute(sa.insert(table), [{"experiment": made, **entry} for entry in entries])
+        for start in range(0, len(draft.rows), PAGE):
+            writing.write(connection, made, writing.Changes(added=draft.rows[start : start + PAGE]))
         return True
 
     def find(self, name: str) -> Record | None:
