@@ -8,10 +8,10 @@ file gets a rollback journal. A file that is in WAL mode already stays in it: ot
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
 
 Version = tuple[int, ...]
 
@@ -60,8 +60,9 @@ class Queue:
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(f"{path.name}-queue")
         self._turn = threading.Lock()
-        self._file: IO[Any] | None = None
+        self._file: int | None = None
         self._owner = 0
+        self._release: Callable[[], object] = lambda: None
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -80,18 +81,18 @@ class Queue:
                 fcntl.flock(lock, fcntl.LOCK_UN)
 
     def close(self) -> None:
-        """Let go of the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        """Let go of the file; the next turn opens it again."""
+        self._release()
+        self._file, self._owner = None, 0
 
-    def _open(self) -> IO[Any] | None:
+    def _open(self) -> int | None:
         """The file to lock, this process's own; None where the system or the folder has no locks."""
         if self._owner != os.getpid():
             try:
                 import fcntl  # noqa: F401
 
-                self._file = self.path.open("ab")
+                self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                self._release = weakref.finalize(self, os.close, self._file)
             except (ImportError, OSError):
                 self._file = None
             self._owner = os.getpid()
