@@ -1,11 +1,12 @@
 """One experiment of a database inside a transaction."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from bestmix.experiments import reading, tables, writing
 from bestmix.experiments.clock import Clock
@@ -24,13 +25,16 @@ ADVISORY = sa.text("SELECT pg_advisory_xact_lock(:lock)")
 N: sa.BindParameter[Any] = sa.bindparam("n")
 mine, mine_arm = t.experiment == ID, a.experiment == ID
 
-LOAD = (
-    sa.select(tables.heads, *(x[name] for name in SELDOM))
-    .join(tables.experiments, x.id == h.experiment)
-    .where(h.experiment == ID, x.key == sa.bindparam("key"))  # a deleted experiment's number may be used again
-)
+HEADS = sa.select(tables.heads, x.key, *(x[name] for name in SELDOM)).join(tables.experiments, x.id == h.experiment)
+ANY_HEAD = str(HEADS.compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
+LOAD = HEADS.where(h.experiment == ID)
 ROWS = sa.select(tables.trials).where(mine)
-FEW = ROWS.where(t.number.in_(sa.bindparam("numbers", expanding=True)))
+# Whoever tells a trial needs its arm's sums next.
+FEW = (
+    sa.select(tables.trials, a.moments)
+    .join(tables.arms, sa.and_(a.experiment == t.experiment, a.arm == t.arm))
+    .where(mine, t.number.in_(sa.bindparam("numbers", expanding=True)))
+)
 RANGE = ROWS.where(t.number.between(sa.bindparam("first"), sa.bindparam("last"))).order_by(t.number)
 # The literal conditions are those of the partial indexes, which are used only when they are found here.
 SLOT = ROWS.where(t.number == N).union_all(ROWS.where(sa.text("slot <> number"), t.slot == N))
@@ -62,6 +66,17 @@ def lock(connection: sa.Connection, experiment: int) -> None:
         connection.execute(ADVISORY, {"lock": LOCKS + experiment})
 
 
+def load(connection: sa.Connection, experiment: int) -> Mapping[Any, Any] | None:
+    """Lock the experiment and read its head; PostgreSQL is asked once for both, since others wait meanwhile."""
+    if connection.dialect.name != "postgresql":
+        return connection.execute(LOAD, {"e": experiment}).mappings().one_or_none()
+    text = f"SELECT pg_advisory_xact_lock({LOCKS + experiment:d}); {ANY_HEAD} WHERE heads.experiment = {experiment:d}"
+    cursor: Any = connection.exec_driver_sql(text, execution_options={"no_parameters": True}).cursor
+    cursor.nextset()
+    row = cursor.fetchone()
+    return None if row is None else dict(zip([column.name for column in cursor.description], row, strict=True))
+
+
 class SqlBooks:
     """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading."""
 
@@ -70,9 +85,9 @@ class SqlBooks:
         self._id = experiment
         self._clock = clock
         self._changes = Changes()
-        lock(connection, experiment)
-        found = self._run(LOAD, key=record.key).mappings().one_or_none()
-        if found is None:
+        self._sums: dict[int, str] = {}  # running sums that were read, as they are now
+        found = load(connection, experiment)
+        if found is None or found["key"] != record.key:  # a deleted experiment's number may be used again
             raise gone()
         self.record = record
         self.head = reading.head(found)
@@ -106,7 +121,9 @@ class SqlBooks:
 
     def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""
-        return {row.number: row for row in map(reading.row, self._run(FEW, numbers=list(numbers)))}
+        found = self._run(FEW, numbers=list(numbers)).all()
+        self._sums |= {row.arm: row.moments for row in found}
+        return {row.number: reading.row(row) for row in found}
 
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""
@@ -158,12 +175,18 @@ class SqlBooks:
 
     def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
         """Running sums."""
-        found = self._run(ARMS) if arms is None else self._run(SOME_ARMS, numbers=list(arms))
-        return {arm: Moments.from_dict(json.loads(text)) for arm, text in found}
+        if arms is None:
+            self._sums = dict(self._run(ARMS).all())
+        elif missing := [arm for arm in arms if arm not in self._sums]:
+            self._sums |= dict(self._run(SOME_ARMS, numbers=missing).all())
+        wanted = self._sums if arms is None else arms
+        return {arm: Moments.from_dict(json.loads(self._sums[arm])) for arm in wanted}
 
     def keep(self, moments: dict[int, Moments]) -> None:
         """Write running sums."""
-        self._changes.sums |= {arm: (m.count, json.dumps(m.to_dict())) for arm, m in moments.items()}
+        texts = {arm: json.dumps(m.to_dict()) for arm, m in moments.items()}
+        self._sums |= texts
+        self._changes.sums |= {arm: (moments[arm].count, text) for arm, text in texts.items()}
 
     def memory(self) -> Memory:
         """What the strategy remembers."""

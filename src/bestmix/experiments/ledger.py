@@ -111,8 +111,8 @@ def tell(books: Books, watch: Watch, told: Sequence[Told], recipe: Recipe) -> li
     counted: list[Row] = []
     outcomes = [_take(books, watch, rows, rows[number], values, changed, counted) for number, values in told]
     if changed:
-        books.update(list(changed.values()))
         _count(books, counted)
+        books.update(list(changed.values()))
         surplus = outcomes.count(Outcome.surplus)
         books.note("told", trials=[row.number for row in counted], surplus=surplus)
         if counted and not books.head.owing:
