@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test lint types layers pytest bench lock clean
+.PHONY: help setup demo test lint types layers pytest bench soak lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,10 +40,13 @@ pytest: setup
 bench: setup  ## measure speed, as ratios in one run; prints tables, writes bench/results
 	@$(BIN)/python -m bench
 
+soak: setup  ## experiments under load and faults: kills, power cuts, a million trials; writes soak/results
+	@$(BIN)/python -m soak
+
 lock: setup  ## pin every dependency anew
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --all-extras --group dev pyproject.toml -o requirements.lock
 
 clean:  ## remove .venv, caches and results
-	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo bench/results
-	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo bench/results soak/results
+	find src tests bench soak -name __pycache__ -type d -prune -exec rm -rf {} +

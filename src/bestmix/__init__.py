@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Challenger": "strategies",
+    "Experiment": "experiments",
     "Instance": "instance",
     "Known": "problem",
     "Policy": "policy",
@@ -33,11 +34,13 @@ _HOME = {
     "plan": "theory",
     "from_log": "logs",
     "identify": "identify",
+    "open_experiment": "experiments",
+    "open_storage": "experiments",
     "simulate": "simulation",
     "solve": "solution",
     "sweep": "simulation",
 }
-_MODULES = ("catalog", "explanation", "families", "noise", "plots", "report", "reproduction")
+_MODULES = ("catalog", "experiments", "explanation", "families", "noise", "plots", "report", "reproduction")
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 

@@ -5,7 +5,22 @@ from typing import Annotated
 import typer
 
 from bestmix import __version__
-from bestmix.cli import common, compare, demo, explain, gaps, instances, plan, reproduce, run, solve, sweep
+from bestmix.cli import (
+    common,
+    compare,
+    demo,
+    experiment,
+    explain,
+    gaps,
+    instances,
+    plan,
+    reproduce,
+    run,
+    solve,
+    storage,
+    sweep,
+    worker,
+)
 
 app = typer.Typer(
     cls=common.Commands,
@@ -25,6 +40,10 @@ app.command("instances")(instances.instances)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
 app.command("reproduce")(reproduce.reproduce)
+app.add_typer(experiment.app, name="experiment")
+app.command("worker")(worker.worker)
+app.add_typer(storage.app, name="storage")
+app.command("doctor")(storage.doctor)
 
 
 @app.callback()

@@ -110,8 +110,8 @@ def complain(message: str) -> None:
     messages().print(Text(" ".join(message.split()), style="bold red"), soft_wrap=True)
 
 
-def parse_bounds(texts: list[str]) -> dict[str, float]:
-    """Bounds given as ``name=value``.
+def parse_bounds(texts: list[str], option: str = "--bound") -> dict[str, float]:
+    """Bounds, or other numbers by name, given as ``name=value``.
 
     >>> parse_bounds(["dollars=5", "seconds=1.2"])
     {'dollars': 5.0, 'seconds': 1.2}
@@ -124,9 +124,9 @@ def parse_bounds(texts: list[str]) -> dict[str, float]:
         except ValueError:
             number = float("nan")
         if not name.strip() or number != number or abs(number) == float("inf"):
-            raise ValueError(f"--bound: expected name=number, as in dollars=5, got {text!r}; write it so")
+            raise ValueError(f"{option}: expected name=number, as in dollars=5, got {text!r}; write it so")
         if name in bounds:
-            raise ValueError(f"--bound: {name!r} is given twice; give every cost one bound")
+            raise ValueError(f"{option}: {name!r} is given twice; give every cost one")
         bounds[name] = number
     return bounds
 

@@ -209,7 +209,7 @@ class Search:
         missing = [key for key in KEYS if key not in data]
         if missing:
             raise ValueError(f"search: the entry {missing[0]!r} is missing; the data are not whole, start anew")
-        strategy = strategy or _strategy(data["strategy"])
+        strategy = strategy or restore_strategy(data["strategy"])
         if strategy.to_dict() != data["strategy"]:
             raise ValueError(
                 f"strategy: the search was saved with {data['strategy']}, got {strategy.to_dict()}; pass the same one"
@@ -218,7 +218,7 @@ class Search:
         try:
             search.memory = data["memory"]
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
-            search.history = [_round(r) for r in data["history"]]
+            search.history = [restore_round(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -255,13 +255,13 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-def _round(data: Mapping[str, Any]) -> Round:
+def restore_round(data: Mapping[str, Any]) -> Round:
     """A round as it was; JSON has no infinity, so a score of minus infinity was written as null."""
     scores = {name: -np.inf if score is None else score for name, score in data["scores"].items()}
     return Round(**{**data, "scores": scores})
 
 
-def _strategy(data: Mapping[str, Any]) -> Strategy:
+def restore_strategy(data: Mapping[str, Any]) -> Strategy:
     """The built-in strategy that ``to_dict`` described."""
     from bestmix import strategies
 

@@ -43,11 +43,23 @@ class Uniform:
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """The same for every arm."""
         size = len(problem.arms)
-        return None if memory["over"] else np.full(size, budget // size, dtype=np.int64)
+        return None if memory["over"] else np.full(size, budget // size - memory.get("pulled", 0), dtype=np.int64)
 
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Nothing to decide."""
-        return {"over": True}, {}
+        return memory | {"over": True}, {}
+
+    def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
+        """Memory under a larger budget: the open round grows, or another one makes up the difference.
+
+        >>> from bestmix import Problem
+        >>> Uniform().extended(Problem(["a", "b"]), 4, 10, {"over": True})
+        {'over': False, 'pulled': 2}
+        """
+        size = len(problem.arms)
+        if not memory["over"] or not size:
+            return memory
+        return {"over": new // size == old // size, "pulled": old // size}
 
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """All of them."""

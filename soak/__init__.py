@@ -1,0 +1,1 @@
+"""Experiments under load and faults: real workers, real kills, a checker of what was promised."""

@@ -1,0 +1,128 @@
+"""``python -m soak [PART ...] [--quick]``: load and faults; prints figures, writes soak/results."""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from soak import crashes, power, throughput, vfs
+from soak.crashes import Load
+from soak.postgres import Server
+
+RESULTS = Path(__file__).parent / "results"
+Part = Callable[[Path, bool], dict[str, Any]]
+
+
+def load(quick: bool) -> Load:
+    return Load(workers=4, trials=1000, kills=8) if quick else Load()
+
+
+def crashes_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
+    """Workers killed, on SQLite."""
+    return crashes.run(f"sqlite:///{folder / 'crashes.db'}", folder / "journals", load(quick))
+
+
+def crashes_postgres(folder: Path, quick: bool) -> dict[str, Any]:
+    """Workers killed, on PostgreSQL."""
+    server = Server(folder / "server")
+    try:
+        return crashes.run(server.url, folder / "journals", load(quick))
+    finally:
+        server.stop()
+
+
+def outages(folder: Path, quick: bool) -> dict[str, Any]:
+    """The PostgreSQL server killed under load."""
+    server = Server(folder / "server")
+
+    def outage() -> None:
+        server.kill()
+        time.sleep(0.3)
+        server.start()
+
+    some = Load(workers=4, trials=1000, kills=0) if quick else Load(kills=0)
+    try:
+        return crashes.run(server.url, folder / "journals", some, outage, 2 if quick else 20)
+    finally:
+        server.stop()
+
+
+def power_cuts(folder: Path, quick: bool) -> dict[str, Any]:
+    """Un-synced writes dropped, on SQLite; and that the check finds losses when nothing is synced."""
+    if not vfs.available():
+        return {"skipped": "this Python's SQLite cannot be reached from outside"}
+    path, careless = folder / "sound" / "a.db", folder / "careless" / "a.db"
+    for place in (path, careless):
+        place.parent.mkdir()
+    cuts = 20 if quick else 200
+    found = power.cut(power.record(path, 40), path, folder / "cuts", cuts)
+    control = power.cut(power.record(careless, 40, careless=True), careless, folder / "control", cuts)
+    if not control["problems"]:
+        found["problems"].append("without syncs nothing was lost either: the model of the disk is too kind")
+    return found | {"losses without syncs": len(control["problems"])}
+
+
+def full_disk(folder: Path, quick: bool) -> dict[str, Any]:
+    """A disk that is full at every point of a transaction, on SQLite."""
+    if not vfs.available():
+        return {"skipped": "this Python's SQLite cannot be reached from outside"}
+    return power.fill_the_disk(folder / "full.db", 12 if quick else 60)
+
+
+def throughput_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
+    """Results a second on SQLite, empty and with a million trials."""
+    return throughput.compare(*throughput.files(folder, ["empty", "full"]), **_sizes(quick))
+
+
+def throughput_postgres(folder: Path, quick: bool) -> dict[str, Any]:
+    """Results a second on PostgreSQL, empty and with a million trials."""
+    server = Server(folder / "server")
+    try:
+        return throughput.compare(*throughput.databases(server, ["empty", "full_one"]), **_sizes(quick))
+    finally:
+        server.stop()
+
+
+def _sizes(quick: bool) -> dict[str, Any]:
+    return {"trials": 10_000, "workers": 4, "seconds": 2.0, "turns": 1} if quick else {"trials": 1_000_000}
+
+
+PARTS: dict[str, Part] = {
+    "crashes-sqlite": crashes_sqlite,
+    "crashes-postgres": crashes_postgres,
+    "outages-postgres": outages,
+    "power": power_cuts,
+    "disk": full_disk,
+    "throughput-sqlite": throughput_sqlite,
+    "throughput-postgres": throughput_postgres,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m soak", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--quick", action="store_true", help="a smoke run: small sizes")
+    options = parser.parse_args()
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"expected parts of {', '.join(PARTS)}, got {', '.join(sorted(unknown))}")
+    bad = False
+    RESULTS.mkdir(exist_ok=True)
+    for name in options.parts or PARTS:
+        print(f"\n{name}: {(PARTS[name].__doc__ or '').strip()}", flush=True)
+        began = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+            found = PARTS[name](Path(folder), options.quick)
+        found["took s"] = round(time.monotonic() - began, 1)
+        for what, figure in found.items():
+            print(f"  {what}: {figure}", flush=True)
+        (RESULTS / f"{name}.json").write_text(json.dumps({"quick": options.quick, **found}, indent=1) + "\n")
+        bad |= bool(found.get("problems"))
+    sys.exit(bad)
+
+
+if __name__ == "__main__":
+    main()

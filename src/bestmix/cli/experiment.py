@@ -1,0 +1,370 @@
+"""``bestmix experiment``: experiments that are kept in a database, from the shell."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from bestmix.cli import common
+
+if TYPE_CHECKING:
+    from bestmix.experiments import Experiment, State
+
+NOTHING_NOW, NOTHING_MORE = 1, 3  # exit codes of ask
+
+app = typer.Typer(no_args_is_help=True, help="Experiments kept in a database, for any number of workers.")
+
+Url = Annotated[
+    str, typer.Argument(metavar="URL", help="A file, sqlite:///FILE or postgresql://...", show_default=False)
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The experiment's name.", show_default=False)]
+TrialId = Annotated[str, typer.Argument(metavar="TRIAL", help="The trial's id, from ask.", show_default=False)]
+Reason = Annotated[str, typer.Option(help="Why, for people.", show_default=False)]
+TrialState = Annotated[str | None, typer.Option("--state", help="Only trials in this state.", show_default="all")]
+
+
+def open_named(url: str, name: str) -> "Experiment":
+    """The experiment; nothing is created."""
+    from bestmix.experiments import open_storage
+
+    check_there(url)
+    return open_storage(url).open(name)
+
+
+def check_there(url: str) -> None:
+    """Complain about a file that is not there, rather than make an empty one."""
+    from bestmix.experiments.database import parse_url
+
+    parsed = parse_url(url)
+    if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").exists():
+        raise ValueError(f"there is no file {parsed.database}; check the URL, or run: bestmix experiment create")
+
+
+@app.command()
+def create(
+    url: Url,
+    name: Name,
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Arms and bounds (.toml or .json).")],
+    budget: Annotated[int, typer.Option(min=0, help="The most trials to make.", show_default=False)],
+    strategy: common.Strategies = common.StrategyName.sfsr,
+    lease: Annotated[float, typer.Option(help="Seconds that a worker has for a trial.")] = 60.0,
+    failures: Annotated[int, typer.Option(min=1, help="Failed trials that end it.")] = 100,
+    notes: Annotated[str, typer.Option(help="Whatever should be remembered.", show_default=False)] = "",
+    log: Annotated[Path | None, typer.Option(help="Trials to start from (.csv, .parquet).", show_default=False)] = None,
+    arm: Annotated[str, typer.Option(help="Column of the log that names the arm.")] = "arm",
+    reward: Annotated[str, typer.Option(help="Column of the log that has the reward.")] = "reward",
+    as_json: common.Json = False,
+) -> None:
+    """Create an experiment.
+
+    Example: [bold]bestmix experiment create router.db router problem.toml --budget 2000[/bold]
+    """
+    from bestmix.experiments import open_storage
+    from bestmix.problem import Problem
+
+    found = Problem.load(problem)
+    terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes}
+    with open_storage(url) as storage:
+        made = storage.create(
+            name, found, budget, common.make_strategy(strategy), log=log, arm=arm, reward=reward, **terms
+        )
+        report(made.state, as_json)
+    if not as_json:
+        hint = f"Now run on any machine: bestmix worker {url} {name} --exec './trial.sh {{arm}}' -j 4"
+        common.messages().print(hint, markup=False, soft_wrap=True)
+
+
+@app.command("list")
+def list_all(url: Url, as_json: common.Json = False) -> None:
+    """List the experiments of a database.
+
+    Example: [bold]bestmix experiment list router.db[/bold]
+    """
+    from bestmix.experiments import open_storage
+
+    check_there(url)
+    with open_storage(url) as storage:
+        states = storage.experiments()
+    if as_json:
+        typer.echo(json.dumps([state.to_dict() for state in states], indent=1))
+        return
+    table = Table("name", "status", "round", "trials", "budget", "leased", "created")
+    for s in states:
+        cells = [s.name, s.status, str(s.round), str(s.complete), str(s.budget), str(s.leased), f"{s.created:%F %T}"]
+        table.add_row(*map(Text, cells))
+    common.output().print(table if states else "There are no experiments yet.")
+
+
+@app.command()
+def show(
+    url: Url,
+    name: Name,
+    figure: common.Figure = None,
+    report_file: Annotated[Path | None, typer.Option("--report", help="Save a report (.html).")] = None,
+    policy: common.PolicyFile = None,
+    as_json: common.Json = False,
+) -> None:
+    """Show where an experiment is, and the best mix as far as it goes.
+
+    Example: [bold]bestmix experiment show router.db router[/bold]
+    """
+    outputs = common.Outputs(figure, report_file, policy)
+    outputs.check()
+    experiment = open_named(url, name)
+    rec, state = experiment.recommend(), experiment.state
+    if as_json:
+        outputs.save(rec, name)
+        data = {"state": state.to_dict(), "recommendation": rec.to_dict()}
+        typer.echo(json.dumps(data, indent=1, allow_nan=False))
+        return
+    report(state, as_json=False)
+    if state.complete:
+        common.conclude(rec, outputs, name, as_json=False)
+
+
+@app.command()
+def ask(
+    url: Url,
+    name: Name,
+    n: Annotated[int, typer.Option("-n", min=1, help="The most trials to hand out.")] = 1,
+    worker: Annotated[str | None, typer.Option(help="Who asks.", show_default="machine and process")] = None,
+    key: Annotated[str | None, typer.Option(help="Asking again with it gets the same trials.")] = None,
+    as_json: common.Json = False,
+) -> None:
+    """Take trials under a lease: a line for each, with its id, a tab and its arm.
+
+    Exit code 1 means that there is none just now, 3 that there will be no more.
+
+    Example: [bold]bestmix experiment ask router.db router -n 4[/bold]
+    """
+    given = open_named(url, name).ask(n, worker, key)
+    if as_json:
+        data = {"trials": [t.to_dict() for t in given], "retry_after": given.retry_after, "why": given.why}
+        typer.echo(json.dumps(data, indent=1))
+    else:
+        for trial in given:
+            typer.echo(f"{trial.id}\t{trial.arm}")
+    if not given:
+        if not as_json:
+            when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"
+            common.messages().print(f"No trial: {given.why}{when}.", markup=False)
+        raise typer.Exit(NOTHING_MORE if given.retry_after is None else NOTHING_NOW)
+
+
+@app.command()
+def tell(
+    url: Url,
+    name: Name,
+    trial: Annotated[str | None, typer.Argument(metavar="TRIAL", help="The trial's id.", show_default=False)] = None,
+    reward: Annotated[float | None, typer.Option(help="Its reward.", show_default=False)] = None,
+    cost: Annotated[list[str] | None, typer.Option(metavar="NAME=NUMBER", help="A cost; repeat it.")] = None,
+    file: Annotated[str | None, typer.Option(help="Or many, as lines of JSON; - is standard input.")] = None,
+    as_json: common.Json = False,
+) -> None:
+    """Report results; when the command ends well they are safely on disk.
+
+    A line of a file is {"trial": "...", "reward": 0.7, "costs": {"dollars": 0.1}}; all lines are taken, or none.
+
+    Example: [bold]bestmix experiment tell router.db router 8c1f0a2b3d4e-17 --reward 0.7 --cost dollars=0.1[/bold]
+    """
+    if (trial is None) == (file is None) or (trial is not None and reward is None):
+        raise ValueError("tell: expected a trial with --reward and its --cost, or --file; give one of the two")
+    results = [(trial, reward, common.parse_bounds(cost or [], "--cost"))] if file is None else read_lines(file)
+    outcomes = open_named(url, name).tell_many(results)  # type: ignore[arg-type]
+    if as_json:
+        typer.echo(json.dumps([outcome.value for outcome in outcomes]))
+        return
+    for outcome in dict.fromkeys(outcomes):
+        typer.echo(f"{outcomes.count(outcome)} {outcome.value}")
+
+
+def read_lines(file: str) -> list[tuple[Any, Any, Any]]:
+    """Results from lines of JSON."""
+    from bestmix import checks
+
+    text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    results = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+            results.append((data["trial"], data["reward"], data.get("costs", {})))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise ValueError(
+                f"--file: expected JSON with trial, reward and costs in line {number}, got {checks.shown(line)}"
+            ) from None
+    return results
+
+
+@app.command()
+def fail(url: Url, name: Name, trial: TrialId, reason: Reason = "", as_json: common.Json = False) -> None:
+    """Report that a trial gave no result, so that it is handed out again.
+
+    Example: [bold]bestmix experiment fail router.db router 8c1f0a2b3d4e-17 --reason 'no network'[/bold]
+    """
+    experiment = open_named(url, name)
+    experiment.tell_failed(trial, reason)
+    report(experiment.state, as_json)
+
+
+@app.command()
+def renew(url: Url, name: Name, trial: TrialId, as_json: common.Json = False) -> None:
+    """Start a trial's lease anew.
+
+    Example: [bold]bestmix experiment renew router.db router 8c1f0a2b3d4e-17[/bold]
+    """
+    renewed = open_named(url, name).renew(trial)[0]
+    typer.echo(json.dumps(renewed.to_dict(), indent=1) if as_json else f"leased until {renewed.deadline:%F %T} UTC")
+
+
+@app.command()
+def pause(url: Url, name: Name, as_json: common.Json = False) -> None:
+    """Hand out no more trials for now; results are still taken.
+
+    Example: [bold]bestmix experiment pause router.db router[/bold]
+    """
+    experiment = open_named(url, name)
+    experiment.pause()
+    report(experiment.state, as_json)
+
+
+@app.command()
+def resume(url: Url, name: Name, as_json: common.Json = False) -> None:
+    """Go on after a pause or after too many failures.
+
+    Example: [bold]bestmix experiment resume router.db router[/bold]
+    """
+    experiment = open_named(url, name)
+    experiment.resume()
+    report(experiment.state, as_json)
+
+
+@app.command()
+def stop(url: Url, name: Name, reason: Reason = "", as_json: common.Json = False) -> None:
+    """End an experiment early, for good, with the best answer so far.
+
+    Example: [bold]bestmix experiment stop router.db router --reason 'good enough'[/bold]
+    """
+    experiment = open_named(url, name)
+    rec = experiment.stop(reason)
+    if not as_json:
+        report(experiment.state, as_json)
+    common.conclude(rec, common.Outputs(), name, as_json)
+
+
+@app.command()
+def extend(
+    url: Url,
+    name: Name,
+    budget: Annotated[int, typer.Option(min=0, help="The new total.", show_default=False)],
+    as_json: common.Json = False,
+) -> None:
+    """Raise the budget, where the strategy allows it.
+
+    Example: [bold]bestmix experiment extend router.db router --budget 4000[/bold]
+    """
+    experiment = open_named(url, name)
+    experiment.extend(budget)
+    report(experiment.state, as_json)
+
+
+@app.command()
+def rename(url: Url, name: Name, new: Annotated[str, typer.Argument()], as_json: common.Json = False) -> None:
+    """Give an experiment another name.
+
+    Example: [bold]bestmix experiment rename router.db router 'router, May'[/bold]
+    """
+    experiment = open_named(url, name)
+    experiment.rename(new)
+    report(experiment.state, as_json)
+
+
+@app.command()
+def notes(
+    url: Url,
+    name: Name,
+    text: Annotated[str | None, typer.Argument(help="The new notes.", show_default="show them")] = None,
+    as_json: common.Json = False,
+) -> None:
+    """Show or replace an experiment's notes.
+
+    Example: [bold]bestmix experiment notes router.db router 'second week, new prices'[/bold]
+    """
+    experiment = open_named(url, name)
+    if text is not None:
+        experiment.notes = text
+    typer.echo(json.dumps(experiment.notes) if as_json else experiment.notes)
+
+
+@app.command()
+def delete(
+    url: Url,
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: common.Json = False,
+) -> None:
+    """Remove an experiment with all of its trials.
+
+    Example: [bold]bestmix experiment delete router.db router --yes[/bold]
+    """
+    experiment = open_named(url, name)
+    count = experiment.state.complete
+    if not yes and not typer.confirm(f"Delete {name!r} with its {count} results?", err=True):
+        raise typer.Exit(1)
+    experiment.delete()
+    typer.echo(json.dumps({"deleted": name, "results": count}) if as_json else f"Deleted {name}.")
+
+
+@app.command()
+def export(url: Url, name: Name, path: Path, state: TrialState = None, as_json: common.Json = False) -> None:
+    """Write the trials to a .csv or .parquet file, or everything to a .json file.
+
+    Example: [bold]bestmix experiment export router.db router trials.csv --state complete[/bold]
+    """
+    saved = open_named(url, name).export(path, state)
+    typer.echo(json.dumps({"saved": str(saved)}) if as_json else f"Saved {saved}")
+
+
+@app.command()
+def trials(
+    url: Url,
+    name: Name,
+    state: TrialState = None,
+    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
+    after: Annotated[str | None, typer.Option(help="Those after this trial.", show_default=False)] = None,
+    as_json: common.Json = False,
+) -> None:
+    """List trials in the order in which they were handed out.
+
+    Example: [bold]bestmix experiment trials router.db router --state leased[/bold]
+    """
+    found = open_named(url, name).trials(state, after=after, limit=limit)
+    if as_json:
+        typer.echo(json.dumps([trial.to_dict() for trial in found], indent=1))
+        return
+    table = Table("id", "arm", "round", "state", "worker", "reward", "costs")
+    for t in found:
+        costs = ", ".join(f"{k} {v:.4g}" for k, v in (t.costs or {}).items())
+        reward = "" if t.reward is None else f"{t.reward:.4g}"
+        table.add_row(*map(Text, [t.id, t.arm, str(t.round), t.state, t.worker, reward, costs]))
+    common.output().print(table)
+
+
+def report(state: "State", as_json: bool) -> None:
+    """Where an experiment is, in a line or as JSON."""
+    if as_json:
+        typer.echo(json.dumps(state.to_dict(), indent=1))
+        return
+    parts = [f"{state.complete} of {state.budget} trials", f"{state.leased} leased"]
+    parts += [f"{n} {what}" for n, what in ((state.failed, "failed"), (state.surplus, "surplus")) if n]
+    where = f"round {state.round}, " if state.open else ""
+    reason = f" ({state.reason})" if state.reason else ""
+    line = f"{state.name}: {state.status}{reason}, {where}{', '.join(parts)}."
+    common.output().print(Text(line, style="bold"), soft_wrap=True)
+    if state.notes:
+        common.output().print(Text(state.notes))

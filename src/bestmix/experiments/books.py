@@ -1,0 +1,224 @@
+"""One experiment of a database inside a transaction."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+
+from bestmix.experiments import reading, tables, writing
+from bestmix.experiments.clock import Clock
+from bestmix.experiments.model import Record, Row
+from bestmix.experiments.store import gone, worth_writing
+from bestmix.experiments.writing import ID, Changes
+from bestmix.moments import Moments
+from bestmix.recommendation import Round, finite
+from bestmix.strategies.search import Memory
+
+SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
+
+t, a, h, x = tables.trials.c, tables.arms.c, tables.heads.c, tables.experiments.c
+LOCKS = 0x626D << 40  # advisory locks of experiments are numbered from here
+ADVISORY = sa.text("SELECT pg_advisory_xact_lock(:lock)")
+N: sa.BindParameter[Any] = sa.bindparam("n")
+mine, mine_arm = t.experiment == ID, a.experiment == ID
+
+HEADS = sa.select(tables.heads, x.key, *(x[name] for name in SELDOM)).join(tables.experiments, x.id == h.experiment)
+ANY_HEAD = str(HEADS.compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
+LOAD = HEADS.where(h.experiment == ID)
+ROWS = sa.select(tables.trials).where(mine)
+# Whoever tells a trial needs its arm's sums next.
+FEW = (
+    sa.select(tables.trials, a.moments)
+    .join(tables.arms, sa.and_(a.experiment == t.experiment, a.arm == t.arm))
+    .where(mine, t.number.in_(sa.bindparam("numbers", expanding=True)))
+)
+RANGE = ROWS.where(t.number.between(sa.bindparam("first"), sa.bindparam("last"))).order_by(t.number)
+# The literal conditions are those of the partial indexes, which are used only when they are found here.
+SLOT = ROWS.where(t.number == N).union_all(ROWS.where(sa.text("slot <> number"), t.slot == N))
+LATE = (
+    sa.update(tables.trials)
+    .where(mine, sa.text("state = 'leased'"), t.deadline <= sa.bindparam("time"))
+    .values(state="expired", open=True)
+)
+FIRST = sa.select(sa.func.min(t.deadline)).where(mine, sa.text("state = 'leased'"))
+RETURNED = ROWS.where(sa.text("open")).order_by(t.number).limit(N)
+FRESH = sa.select(a.arm, a.due).where(mine_arm, a.due > 0).order_by(a.due.desc(), a.arm).limit(N)
+ARMS = sa.select(a.arm, a.moments).where(mine_arm)
+SOME_ARMS = ARMS.where(a.arm.in_(sa.bindparam("numbers", expanding=True)))
+WITHDRAW = sa.update(tables.trials).where(mine, sa.text("state = 'leased'")).values(state="withdrawn")
+SHUT = sa.update(tables.trials).where(mine, sa.text("open")).values(open=False)
+MEMORY = sa.select(x.memory).where(x.id == ID)
+ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
+    tables.asks.c.experiment == ID, tables.asks.c.key == sa.bindparam("key")
+)
+
+
+def lock(connection: sa.Connection, experiment: int) -> None:
+    """Keep other writers of the experiment off until the transaction ends.
+
+    SQLite has one writer for all. On PostgreSQL the lock is not that of a row, for which those who
+    wait would get an old state of the other tables; what is read after it is as the last one left it.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(ADVISORY, {"lock": LOCKS + experiment})
+
+
+def load(connection: sa.Connection, experiment: int) -> Mapping[Any, Any] | None:
+    """Lock the experiment and read its head; PostgreSQL is asked once for both, since others wait meanwhile."""
+    if connection.dialect.name != "postgresql":
+        return connection.execute(LOAD, {"e": experiment}).mappings().one_or_none()
+    text = f"SELECT pg_advisory_xact_lock({LOCKS + experiment:d}); {ANY_HEAD} WHERE heads.experiment = {experiment:d}"
+    cursor: Any = connection.exec_driver_sql(text, execution_options={"no_parameters": True}).cursor
+    cursor.nextset()
+    row = cursor.fetchone()
+    return None if row is None else dict(zip([column.name for column in cursor.description], row, strict=True))
+
+
+class SqlBooks:
+    """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading."""
+
+    def __init__(self, connection: sa.Connection, experiment: int, record: Record, clock: Clock) -> None:
+        self._connection = connection
+        self._id = experiment
+        self._clock = clock
+        self._changes = Changes()
+        self._sums: dict[int, str] = {}  # running sums that were read, as they are now
+        found = load(connection, experiment)
+        if found is None or found["key"] != record.key:  # a deleted experiment's number may be used again
+            raise gone()
+        self.record = record
+        self.head = reading.head(found)
+        self._before = replace(self.head)
+
+    def _run(self, statement: sa.Executable, **values: Any) -> Any:
+        if self._changes.added or self._changes.changed or self._changes.sums or self._changes.due:
+            self._flush()
+        return self._connection.execute(statement, {"e": self._id, **values})
+
+    def _flush(self) -> None:
+        writing.write(self._connection, self._id, self._changes)
+        self._changes = Changes()
+
+    def save(self) -> None:
+        """Write all that has changed."""
+        before, after = vars(self._before), dict(vars(self.head))
+        seldom = {name: after.pop(name) for name in SELDOM}
+        if any(before[name] != value for name, value in seldom.items()):
+            self._check_name()
+            self._run(sa.update(tables.experiments).where(x.id == ID).values(seldom))
+        if worth_writing(self._before, self.head):
+            self._changes.head = after
+        self._flush()
+
+    def _check_name(self) -> None:
+        name = self.head.name
+        other = self._run(sa.select(x.id).where(x.name == sa.bindparam("name"), x.id != ID), name=name).first()
+        if other is not None:
+            raise ValueError(f"name: there is an experiment {name!r} already; choose another name")
+
+    def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+        """The trials with these numbers that exist."""
+        found = self._run(FEW, numbers=list(numbers)).all()
+        self._sums |= {row.arm: row.moments for row in found}
+        return {row.number: reading.row(row) for row in found}
+
+    def holder(self, slot: int) -> Row | None:
+        """The trial that has filled the slot, has it on lease, or left it open."""
+        for row in map(reading.row, self._run(SLOT, n=slot)):
+            if row.open or row.state in ("complete", "leased"):
+                return row
+        return None
+
+    def sweep(self, time: float) -> int:
+        """Make leases expired."""
+        count: int = self._run(LATE, time=time).rowcount
+        return count
+
+    def earliest(self) -> float | None:
+        """The first deadline."""
+        found: float | None = self._run(FIRST).scalar_one()
+        return found
+
+    def returned(self, most: int) -> list[Row]:
+        """Trials whose slots are open."""
+        return [reading.row(found) for found in self._run(RETURNED, n=most)]
+
+    def fresh(self, most: int) -> list[tuple[int, int]]:
+        """The arms that are due the most."""
+        return [(arm, due) for arm, due in self._run(FRESH, n=most)]
+
+    def take(self, counts: dict[int, int]) -> None:
+        """Lower what arms are due."""
+        for arm, count in counts.items():
+            self._changes.due[arm] = self._changes.due.get(arm, 0) - count
+
+    def due(self, quota: Sequence[int]) -> None:
+        """Add to what each arm is due."""
+        for arm, count in enumerate(quota):
+            self._changes.due[arm] = self._changes.due.get(arm, 0) + count
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Write new trials."""
+        self._changes.added += rows
+
+    def update(self, rows: Sequence[Row]) -> None:
+        """Write trials that changed."""
+        self._changes.changed |= {row.number: row for row in rows}
+
+    def withdraw(self) -> None:
+        """Withdraw every lease, and close every open slot."""
+        self._run(WITHDRAW)
+        self._run(SHUT)
+
+    def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
+        """Running sums."""
+        if arms is None:
+            self._sums = dict(self._run(ARMS).all())
+        elif missing := [arm for arm in arms if arm not in self._sums]:
+            self._sums |= dict(self._run(SOME_ARMS, numbers=missing).all())
+        wanted = self._sums if arms is None else arms
+        return {arm: Moments.from_dict(json.loads(self._sums[arm])) for arm in wanted}
+
+    def keep(self, moments: dict[int, Moments]) -> None:
+        """Write running sums."""
+        texts = {arm: json.dumps(m.to_dict()) for arm, m in moments.items()}
+        self._sums |= texts
+        self._changes.sums |= {arm: (moments[arm].count, text) for arm, text in texts.items()}
+
+    def memory(self) -> Memory:
+        """What the strategy remembers."""
+        memory: Memory = json.loads(self._run(MEMORY).scalar_one())
+        return memory
+
+    def advance(self, memory: Memory, rounds: Sequence[Round]) -> None:
+        """Write the strategy's memory and rounds."""
+        self._run(sa.update(tables.experiments).where(x.id == ID).values(memory=json.dumps(memory)))
+        if rounds:
+            entries = [{"experiment": self._id, **entry} for entry in round_entries(rounds, self._clock.now())]
+            self._connection.execute(sa.insert(tables.rounds), entries)
+
+    def recall(self, key: str) -> list[Row]:
+        """The trials of an idempotency key."""
+        found = self._run(ASKED, key=key).one_or_none()
+        if found is None:
+            return []
+        return [reading.row(row) for row in self._run(RANGE, first=found[0], last=found[0] + found[1] - 1)]
+
+    def remember(self, key: str, first: int, count: int) -> None:
+        """Keep what was handed out for an idempotency key."""
+        entry = {"experiment": self._id, "key": key, "first": first, "count": count}
+        self._connection.execute(sa.insert(tables.asks), entry)
+
+    def note(self, kind: str, **data: Any) -> None:
+        """Add an event."""
+        self.head.events += 1
+        at = self._clock.now()
+        self._changes.events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
+
+
+def round_entries(rounds: Sequence[Round], now: float) -> list[dict[str, Any]]:
+    """Rounds as their table holds them."""
+    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now} for r in rounds]

@@ -1,0 +1,107 @@
+"""The calls that steer an experiment: pause, resume, stop, extend, rename, annotate."""
+
+from bestmix.experiments import ledger, rounds
+from bestmix.experiments.clock import Watch
+from bestmix.experiments.model import Closed, Recipe
+from bestmix.experiments.store import Books
+from bestmix.moments import Moments
+from bestmix.strategies.search import Memory
+
+
+def pause(books: Books) -> None:
+    """Hand out nothing until it is resumed."""
+    status = books.head.status
+    if status not in ("running", "paused"):
+        raise Closed(f"pause: the experiment is {status}; only a running one can be paused")
+    if status == "running":
+        books.head.status = "paused"
+        books.note("paused")
+
+
+def resume(books: Books, watch: Watch, recipe: Recipe) -> None:
+    """Go on after a pause or a failure."""
+    head = books.head
+    if head.status == "running":
+        return
+    if head.status not in ("paused", "failed"):
+        raise Closed(f"resume: the experiment is {head.status}, for good; create a new one")
+    head.status, head.reason, head.strikes = "running", "", 0
+    books.note("resumed")
+    if not head.owing:  # the strategy could not advance
+        ledger.advance(books, recipe, watch.clock.now())
+
+
+def stop(books: Books, watch: Watch, reason: str) -> None:
+    """End it early, for good."""
+    head = books.head
+    if head.status == "done":
+        raise Closed("stop: the experiment is done already; its answer stands")
+    if head.status == "stopped":
+        return
+    books.withdraw()
+    head.leased = head.freed = 0
+    head.status, head.reason, head.ended = "stopped", reason, watch.clock.now()
+    books.note("stopped", reason=reason)
+
+
+def extend(books: Books, budget: int, recipe: Recipe) -> None:
+    """Raise the budget, where the strategy knows how to go on."""
+    head = books.head
+    if budget == head.budget:
+        return
+    if head.status == "stopped":
+        raise Closed("extend: the experiment was stopped, for good; create a new one, from this one's log if you like")
+    if budget < head.budget:
+        raise ValueError(f"budget: expected more than the present {head.budget} trials, got {budget}; stop it instead")
+    memory = books.memory()
+    longer = extended(recipe, head.budget, budget, memory)
+    if head.status == "done":
+        step = rounds.settle(recipe, budget, longer, _in_order(books.moments()), head.round)
+        head.status, head.ended = ("done", head.ended) if step.quota is None else ("running", None)
+    else:
+        step = rounds.Step(longer, _added(recipe, books, budget, longer, memory), [])
+    head.budget = budget
+    books.advance(step.memory, step.rounds)
+    head.round += len(step.rounds)
+    books.note("extended", budget=budget)
+    if step.quota is not None:
+        ledger.enter(books, step.quota, 0.0)
+
+
+def _in_order(moments: dict[int, Moments]) -> list[Moments]:
+    return [moments[arm] for arm in sorted(moments)]
+
+
+def _added(recipe: Recipe, books: Books, budget: int, longer: Memory, memory: Memory) -> list[int]:
+    """What the open round owes each arm on top, under the larger budget."""
+    head, quota = books.head, recipe.strategy.quota
+    old, new = quota(recipe.problem, head.budget, memory), quota(recipe.problem, budget, longer)
+    if old is None or new is None or (new < old).any() or head.complete + head.owing + (new - old).sum() > budget:
+        raise RuntimeError(f"{recipe.strategy.name}: its open round does not fit a budget of {budget}; mend extended()")
+    return [int(n) for n in new - old]
+
+
+def extended(recipe: Recipe, old: int, new: int, memory: Memory) -> Memory:
+    """The strategy's memory under a larger budget; the optional method ``extended`` of a strategy says it."""
+    hook = getattr(recipe.strategy, "extended", None)
+    if hook is None:
+        raise ValueError(
+            f"budget: {recipe.strategy.name} lays out its rounds from the budget at the start, so that it cannot be "
+            "extended; create a new experiment with the larger budget, from this one's log if you like"
+        )
+    longer: Memory = hook(recipe.problem, old, new, memory)
+    return longer
+
+
+def rename(books: Books, name: str) -> None:
+    """Give it another name."""
+    if name != books.head.name:
+        books.note("renamed", old=books.head.name, new=name)
+        books.head.name = name
+
+
+def annotate(books: Books, notes: str) -> None:
+    """Replace the notes."""
+    if notes != books.head.notes:
+        books.head.notes = notes
+        books.note("notes")

@@ -1,0 +1,306 @@
+"""An experiment that is kept in a storage: ask, tell and recommend, from any number of workers."""
+
+import os
+import re
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bestmix import checks
+from bestmix.evidence import Evidence
+from bestmix.experiments import control, ledger
+from bestmix.experiments.model import (
+    LONGEST_NOTE,
+    Event,
+    Handout,
+    Outcome,
+    Query,
+    Recipe,
+    Record,
+    Row,
+    State,
+    Trial,
+    TrialState,
+    UnknownTrial,
+    check_text,
+    moment,
+)
+from bestmix.experiments.store import Books, T
+from bestmix.problem import Problem
+from bestmix.recommendation import Recommendation, Round, recommend
+from bestmix.strategies import Strategy
+
+if TYPE_CHECKING:
+    from bestmix.experiments.storage import Storage
+
+MOST_ASKED = 10_000  # trials in one call
+PAGE = 1000  # trials read at a time
+ID = re.compile(r"([0-9a-f]{12})-([1-9][0-9]{0,17})")
+
+
+class Experiment:
+    """One experiment; ``open_experiment`` opens or creates it, and ``store.py`` says what the calls mean.
+
+    Safe to use from many threads, and from many processes that each open it.
+
+    Examples
+    --------
+    >>> from bestmix import Problem, Uniform, open_experiment
+    >>> exp = open_experiment("memory://", "prices", Problem(["low", "high"]), budget=2, strategy=Uniform())
+    >>> low, high = exp.ask(2, worker="w1")
+    >>> exp.ask(1).why
+    'all that round 1 owes is out on lease'
+    >>> exp.tell(low, 3.0).value, exp.tell(low, 3.0).value, exp.tell(high.id, 4.0).value
+    ('counted', 'repeated', 'counted')
+    >>> exp.done, exp.recommend().mixture
+    (True, {'high': 1.0})
+    """
+
+    def __init__(self, storage: "Storage", record: Record, recipe: Recipe) -> None:
+        self.storage = storage
+        self.record = record
+        self._recipe = recipe
+
+    def __repr__(self) -> str:
+        return f"Experiment({self.record.name!r})"
+
+    @property
+    def problem(self) -> Problem:
+        """What is searched."""
+        return self._recipe.problem
+
+    @property
+    def strategy(self) -> Strategy:
+        """How the budget is spent."""
+        return self._recipe.strategy
+
+    @property
+    def name(self) -> str:
+        """Its name, as it is now."""
+        return self.state.name
+
+    @property
+    def state(self) -> State:
+        """Figures of this moment."""
+        return self.storage.store.state(self.record.key)
+
+    @property
+    def done(self) -> bool:
+        """Whether there will be no further trials: it is done, or was stopped."""
+        return not self.state.open
+
+    @property
+    def notes(self) -> str:
+        """What somebody wanted to remember; assign to it to replace it."""
+        return self.state.notes
+
+    @notes.setter
+    def notes(self, text: str) -> None:
+        self._write(partial(control.annotate, notes=check_text("notes", text, LONGEST_NOTE, empty=True)))
+
+    def ask(self, n: int = 1, worker: str | None = None, key: str | None = None) -> Handout:
+        """Hand out up to ``n`` trials under a lease.
+
+        Parameters
+        ----------
+        n
+            The most trials to hand out.
+        worker
+            Who asks; machine and process by default.
+        key
+            An idempotency key: an ask that is repeated with the same key gets the same trials.
+
+        Returns
+        -------
+        Handout
+            A list of trials; when it is empty, ``why`` and ``retry_after`` say more.
+        """
+        n = checks.whole("n", n, 1, "give the number of trials wanted", MOST_ASKED)
+        worker = check_text("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
+        key = None if key is None else check_text("key", key)
+        rows, retry, why = self._write(lambda books: ledger.ask(books, self.storage.watch, n, worker, key))
+        return Handout(map(self._trial, rows), retry, why)
+
+    def tell(self, trial: Trial | str, reward: float, costs: Any = None) -> Outcome:
+        """Report a result; when this returns it is safely on disk.
+
+        Parameters
+        ----------
+        trial
+            The trial or its id.
+        reward
+            One number.
+        costs
+            By name, or in the problem's order.
+        """
+        return self.tell_many([(trial, reward, costs)])[0]
+
+    def tell_many(self, results: Iterable[tuple[Trial | str, float, Any]]) -> list[Outcome]:
+        """Report several results, each (trial, reward, costs), in one transaction: all of them or none."""
+        told = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in results]
+        if not told:
+            return []
+        return self._write(lambda books: ledger.tell(books, self.storage.watch, told, self._recipe))
+
+    def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
+        """Report that a trial gave no result; its slot is handed out again."""
+        number, reason = self._number(trial), check_text("reason", reason, LONGEST_NOTE, empty=True)[:1000]
+        self._write(lambda books: ledger.fail(books, self.storage.watch, number, reason))
+
+    def renew(self, *trials: Trial | str) -> list[Trial]:
+        """Start the leases of trials anew, all of them or none; ``Closed`` is raised when one is lost."""
+        numbers = [self._number(trial) for trial in trials]
+        return [self._trial(row) for row in self._write(lambda books: ledger.renew(books, self.storage.watch, numbers))]
+
+    def give_back(self, *trials: Trial | str) -> None:
+        """End the leases of trials that this worker will not finish; no failure is counted."""
+        numbers = [self._number(trial) for trial in trials]
+        self._write(lambda books: ledger.give_back(books, self.storage.watch, numbers))
+
+    def recommend(self) -> Recommendation:
+        """The answer as things stand."""
+        now = self.storage.store.picture(self.record.key)
+        return recommend(
+            Evidence(self.problem, now.moments),
+            self.strategy.columns(self.problem, now.memory),
+            strategy=self.strategy.name,
+            budget=now.state.budget,
+            complete=now.state.status == "done",
+            history=now.rounds,
+        )
+
+    @property
+    def history(self) -> tuple[Round, ...]:
+        """The rounds that are over."""
+        return tuple(self.storage.store.picture(self.record.key).rounds)
+
+    def trials(
+        self,
+        state: str | None = None,
+        arm: str | None = None,
+        worker: str | None = None,
+        after: Trial | str | None = None,
+        limit: int | None = None,
+    ) -> list[Trial]:
+        """Trials in the order in which they were handed out.
+
+        Parameters
+        ----------
+        state, arm, worker
+            Only these.
+        after, limit
+            A page: at most ``limit`` of those after a trial.
+        """
+        state = None if state is None else checks.choice("state", state, [s.value for s in TrialState])
+        place = None if arm is None else self.problem.index(arm)
+        first = 0 if after is None else self._number(after)
+        most = None if limit is None else checks.whole("limit", limit, 1, "give the length of a page")
+        query = Query(None if state is None else str(state), place, worker, first, most)
+        return [self._trial(row) for row in self.storage.store.trials(self.record.key, query)]
+
+    def iter_trials(self, state: str | None = None) -> Iterator[Trial]:
+        """All trials, read page by page."""
+        after: Trial | None = None
+        while page := self.trials(state, after=after, limit=PAGE):
+            yield from page
+            after = page[-1]
+
+    def trial(self, trial: Trial | str) -> Trial:
+        """One trial as it is now."""
+        number = self._number(trial)
+        found = self.storage.store.trials(self.record.key, Query(after=number - 1, limit=1))
+        if not found or found[0].number != number:
+            raise UnknownTrial(f"trial: there is no trial {number} in this experiment; check the id")
+        return self._trial(found[0])
+
+    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
+        """What happened, in order: at most ``limit`` events numbered above ``after``."""
+        after = checks.whole("after", after, 0, "give the number of the last event seen")
+        limit = checks.whole("limit", limit, 1, "give the most events wanted")
+        return self.storage.store.events(self.record.key, after, limit)
+
+    def pause(self) -> None:
+        """Hand out nothing until it is resumed; results are still taken."""
+        self._write(control.pause)
+
+    def resume(self) -> None:
+        """Go on after a pause or a failure."""
+        self._write(lambda books: control.resume(books, self.storage.watch, self._recipe))
+
+    def stop(self, reason: str = "") -> Recommendation:
+        """End it early, for good; the best answer so far."""
+        reason = check_text("reason", reason, LONGEST_NOTE, empty=True)[:1000]
+        self._write(lambda books: control.stop(books, self.storage.watch, reason))
+        return self.recommend()
+
+    def extend(self, budget: int) -> None:
+        """Raise the budget to a new total, where the strategy allows it."""
+        budget = checks.whole("budget", budget, 0, "give the new total")
+        self._write(lambda books: control.extend(books, budget, self._recipe))
+
+    def rename(self, name: str) -> None:
+        """Give it another name."""
+        name = check_text("name", name)
+        self._write(lambda books: control.rename(books, name))
+
+    def delete(self) -> None:
+        """Remove it with all of its trials."""
+        self.storage.store.delete(self.record.key)
+
+    def export(self, path: str | os.PathLike[str], state: str | None = None) -> Path:
+        """Write the trials to a .csv or .parquet file, or everything to a .json file."""
+        from bestmix.experiments.export import export
+
+        return export(self, Path(path), state)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.storage.close()
+
+    def __enter__(self) -> "Experiment":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _write(self, work: Callable[[Books], T]) -> T:
+        return self.storage.store.write(self.record.key, work)
+
+    def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
+        """Reward and costs, checked before anything is written; plain floats in order need no more than a look."""
+        if isinstance(costs, (list, tuple)) and len(costs) == len(self.problem.bounds):
+            values = (reward, *costs)
+            if all(type(value) is float and abs(value) <= checks.LARGEST for value in values):
+                return values
+        first = checks.number("reward", reward)
+        return (first, *self.problem.cost_rows(costs, 1)[0].tolist())
+
+    def _number(self, trial: Trial | str) -> int:
+        """A trial's number from its id, which must be of this experiment."""
+        text = trial.id if isinstance(trial, Trial) else trial
+        found = ID.fullmatch(text) if isinstance(text, str) else None
+        if found is None:
+            raise UnknownTrial(f"trial: expected the id of a trial that ask() handed out, got {checks.shown(text)}")
+        if found[1] != self.record.key:
+            raise UnknownTrial(f"trial: {text} belongs to another experiment; tell it there")
+        return int(found[2])
+
+    def _trial(self, row: Row) -> Trial:
+        names = self.problem.costs
+        return Trial(
+            f"{self.record.key}-{row.number}",
+            self.problem.arms[row.arm],
+            row.round,
+            row.number,
+            row.slot,
+            TrialState(row.state),
+            row.worker,
+            moment(row.expires),
+            moment(row.asked),
+            None if row.told is None else moment(row.told),
+            None if row.values is None else row.values[0],
+            None if row.values is None else dict(zip(names, row.values[1:], strict=True)),
+            row.note,
+        )

@@ -1,0 +1,259 @@
+"""What an experiment and its trials are: plain values, and the errors that calls end with."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from bestmix import checks
+from bestmix.moments import Moments
+from bestmix.problem import Problem
+from bestmix.recommendation import Round
+from bestmix.strategies import Strategy
+from bestmix.strategies.search import Memory
+
+LONGEST_NAME = 200  # characters of a name, a worker or a key
+LONGEST_NOTE = 100_000  # characters of notes
+
+
+class StorageError(RuntimeError):
+    """The storage did not do its work: out of reach, out of space, damaged, of another version."""
+
+
+class UnknownTrial(ValueError):
+    """There is no such trial in this experiment."""
+
+
+class Conflict(RuntimeError):
+    """A trial was told before, with other values."""
+
+
+class Closed(RuntimeError):
+    """The experiment takes no such call any more, or not now."""
+
+
+class Status(StrEnum):
+    """Where an experiment is."""
+
+    running = "running"
+    paused = "paused"  # hands out nothing until it is resumed; results are still taken
+    done = "done"  # the strategy wants no more trials
+    stopped = "stopped"  # ended early, for good
+    failed = "failed"  # too many failures, or the strategy raised an error; resume goes on
+
+
+class TrialState(StrEnum):
+    """Where a trial is."""
+
+    leased = "leased"
+    complete = "complete"
+    expired = "expired"  # its lease ran out, and its slot is or was handed out again
+    failed = "failed"  # its worker said so, and its slot is or was handed out again
+    surplus = "surplus"  # told when its slot was filled already: kept, never counted
+    withdrawn = "withdrawn"  # its slot was filled by a late result, or the experiment was stopped
+
+
+class Outcome(StrEnum):
+    """What became of a result that was told."""
+
+    counted = "counted"
+    repeated = "repeated"  # told before with the same values: nothing changed
+    surplus = "surplus"  # its slot was filled already: kept, never counted
+
+
+@dataclass
+class Row:
+    """A trial as a store keeps it; ``deadline`` is in lease time, the other times are seconds since 1970."""
+
+    number: int
+    slot: int  # number of the first trial that was handed out for the same place in the round
+    arm: int
+    round: int
+    worker: str
+    deadline: float
+    expires: float
+    asked: float
+    state: str = "leased"
+    open: bool = False  # its slot waits to be handed out again
+    told: float | None = None
+    values: tuple[float, ...] | None = None  # reward, then costs in the problem's order
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial that was handed out.
+
+    Attributes
+    ----------
+    id
+        What to call it in ``tell``, ``renew`` and ``tell_failed``; no other trial of the storage has it.
+    arm, round, worker
+        What to try, in which round, and who asked for it.
+    token
+        The fencing token. It grows with every trial that is handed out, so that something outside
+        (a file, a device) that remembers the largest token it has met can turn away a worker whose
+        slot has been handed to another one since.
+    deadline
+        When the lease runs out, by this machine's clock; for people. Leases are counted in elapsed time.
+    slot
+        Token of the first trial that was handed out for the same place in the round.
+    state, reward, costs, asked, told, note
+        What became of it; ``note`` says why it failed.
+    """
+
+    id: str
+    arm: str
+    round: int
+    token: int
+    slot: int
+    state: TrialState
+    worker: str
+    deadline: datetime
+    asked: datetime
+    told: datetime | None = None
+    reward: float | None = None
+    costs: Mapping[str, float] | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; times in ISO 8601."""
+        return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in vars(self).items()}
+
+
+class Handout(list[Trial]):
+    """The trials that ``ask`` hands out; when there are none, why, and when to ask again.
+
+    ``retry_after`` is in seconds: by then the first lease will have run out, or asking is worthwhile
+    for another reason. It is None when trials were handed out, and when there will never be any more.
+    """
+
+    def __init__(self, trials: Iterable[Trial] = (), retry_after: float | None = None, why: str = "") -> None:
+        super().__init__(trials)
+        self.retry_after = retry_after
+        self.why = why
+
+
+@dataclass(frozen=True)
+class State:
+    """An experiment's figures at one moment; all of it is read without looking at the trials."""
+
+    name: str
+    status: Status
+    reason: str  # why it failed or was stopped
+    notes: str
+    budget: int
+    round: int  # rounds that are over, plus one unless the experiment is done
+    complete: int
+    leased: int
+    waiting: int  # slots of the round that nobody works on
+    expired: int  # leases that ran out so far
+    failed: int  # trials that were reported as failed so far
+    surplus: int
+    created: datetime
+    ended: datetime | None
+
+    @property
+    def open(self) -> bool:
+        """Whether there may be further trials."""
+        return self.status in (Status.running, Status.paused, Status.failed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; times in ISO 8601."""
+        return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in vars(self).items()}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened; ``number`` is the cursor to read on from."""
+
+    number: int
+    kind: str
+    data: Mapping[str, Any]
+    at: datetime
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"number": self.number, "kind": self.kind, "data": dict(self.data), "at": self.at.isoformat()}
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is fixed of an experiment from its beginning, as plain data."""
+
+    key: str
+    name: str
+    problem: Mapping[str, Any]
+    strategy: Mapping[str, Any]
+    first_budget: int
+    lease: float
+    failures: int
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What decides: the problem, and the strategy for it."""
+
+    problem: Problem
+    strategy: Strategy
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A new experiment, before it is written: the record and everything that can change."""
+
+    record: Record
+    notes: str
+    memory: Memory
+    quota: list[int] | None
+    rounds: list[Round]
+    moments: list[Moments]
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Everything that the answer is made of, as it was at one moment."""
+
+    state: State
+    memory: Memory
+    moments: list[Moments]
+    rounds: list[Round]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Which trials to read: those numbered above ``after``, in order."""
+
+    state: str | None = None
+    arm: int | None = None
+    worker: str | None = None
+    after: int = 0
+    limit: int | None = None
+
+
+def moment(seconds: float) -> datetime:
+    """Seconds since 1970 as a time in UTC.
+
+    >>> moment(0.0).isoformat()
+    '1970-01-01T00:00:00+00:00'
+    """
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def check_text(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = False) -> str:
+    """Text that every database can hold.
+
+    >>> check_text("name", "router")
+    'router'
+    """
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected text, got {checks.shown(value)}; give a string")
+    if not empty and not value.strip():
+        raise ValueError(f"{name}: expected some text, got {checks.shown(value)}; give it a name")
+    if len(value) > most:
+        raise ValueError(f"{name}: expected at most {most:,} characters, got {len(value):,}; shorten it")
+    if "\x00" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise ValueError(f"{name}: {checks.shown(value)} has a character that cannot be stored; remove it")
+    return value

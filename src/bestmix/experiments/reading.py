@@ -1,0 +1,126 @@
+"""From the tables' rows to values and back, and the calls that only read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from bestmix.experiments import tables
+from bestmix.experiments.model import Event, Picture, Query, Record, Row, State, moment
+from bestmix.experiments.store import Head, gone, state_of
+from bestmix.moments import Moments
+from bestmix.strategies.search import restore_round
+
+t, x = tables.trials.c, tables.experiments.c
+CHANGING = ("state", "open", "deadline", "expires", "told", "reward", "costs", "note")  # columns of a trial
+HEAD = [f.name for f in fields(Head)]
+ALWAYS = ("leased", "complete")
+
+
+def record(found: Mapping[Any, Any]) -> Record:
+    """What is fixed of an experiment."""
+    return Record(
+        found["key"],
+        found["name"],
+        json.loads(found["problem"]),
+        json.loads(found["strategy"]),
+        found["first_budget"],
+        found["lease"],
+        found["failures"],
+    )
+
+
+def head(found: Mapping[Any, Any]) -> Head:
+    """What calls change."""
+    return Head(**{name: found[name] for name in HEAD})
+
+
+def row(found: Any) -> Row:
+    """A trial."""
+    values = None if found.reward is None else (found.reward, *json.loads(found.costs))
+    return Row(
+        found.number,
+        found.slot,
+        found.arm,
+        found.round,
+        found.worker,
+        found.deadline,
+        found.expires,
+        found.asked,
+        found.state,
+        bool(found.open),
+        found.told,
+        values,
+        found.note,
+    )
+
+
+def columns(row: Row) -> dict[str, Any]:
+    """A trial as the table holds it."""
+    data = dict(vars(row))
+    values = data.pop("values")
+    reward, costs = (None, None) if values is None else (values[0], json.dumps(values[1:]))
+    return data | {"reward": reward, "costs": costs}
+
+
+def changing(row: Row) -> dict[str, Any]:
+    """The columns that calls change, with the trial's number."""
+    data = columns(row)
+    return {name: data[name] for name in ("number", *CHANGING)}
+
+
+def state(connection: sa.Connection, key: str) -> State:
+    """The experiment's figures."""
+    wanted = sa.select(tables.heads, tables.experiments).join(tables.experiments).where(x.key == key)
+    found = connection.execute(wanted).mappings().one_or_none()
+    if found is None:
+        raise gone()
+    return state_of(head(found), found["created"])
+
+
+def picture(connection: sa.Connection, key: str) -> Picture:
+    """Figures, memory, sums and rounds of one moment."""
+    number, memory = find(connection, key)
+    a, r = tables.arms.c, tables.rounds.c
+    sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
+    rounds = connection.execute(sa.select(r.data).where(r.experiment == number).order_by(r.number)).scalars()
+    return Picture(
+        state(connection, key),
+        json.loads(memory),
+        [Moments.from_dict(json.loads(text)) for text in sums],
+        [restore_round(json.loads(text)) for text in rounds],
+    )
+
+
+def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
+    """Trials in the order of their numbers."""
+    number, _ = find(connection, key)
+    wanted = sa.select(tables.trials).where(t.experiment == number, t.number > query.after)
+    if query.state is not None:
+        wanted = wanted.where(t.state == query.state)
+        if query.state not in ALWAYS:  # the condition of the partial index, literally
+            wanted = wanted.where(sa.text("state NOT IN ('leased', 'complete')"))
+    if query.arm is not None:
+        wanted = wanted.where(t.arm == query.arm)
+    if query.worker is not None:
+        wanted = wanted.where(t.worker == query.worker)
+    return [row(found) for found in connection.execute(wanted.order_by(t.number).limit(query.limit))]
+
+
+def events(connection: sa.Connection, key: str, after: int, limit: int) -> list[Event]:
+    """Events in order."""
+    number, _ = find(connection, key)
+    e = tables.events.c
+    wanted = sa.select(e.number, e.kind, e.data, e.at).where(e.experiment == number, e.number > after)
+    found = connection.execute(wanted.order_by(e.number).limit(limit))
+    return [Event(n, kind, json.loads(data), moment(at)) for n, kind, data, at in found]
+
+
+def find(connection: sa.Connection, key: str) -> tuple[int, str]:
+    """The experiment's number in the tables and its strategy's memory."""
+    found = connection.execute(sa.select(x.id, x.memory).where(x.key == key)).one_or_none()
+    if found is None:
+        raise gone()
+    return found[0], found[1]

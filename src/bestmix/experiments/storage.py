@@ -1,0 +1,256 @@
+"""``open_experiment`` and ``open_storage``: from a URL to experiments."""
+
+import os
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from bestmix import checks
+from bestmix.experiments import logs, rounds
+from bestmix.experiments.clock import Clock, SystemClock, Watch
+from bestmix.experiments.experiment import Experiment
+from bestmix.experiments.memory import MemoryStore
+from bestmix.experiments.model import LONGEST_NOTE, Draft, Recipe, Record, State, check_text
+from bestmix.experiments.store import Store
+from bestmix.problem import Problem
+from bestmix.strategies import SFSR, Strategy
+from bestmix.strategies.search import MOST, restore_strategy
+
+LEASE = 60.0  # seconds
+FAILURES = 100
+LONGEST_LEASE = 365 * 86400.0  # seconds
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What else can be said of a new experiment; ``open_experiment`` describes it."""
+
+    lease: float
+    failures: int
+    notes: str
+    log: Any
+    arm: str
+    reward: str
+
+
+class Storage:
+    """All experiments of one database; ``open_storage`` makes it.
+
+    Examples
+    --------
+    >>> from bestmix import Problem, Uniform
+    >>> storage = open_storage("memory://")
+    >>> exp = storage.create("router", Problem(["a", "b"]), budget=4, strategy=Uniform())
+    >>> [(state.name, state.status.value) for state in storage.experiments()]
+    [('router', 'running')]
+    >>> storage.open("router").ask(1)[0].arm
+    'a'
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self.store = store
+        self.watch = Watch(clock)
+
+    def create(
+        self,
+        name: str,
+        problem: Problem,
+        budget: int,
+        strategy: Strategy | None = None,
+        *,
+        lease: float = LEASE,
+        failures: int = FAILURES,
+        notes: str = "",
+        log: Any = None,
+        arm: str = "arm",
+        reward: str = "reward",
+    ) -> Experiment:
+        """Create an experiment; ``open_experiment`` describes the arguments."""
+        made = self._create(name, problem, budget, strategy, Terms(lease, failures, notes, log, arm, reward))
+        if made is None:
+            raise ValueError(f"name: there is an experiment {name!r} already; open it, or choose another name")
+        return made
+
+    def _create(
+        self, name: str, problem: Problem, budget: int, strategy: Strategy | None, terms: "Terms"
+    ) -> Experiment | None:
+        """The experiment, or None when the name is taken."""
+        recipe = Recipe(_check_problem(problem), _check_strategy(strategy or SFSR()))
+        record = Record(
+            secrets.token_hex(6),
+            check_text("name", name),
+            problem.to_dict(),
+            recipe.strategy.to_dict(),
+            checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST),
+            _check_lease(terms.lease),
+            checks.whole("failures", terms.failures, 1, "give the number of failed trials that end it"),
+        )
+        notes = check_text("notes", terms.notes, LONGEST_NOTE, empty=True)
+        start = logs.Start(rounds.begin(recipe, record.first_budget), [], logs.empty(problem))
+        if terms.log is not None:
+            now = self.watch.clock.now()
+            start = logs.replay(recipe, record.first_budget, terms.log, terms.arm, terms.reward, now)
+        step = start.step
+        draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows)
+        return Experiment(self, record, recipe) if self.store.create(draft) else None
+
+    def open(self, name: str, strategy: Strategy | None = None) -> Experiment:
+        """Open an experiment that exists; a strategy with a function of your own must be passed again."""
+        record = self.store.find(check_text("name", name))
+        if record is None:
+            held = [found.name for found, _ in self.store.entries(limit=5)]
+            raise ValueError(
+                f"name: there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'}); "
+                "check the name, or give problem and budget to create it"
+            )
+        if strategy is not None and strategy.to_dict() != record.strategy:
+            raise ValueError(
+                f"strategy: the experiment has {dict(record.strategy)}, got {strategy.to_dict()}; pass the same one, "
+                "or none"
+            )
+        recipe = Recipe(Problem.from_dict(record.problem), strategy or restore_strategy(record.strategy))
+        return Experiment(self, record, recipe)
+
+    def experiments(self, after: str = "", limit: int | None = None) -> list[State]:
+        """Figures of the experiments in the order of their names, those after a name."""
+        return [state for _, state in self.store.entries(after, limit)]
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.store.close()
+
+    def __enter__(self) -> "Storage":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def open_storage(url: str | os.PathLike[str], *, patience: float = 60.0, clock: Clock | None = None) -> Storage:
+    """The storage at a URL; made if it is not there.
+
+    Parameters
+    ----------
+    url
+        ``sqlite:///file.db``, ``postgresql://user@host/database``, a file's path, or ``memory://``.
+    patience
+        Seconds that a call keeps trying when the database is out of reach.
+    clock
+        Where time comes from; the machine's clocks by default.
+
+    Examples
+    --------
+    >>> open_storage("memory://").experiments()
+    []
+    """
+    clock = clock or SystemClock()
+    if not isinstance(url, (str, os.PathLike)) or not os.fspath(url):
+        raise ValueError(f"url: expected text such as 'sqlite:///file.db', got {checks.shown(url)}; give one")
+    if os.fspath(url).startswith("memory:"):
+        return Storage(MemoryStore(clock), clock)
+    from bestmix.experiments.database import Database, parse_url
+    from bestmix.experiments.sql import SqlStore
+
+    return Storage(SqlStore(Database(parse_url(url), checks.number("patience", patience)), clock), clock)
+
+
+def open_experiment(
+    url: str | os.PathLike[str] | Storage,
+    name: str,
+    problem: Problem | None = None,
+    budget: int | None = None,
+    strategy: Strategy | None = None,
+    *,
+    lease: float | None = None,
+    failures: int | None = None,
+    notes: str = "",
+    log: Any = None,
+    arm: str = "arm",
+    reward: str = "reward",
+    patience: float = 60.0,
+    clock: Clock | None = None,
+) -> Experiment:
+    """Open an experiment that is kept in a database, or create it.
+
+    Parameters
+    ----------
+    url
+        ``sqlite:///file.db``, ``postgresql://user@host/database``, a file's path, or ``memory://``;
+        or a storage that is open.
+    name
+        Its name in the storage.
+    problem, budget, strategy
+        As for a search in this process; SFSR by default. When the experiment exists they may be left
+        out, and must be the same otherwise. A strategy with a function of your own cannot be read
+        back from a database: pass it every time.
+    lease
+        Seconds that a worker has for a trial before it is handed to another one; 60 by default.
+    failures
+        Failed trials after which the experiment stops handing out; 100 by default.
+    notes
+        Whatever you want to remember about it.
+    log
+        Trials that were made before, which the experiment starts from: a CSV or Parquet path, a frame
+        or a mapping of columns. They fill the places that the strategy owes their arms, in order, and
+        count as part of the budget; what is left over is kept aside as surplus.
+    arm, reward
+        Names of the log's columns that hold the arm and the reward; costs have their own names.
+    patience
+        Seconds that a call keeps trying when the database is out of reach.
+
+    Examples
+    --------
+    >>> from bestmix import Problem, Uniform
+    >>> exp = open_experiment("memory://", "router", Problem(["a", "b"], {"dollars": 1.0}), 4, Uniform())
+    >>> for trial in exp.ask(4, worker="w1"):
+    ...     outcome = exp.tell(trial.id, 1.0 if trial.arm == "a" else 2.0, {"dollars": 0.5})
+    >>> exp.done, exp.recommend().support
+    (True, ('b',))
+    """
+    storage = url if isinstance(url, Storage) else open_storage(url, patience=patience, clock=clock)
+    if problem is not None and storage.store.find(check_text("name", name)) is None:
+        if budget is None:
+            raise ValueError(f"budget: a new experiment needs one; give the number of trials that {name!r} may make")
+        held = LEASE if lease is None else lease, FAILURES if failures is None else failures
+        made = storage._create(name, problem, budget, strategy, Terms(*held, notes, log, arm, reward))
+        if made is not None:
+            return made
+    found = storage.open(name, strategy)
+    _check_same(found, problem, budget, lease)
+    return found
+
+
+def _check_same(found: Experiment, problem: Problem | None, budget: int | None, lease: float | None) -> None:
+    """Refuse to go on with another problem, budget or lease than the experiment has."""
+    held = found.record
+    if problem is not None and problem.to_dict() != held.problem:
+        raise ValueError(f"problem: the experiment {held.name!r} has another one; leave it out, or choose another name")
+    if budget is not None and budget != held.first_budget and budget != found.state.budget:
+        raise ValueError(
+            f"budget: the experiment {held.name!r} has {found.state.budget}, got {budget}; leave it out, or call "
+            "extend()"
+        )
+    if lease is not None and lease != held.lease:
+        raise ValueError(f"lease: the experiment {held.name!r} has {held.lease:g} s, got {lease:g}; leave it out")
+
+
+def _check_problem(problem: Any) -> Problem:
+    if not isinstance(problem, Problem):
+        raise ValueError(f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem")
+    return problem
+
+
+def _check_strategy(strategy: Any) -> Strategy:
+    if isinstance(strategy, type) or not hasattr(strategy, "quota"):
+        raise ValueError(
+            f"strategy: expected a strategy such as SFSR(), got {checks.shown(strategy)}; pass an instance"
+        )
+    checked: Strategy = strategy
+    return checked
+
+
+def _check_lease(lease: Any) -> float:
+    seconds = checks.number("lease", lease, "give the seconds that a trial may take")
+    if not 0 < seconds <= LONGEST_LEASE:
+        raise ValueError(f"lease: expected seconds between 0 and a year, got {seconds:g}; give what a trial may take")
+    return seconds

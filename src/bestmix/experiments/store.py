@@ -1,0 +1,243 @@
+"""What a storage must do, in prose and as protocols; every store passes the same tests.
+
+**Slots.** A round owes each arm a number of trials. Each of these places is a *slot*. A slot is waiting, out on
+lease, or filled; it is filled once and for good. Hence what is complete and what is leased together never exceeds
+the round's quota or the budget, whatever the number of workers.
+
+**ask(n, worker, key)** hands out up to n slots of the open round under a lease, each as a new trial with its own
+number, which is also the fencing token. Slots that came back are handed out first, in the order of their trials;
+then fresh ones, always of the arm that is due the most, the first among equals. So the sequence of arms is a
+function of the calls alone. When all that the round owes is out on lease, or the experiment is not running, it
+hands out none, and says why and when to ask again. An ask with a key that was answered with trials before gets
+the same trials, as they are now, and hands out nothing more.
+
+**Leases** are counted in lease time (``clock.py``), which never runs ahead of true time. A lease that has run out
+is noticed by the next ask: the trial becomes *expired*, a state of its own, and its slot waits again. **renew**
+starts a trial's lease anew; it also revives an expired or failed trial whose slot nobody has taken since. If
+somebody has, or the slot is filled, or the experiment was stopped, the trial is gone and its worker can stop.
+
+**give_back** ends leases at once, as if they had run out: for a worker that is asked to stop.
+
+**tell(trial, values)** is idempotent. A trial that is told for the first time fills its slot and is *complete*. The
+same values again change nothing; other values are a conflict, and change nothing. A late result (of a trial that
+expired, was reported as failed or was withdrawn) fills its slot if nobody else has: whoever works on the slot now
+has the lease *withdrawn*. If the slot is filled, the result is kept aside as *surplus* and never counted. Several
+results told together are written together or, when one of them is refused, not at all.
+
+**tell_failed(trial, reason)** puts the slot back. It is idempotent. When the number of failures reaches the
+experiment's cap, the experiment is *failed*: it hands out nothing until it is resumed, which counts from zero.
+
+**Rounds.** With the result that fills a round's last slot the strategy advances, in the same transaction. Its state
+is a pure function of what was told: sums are exact, so that replaying the complete trials in any order gives the
+identical history. If the strategy raises an error, the result is kept all the same and the experiment is *failed*
+with the error as its reason; resuming tries again.
+
+**Acknowledgement.** A call that returns has its effect safely on disk; a call that raises has none, unless it says
+that the outcome is unknown. Every call can be repeated, so that stores repeat them when a connection is lost.
+
+**pause** stops handing out, and results are still taken; **resume** goes on. **stop** ends the experiment for good:
+leases are withdrawn, later results are refused, repeated ones are still no-ops. **extend** raises the budget where
+the strategy knows how. **delete** removes everything.
+
+**Running sums.** No call but those that list trials reads more than the trials it is about, however many there are.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
+
+from bestmix.experiments.clock import Clock
+from bestmix.experiments.model import Closed, Draft, Event, Picture, Query, Record, Row, State, Status, moment
+from bestmix.moments import Moments
+from bestmix.recommendation import Round
+from bestmix.strategies.search import Memory
+
+T = TypeVar("T")
+
+
+@dataclass
+class Head:
+    """The figures of an experiment that calls change; stores write it back when a call ends well."""
+
+    # Changed seldom.
+    name: str
+    status: str
+    reason: str
+    notes: str
+    budget: int
+    ended: float | None
+    # Changed by nearly every call.
+    clock: float  # lease time, and what showed which tick then
+    boot: str
+    tick: float
+    earliest: float  # no lease runs out before it
+    trials: int = 0  # handed out so far; the last one's number
+    events: int = 0
+    round: int = 0  # rounds that are over
+    owing: int = 0  # slots of the round that are not filled
+    due: int = 0  # slots of the round that were never handed out
+    freed: int = 0  # slots of the round that came back
+    complete: int = 0
+    leased: int = 0
+    surplus: int = 0
+    expired: int = 0
+    failed: int = 0
+    strikes: int = 0  # failures since the start or the last resume
+
+
+def worth_writing(before: Head, after: Head) -> bool:
+    """Whether a call changed anything but the reading of the same clock, which the next one can do as well.
+
+    >>> head = Head("a", "running", "", "", 9, None, clock=1.0, boot="b", tick=5.0, earliest=0.0)
+    >>> worth_writing(head, replace(head, clock=2.0, tick=6.0)), worth_writing(head, replace(head, trials=1))
+    (False, True)
+    """
+    return replace(before, clock=after.clock, tick=after.tick) != after
+
+
+class Books(Protocol):
+    """One experiment inside a transaction: small steps that ``ledger.py`` builds the calls from."""
+
+    record: Record
+    head: Head
+
+    def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+        """The trials with these numbers that exist."""
+
+    def holder(self, slot: int) -> Row | None:
+        """The trial that has filled the slot, has it on lease, or left it open."""
+
+    def sweep(self, time: float) -> int:
+        """Make every lease expired whose deadline is not after ``time``, its slot open; how many they were."""
+
+    def earliest(self) -> float | None:
+        """The first deadline of a lease."""
+
+    def returned(self, most: int) -> list[Row]:
+        """The first trials whose slots are open."""
+
+    def fresh(self, most: int) -> list[tuple[int, int]]:
+        """The arms that are due the most, with how much."""
+
+    def take(self, counts: dict[int, int]) -> None:
+        """Lower what arms are due."""
+
+    def due(self, quota: Sequence[int]) -> None:
+        """Add to what each arm is due."""
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Write new trials."""
+
+    def update(self, rows: Sequence[Row]) -> None:
+        """Write trials that changed."""
+
+    def withdraw(self) -> None:
+        """Withdraw every lease, and close every open slot."""
+
+    def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
+        """Running sums of these arms, or of all, which the caller may add to."""
+
+    def keep(self, moments: dict[int, Moments]) -> None:
+        """Write running sums."""
+
+    def memory(self) -> Memory:
+        """What the strategy remembers."""
+
+    def advance(self, memory: Memory, rounds: Sequence[Round]) -> None:
+        """Write the strategy's memory and rounds that were closed."""
+
+    def recall(self, key: str) -> list[Row]:
+        """The trials that were handed out for an idempotency key."""
+
+    def remember(self, key: str, first: int, count: int) -> None:
+        """Keep what was handed out for an idempotency key."""
+
+    def note(self, kind: str, **data: Any) -> None:
+        """Add an event."""
+
+
+class Store(Protocol):
+    """Where experiments are kept."""
+
+    def create(self, draft: Draft) -> bool:
+        """Write a new experiment; False, and nothing written, when its name is taken by another."""
+
+    def find(self, name: str) -> Record | None:
+        """The experiment of that name."""
+
+    def entries(self, after: str = "", limit: int | None = None) -> list[tuple[Record, State]]:
+        """Experiments in the order of their names, those after a name."""
+
+    def write(self, key: str, work: Callable[[Books], T]) -> T:
+        """Do ``work`` in one transaction that excludes other writers of the experiment.
+
+        What it did is on disk when this returns, and undone when it raises. It may be called again
+        when the transaction was lost, so it must have no effect but through the books.
+        """
+
+    def state(self, key: str) -> State:
+        """The experiment's figures."""
+
+    def picture(self, key: str) -> Picture:
+        """Figures, memory, sums and rounds of one moment."""
+
+    def trials(self, key: str, query: Query) -> list[Row]:
+        """Trials in the order of their numbers."""
+
+    def events(self, key: str, after: int, limit: int) -> list[Event]:
+        """Events numbered above ``after``, in order."""
+
+    def delete(self, key: str) -> None:
+        """Remove the experiment and all that belongs to it."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def opening(draft: Draft, clock: Clock, now: float) -> Head:
+    """The head of a new experiment."""
+    owing, rows = sum(draft.quota or []), draft.rows
+    complete = sum(row.state == "complete" for row in rows)
+    return Head(
+        draft.record.name,
+        "done" if draft.quota is None else "running",
+        "",
+        draft.notes,
+        draft.record.first_budget,
+        now if draft.quota is None else None,
+        0.0,
+        clock.boot,
+        clock.tick(),
+        0.0,
+        trials=len(rows),
+        round=len(draft.rounds),
+        owing=owing,
+        due=owing,
+        complete=complete,
+        surplus=len(rows) - complete,
+    )
+
+
+def state_of(head: Head, created: float) -> State:
+    """The figures that users see."""
+    return State(
+        head.name,
+        Status(head.status),
+        head.reason,
+        head.notes,
+        head.budget,
+        head.round + (head.status != "done"),
+        head.complete,
+        head.leased,
+        head.due + head.freed,
+        head.expired,
+        head.failed,
+        head.surplus,
+        moment(created),
+        None if head.ended is None else moment(head.ended),
+    )
+
+
+def gone() -> Closed:
+    """What a call on a deleted experiment ends with."""
+    return Closed("the experiment was deleted; create a new one")
