@@ -46,6 +46,7 @@ soak: setup  ## experiments under load and faults: kills, power cuts, a million 
 lock: setup  ## pin every dependency anew
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --all-extras --group dev pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --all-extras --group dev --group docs --constraint requirements.lock pyproject.toml -o requirements-docs.lock
 
 clean:  ## remove .venv, caches and results
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo bench/results soak/results
