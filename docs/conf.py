@@ -1,7 +1,7 @@
 """How Sphinx builds the site."""
 
 import sys
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -9,14 +9,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 project = "bestmix"
 author = "The bestmix developers"
 copyright = author
-release = version("bestmix")
+release = metadata.version("bestmix")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon", "commands"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "commands"]
 exclude_patterns = ["_build", "_generated"]
-suppress_warnings = ["toc.empty_glob"]  # research notes come and go
-myst_enable_extensions = ["dollarmath", "deflist"]
+if not any(Path(__file__).parent.glob("research/*.md")):
+    exclude_patterns.append("explanation/research.md")  # a list of nothing
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-mathjax_path = ""  # formulas are few and plain: the site needs no network to be read
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signature in the docstring says it shorter

@@ -17,7 +17,8 @@ truth = bm.Instance(
     arms=["south", "north", "modest", "idle"],
     costs=["water", "labour"],
 )
-print("Known means:", {arm: round(float(x), 3) for arm, x in zip(truth.problem.names, bm.solve(truth).mixture)})
+best = bm.solve(truth)  # with known means it is one linear program
+print("Known means:", dict(zip(truth.problem.names, best.mixture.round(3).tolist(), strict=True)))
 
 rec = bm.identify(truth.problem, truth.sampler(seed=0), budget=400)
 print(rec.sentence())
