@@ -15,6 +15,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "comma
 exclude_patterns = ["_build", "_generated"]
 if not any(Path(__file__).parent.glob("research/*.md")):
     exclude_patterns.append("explanation/research.md")  # a list of nothing
+suppress_warnings = ["ref.python"]  # attributes of several classes share a name, such as problem
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
