@@ -27,7 +27,8 @@ napoleon_google_docstring = False
 
 html_theme = "furo"
 html_title = "bestmix"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0072b2"},
