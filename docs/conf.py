@@ -3,6 +3,7 @@
 import sys
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -34,3 +35,14 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0072b2"},
     "dark_css_variables": {"color-brand-primary": "#56b4e9", "color-brand-content": "#56b4e9"},
 }
+
+
+def keep_colons(app: Any, what: str, name: str, value: object, options: object, lines: list[str]) -> None:
+    """Napoleon takes what stands before a property's first colon for its type; here it is a sentence."""
+    if what in ("property", "attribute") and lines:
+        lines[0] = lines[0].replace(": ", " – ")
+
+
+def setup(app: Any) -> None:
+    """Run before Napoleon, whose priority is 500."""
+    app.connect("autodoc-process-docstring", keep_colons, priority=400)
