@@ -6,7 +6,7 @@ import time
 
 from bench import timing
 
-PARTS = ("lp", "scores", "startup", "simulation", "gaps", "parallel", "reproduce")
+PARTS = ("lp", "scores", "startup", "simulation", "gaps", "parallel", "reproduce", "challenger", "robustness")
 
 
 def main() -> None:
