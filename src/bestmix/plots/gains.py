@@ -25,7 +25,7 @@ def geometric_mean(values: Sequence[float]) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-def plot_gains(gains: Gains, ax: "Axes | None" = None) -> "Axes":
+def plot_gains(gains: Gains, ax: "Axes | None" = None, span: tuple[float, float] | None = None) -> "Axes":
     r"""Ratios above and below one, a row for each group: every instance a dot, the smallest one named.
 
     A bar marks each group's geometric mean, a light tick its median.
@@ -36,6 +36,8 @@ def plot_gains(gains: Gains, ax: "Axes | None" = None) -> "Axes":
         By group, by instance.
     ax
         Axes to draw on; new ones by default.
+    span
+        Ends of the axis; by default what is there fits in.
 
     Examples
     --------
@@ -46,8 +48,7 @@ def plot_gains(gains: Gains, ax: "Axes | None" = None) -> "Axes":
     with style():
         ax = new_axes() if ax is None else ax
         groups = {group: listed for group, listed in gains.items() if listed}
-        everything = [gain for listed in groups.values() for gain in listed.values()]
-        low, high = min(0.8, 0.9 * min(everything, default=1.0)), max(4.0, 1.15 * max(everything, default=1.0))
+        low, high = _span([gains]) if span is None else span
         ax.set(xscale="log", xlim=(low, high), ylim=(len(groups) - 0.5, -0.5))
         for row, listed in enumerate(groups.values()):
             _draw_group(ax, row, listed, WIDTH / np.log(high / low))
@@ -58,18 +59,30 @@ def plot_gains(gains: Gains, ax: "Axes | None" = None) -> "Axes":
 
 
 def _draw_group(ax: "Axes", row: int, listed: Mapping[str, float], scale: float) -> None:
+    from matplotlib.patheffects import withStroke
+
     values = np.array(list(listed.values()))
     look: dict[str, Any] = {"linestyle": "none", "marker": "o", "markeredgewidth": 0, "markersize": DOT, "alpha": 0.6}
-    ax.plot(values, row + swarm(np.log(values) * scale), color=STRATEGIES["Challenger"]["color"], zorder=3, **look)
+    offsets = swarm(np.log(values) * scale)
+    ax.plot(values, row + offsets, color=STRATEGIES["Challenger"]["color"], zorder=3, **look)
     mean, middle = geometric_mean(list(values)), float(np.median(values))
     ax.plot([middle] * 2, [row - 0.3, row + 0.3], color=COLOURS["muted"], linewidth=1.3, linestyle=":", zorder=4)
-    ax.plot([mean] * 2, [row - 0.3, row + 0.3], color=COLOURS["ink"], linewidth=2.2, zorder=4)
+    ax.plot([mean] * 2, [row - 0.3, row + 0.3], color=COLOURS["ink"], linewidth=1.9, zorder=4)
     text: dict[str, Any] = {"fontsize": 9, "textcoords": "offset points", "zorder": 5, "parse_math": False}
     ax.annotate(f"{mean:.2f}", (mean, row - 0.3), (0, 1), ha="center", va="bottom", fontweight="bold", **text)
     worst = min(listed, key=lambda name: listed[name])
-    spot = listed[worst], row + 0.34
-    text |= {"color": COLOURS["muted"], "fontsize": 8}
-    ax.annotate(f"{worst}: {listed[worst]:.2f}", spot, (-3, 0), ha="left", va="center", **text)
+    spot = listed[worst], row + offsets[list(listed).index(worst)]
+    halo = [withStroke(linewidth=2.5, foreground=COLOURS["paper"])]  # over the line at one
+    text |= {"color": COLOURS["muted"], "fontsize": 8, "path_effects": halo}
+    ax.annotate(f"{worst}: {listed[worst]:.2f}", spot, (-4, 0), ha="right", va="center_baseline", **text)
+
+
+def _span(panels: Sequence[Gains]) -> tuple[float, float]:
+    """Ends of an axis for all of them, with room for a name left of the smallest."""
+    everything = [gain for gains in panels for listed in gains.values() for gain in listed.values()]
+    high = max(4.0, 1.1 * max(everything, default=1.0))
+    least = min(1.0, min(everything, default=1.0))
+    return least * (least / high) ** 0.22, high
 
 
 def swarm(places: Floats) -> Floats:
@@ -98,7 +111,7 @@ def _label(ax: "Axes", groups: Gains, low: float, high: float) -> None:
     ax.set_yticks(range(len(groups)), names, fontsize=9)
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
-    ticks = [t for t in (0.125, 0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64) if low <= t <= high]
+    ticks = [t for t in (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64) if low <= t <= high]
     ax.set_xticks(ticks, [f"{t:g}" for t in ticks])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("times fewer trials than the better of SFSR and SFSR-L")
@@ -114,12 +127,13 @@ def gains_figure(panels: Mapping[str, Gains]) -> "Figure":
         from matplotlib.figure import Figure
         from matplotlib.lines import Line2D
 
+        span = _span(list(panels.values()))
         rows = max(len(gains) for gains in panels.values())
         figure = Figure(figsize=(5.2 * len(panels) + 1.0, 0.88 * rows + 1.5), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.08)  # type: ignore[union-attr, call-arg]
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for ax, (title, gains) in zip(axes, panels.items(), strict=True):
-            plot_gains(gains, ax).set_title(title)
+            plot_gains(gains, ax, span).set_title(title)
             ax.tick_params(labelleft=ax is axes[0])
         dot = {"marker": "o", "linestyle": "none", "markeredgewidth": 0, "alpha": 0.6, "markersize": DOT + 1}
         marks = {
