@@ -95,7 +95,7 @@ def test_the_failure_data(tmp_path):
 
 
 def test_a_search_without_success_says_so(monkeypatch):
-    monkeypatch.setattr(reproduction, "MOST_TRIES", 1)
+    monkeypatch.setattr(reproduction.paper, "MOST_TRIES", 1)
     with pytest.raises(RuntimeError, match="none in 1 runs of H2"):
         reproduction.find_failure()
 
