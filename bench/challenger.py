@@ -75,7 +75,7 @@ def kernels(evidence: Evidence) -> Action:
     mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
     basis, work, pooled = np.full(d, -1), simplex.workspace(costs), np.empty((d, d))
     gap, own, coefficient = np.empty(n), np.empty(n), np.empty((n, d))
-    arm, reason = np.empty((2, challenge.decisions(arms)), dtype=np.int64)
+    arm, reason = np.empty((2, challenge.decisions(len(counts))), dtype=np.int64)
     owed = np.empty_like(counts)
 
     def decide() -> None:
