@@ -28,7 +28,7 @@ def crashes_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
 
 def crashes_postgres(folder: Path, quick: bool) -> dict[str, Any]:
     """Workers killed, on PostgreSQL."""
-    server = Server(folder / "server")
+    server = Server()
     try:
         return crashes.run(server.url, folder / "journals", load(quick))
     finally:
@@ -37,7 +37,7 @@ def crashes_postgres(folder: Path, quick: bool) -> dict[str, Any]:
 
 def outages(folder: Path, quick: bool) -> dict[str, Any]:
     """The PostgreSQL server killed under load."""
-    server = Server(folder / "server")
+    server = Server()
 
     def outage() -> None:
         server.kill()
@@ -80,7 +80,7 @@ def throughput_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
 
 def throughput_postgres(folder: Path, quick: bool) -> dict[str, Any]:
     """Results a second on PostgreSQL, empty and with a million trials."""
-    server = Server(folder / "server")
+    server = Server()
     try:
         return throughput.compare(*throughput.databases(server, ["empty", "full_one"]), **_sizes(quick))
     finally:
