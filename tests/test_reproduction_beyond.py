@@ -46,6 +46,7 @@ def test_subjects_are_the_catalog_and_seeded_random_instances():
     assert [s.name for s in found[12:]] == ["1000"] * 6 + ["1001"] * 6
     assert [s.runs for s in found] == [5000] * 12 + [2000] * 12
     assert {s.runs for s in beyond.subjects(runs=7, instances=1)} == {7}
+    assert len(beyond.subjects(instances=101)) == 12 + 6 * 101
     one = next(s for s in found if s.group == "uniform, 24 arms, 2 costs" and s.name == "1001")
     assert (one.instance.means == families.uniform_instance(24, 2, seed=1001).means).all()
     assert all(solve(s.instance).feasible for s in found)
@@ -97,8 +98,22 @@ def test_the_table_sums_up(made):
     assert all(any(line.startswith(f"| {name} ") for line in made.table.splitlines()) for name in FEW)
 
 
+def need(group, gained):
+    found = dict.fromkeys(STRATEGIES, 100.0 * gained) | {"Challenger": 100.0}
+    return beyond.Need(f"{group}, 16 arms, 1 cost", "1000", 16, 1, 10, 0.1, found)
+
+
+def test_a_group_in_which_nobody_gets_there_is_said_to_have_no_ratio():
+    lost = replace(need("uniform", 2.0), pulls=dict.fromkeys(STRATEGIES, math.inf))
+    (row,) = beyond._summed_up([lost, replace(lost, target=0.01)], [lost.group])
+    assert list(row.values()) == [lost.group, "0", *["none"] * 6]
+
+
 def test_the_caption_is_honest(made):
-    assert "every gain is smaller" in made.caption
+    assert "about equally close to the best mix" in made.caption
+    found = [need("designed", 2.0), need("uniform", 3.0)]
+    assert "2.00 on designed ones, 3.00 on uniform ones" in beyond._by_design(found)
+    assert beyond._by_design(found[:1]) == ""
     assert "designed for this package" in made.caption
     assert "the smallest of many looks worse" in made.caption
     assert "more than" not in made.caption.split("logarithms")[1]
