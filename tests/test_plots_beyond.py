@@ -26,7 +26,11 @@ def test_every_instance_is_a_dot_and_the_worst_is_named():
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     assert [sorted(line.get_xdata()) for line in dots] == [[0.8, 2.0, 5.0], [1.5]]
     assert [text.get_text() for text in ax.texts] == ["2.00", "b: 0.80", "1.50", "d: 1.50"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["one\n3 instances", "two\n1 instance"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == [
+        "one\n3 instances",
+        "none\n0 instances",
+        "two\n1 instance",
+    ]
     low, high = ax.get_xlim()
     assert low < 0.8
     assert high > 5

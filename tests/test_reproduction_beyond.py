@@ -13,9 +13,20 @@ from bestmix.reproduction import beyond, pulls
 STRATEGIES = ("SFSR", "SFSR-L", "USLP", "Challenger")
 
 
+FEW = ["D1P", "D2P", "A1", "H2"]
+
+
+def make(folder):
+    """The figure with fewer instances, and all of its parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog, "names", lambda: FEW)
+        patch.setattr(beyond, "FAMILIES", (beyond.FAMILIES[0], beyond.FAMILIES[4]))
+        return reproduction.reproduce("beyond", folder, runs=10, seed=1, instances=1)
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    return reproduction.reproduce("beyond", tmp_path_factory.mktemp("beyond"), runs=10, seed=1, instances=1)
+    return make(tmp_path_factory.mktemp("beyond"))
 
 
 def rows(made, name):
@@ -35,6 +46,7 @@ def test_subjects_are_the_catalog_and_seeded_random_instances():
     assert [s.name for s in found[12:]] == ["1000"] * 6 + ["1001"] * 6
     assert [s.runs for s in found] == [5000] * 12 + [2000] * 12
     assert {s.runs for s in beyond.subjects(runs=7, instances=1)} == {7}
+    assert len(beyond.subjects(instances=101)) == 12 + 6 * 101
     one = next(s for s in found if s.group == "uniform, 24 arms, 2 costs" and s.name == "1001")
     assert (one.instance.means == families.uniform_instance(24, 2, seed=1001).means).all()
     assert all(solve(s.instance).feasible for s in found)
@@ -59,14 +71,14 @@ def test_files(made):
 def test_the_curves_have_all_strategies_on_all_instances(made):
     found = rows(made, "beyond.csv")
     assert {(row["instance"], row["strategy"]) for row in found} == {
-        (name, strategy) for name in catalog.names() for strategy in STRATEGIES
+        (name, strategy) for name in FEW for strategy in STRATEGIES
     }
     assert {row["runs"] for row in found} == {"10"}
 
 
 def test_the_trials_and_their_ratio(made):
     found = rows(made, "beyond-pulls.csv")
-    assert len(found) == 2 * (12 + 6)
+    assert len(found) == 2 * (4 + 2)
     for row in found:
         need = {name: float(row[f"pulls of {name}"]) for name in STRATEGIES}
         better = min(need["SFSR"], need["SFSR-L"])
@@ -80,14 +92,28 @@ def test_the_trials_and_their_ratio(made):
 def test_the_table_sums_up(made):
     found = rows(made, "beyond-pulls.csv")
     ratios = [float(row["ratio"]) for row in found if row["group"] == "D" and row["target"] == "0.1"]
-    mean = math.exp(sum(map(math.log, ratios)) / 6)
+    mean = math.exp(sum(map(math.log, ratios)) / 2)
     line = next(line for line in made.table.splitlines() if line.startswith("| D  "))
-    assert [cell.strip() for cell in line.split("|")[1:4]] == ["D", "6", f"{mean:.2f}"]
-    assert all(any(line.startswith(f"| {name} ") for line in made.table.splitlines()) for name in catalog.names())
+    assert [cell.strip() for cell in line.split("|")[1:4]] == ["D", "2", f"{mean:.2f}"]
+    assert all(any(line.startswith(f"| {name} ") for line in made.table.splitlines()) for name in FEW)
+
+
+def need(group, gained):
+    found = dict.fromkeys(STRATEGIES, 100.0 * gained) | {"Challenger": 100.0}
+    return beyond.Need(f"{group}, 16 arms, 1 cost", "1000", 16, 1, 10, 0.1, found)
+
+
+def test_a_group_in_which_nobody_gets_there_is_said_to_have_no_ratio():
+    lost = replace(need("uniform", 2.0), pulls=dict.fromkeys(STRATEGIES, math.inf))
+    (row,) = beyond._summed_up([lost, replace(lost, target=0.01)], [lost.group])
+    assert list(row.values()) == [lost.group, "0", *["none"] * 6]
 
 
 def test_the_caption_is_honest(made):
-    assert "every gain is smaller" in made.caption
+    assert "about equally close to the best mix" in made.caption
+    found = [need("designed", 2.0), need("uniform", 3.0)]
+    assert "2.00 on designed ones, 3.00 on uniform ones" in beyond._by_design(found)
+    assert beyond._by_design(found[:1]) == ""
     assert "designed for this package" in made.caption
     assert "the smallest of many looks worse" in made.caption
     assert "more than" not in made.caption.split("logarithms")[1]
@@ -102,7 +128,6 @@ def test_the_caption_is_honest(made):
 
 def test_a_second_call_repeats_no_run(made, monkeypatch):
     monkeypatch.setattr(pulls, "simulate", None)
-    folder = made.files[0].parent
     before = [path.read_bytes() for path in made.files]
-    again = reproduction.reproduce("beyond", folder, runs=10, seed=1, instances=1)
+    again = make(made.files[0].parent)
     assert [path.read_bytes() for path in again.files] == before

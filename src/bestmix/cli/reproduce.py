@@ -76,6 +76,8 @@ def reproduce(
     console = common.messages() if as_json else common.output()
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output: expected a folder, got the file {folder}; choose another name")
+    if instances is not None and figure is not Name.beyond:
+        raise ValueError(f"--instances: expected --figure beyond with it, got {figure.value}; leave it out")
     from bestmix import plots
 
     with plots.style():  # tells of a missing Matplotlib before the work

@@ -47,14 +47,14 @@ def plot_gains(gains: Gains, ax: "Axes | None" = None, span: tuple[float, float]
     """
     with style():
         ax = new_axes() if ax is None else ax
-        groups = {group: listed for group, listed in gains.items() if listed}
         low, high = _span([gains]) if span is None else span
-        ax.set(xscale="log", xlim=(low, high), ylim=(len(groups) - 0.5, -0.5))
-        for row, listed in enumerate(groups.values()):
-            _draw_group(ax, row, listed, WIDTH / np.log(high / low))
+        ax.set(xscale="log", xlim=(low, high), ylim=(len(gains) - 0.5, -0.5))
+        for row, listed in enumerate(gains.values()):
+            if listed:
+                _draw_group(ax, row, listed, WIDTH / np.log(high / low))
         ax.axvline(1.0, color=COLOURS["bound"], linestyle="--", linewidth=1.3, zorder=2)
         ax.axvspan(low, 1.0, color=COLOURS["bound"], alpha=0.06, linewidth=0, zorder=0)
-        _label(ax, groups, low, high)
+        _label(ax, gains, low, high)
         return ax
 
 
@@ -103,12 +103,12 @@ def swarm(places: Floats) -> Floats:
     return offsets
 
 
-def _label(ax: "Axes", groups: Gains, low: float, high: float) -> None:
+def _label(ax: "Axes", gains: Gains, low: float, high: float) -> None:
     from matplotlib.ticker import NullLocator
 
-    counts = [f"{len(listed)} instance{'' if len(listed) == 1 else 's'}" for listed in groups.values()]
-    names = [f"{group}\n{count}" for group, count in zip(groups, counts, strict=True)]
-    ax.set_yticks(range(len(groups)), names, fontsize=9)
+    counts = [f"{len(listed)} instance{'' if len(listed) == 1 else 's'}" for listed in gains.values()]
+    names = [f"{group}\n{count}" for group, count in zip(gains, counts, strict=True)]
+    ax.set_yticks(range(len(gains)), names, fontsize=9)
     ax.tick_params(axis="y", length=0)
     ax.grid(visible=False, axis="y")
     ticks = [t for t in (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64) if low <= t <= high]

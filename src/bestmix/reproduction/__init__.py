@@ -88,6 +88,10 @@ def reproduce(
     ['score.png', 'score.svg', 'score.csv', 'score.txt']
     """
     checks.choice("figure", name, [*FIGURES, *BEYOND])
+    if runs is not None:
+        runs = checks.whole("runs", runs, 1, "give the number of runs of each cell")
+    if instances is not None:
+        instances = checks.whole("instances", instances, 1, "give the random instances of each family")
     began = time.perf_counter()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -91,9 +91,10 @@ def subjects(runs: int | None = None, instances: int | None = None) -> list[Subj
     ['H2', 'H3', '1000', '1000']
     """
     found = [Subject(name[0], name, catalog.load(name), runs or RUNS) for name in catalog.names()]
-    for k in range(max(family.count for family in FAMILIES)):
-        for family in FAMILIES:
-            if k < (family.count if instances is None else instances):
+    counts = [family.count if instances is None else instances for family in FAMILIES]
+    for k in range(max(counts)):
+        for family, count in zip(FAMILIES, counts, strict=True):
+            if k < count:
                 seed = FIRST_SEED + k
                 instance = family.make(family.arms, family.costs, seed)
                 found.append(Subject(family.label, str(seed), instance, runs or RANDOM_RUNS))
@@ -116,6 +117,11 @@ def measure(
     return needs
 
 
+def gains(needs: Sequence[Need], group: str, target: float) -> dict[str, float]:
+    """The gain on each instance of a group, where there is one to speak of."""
+    return {n.instance: n.gain for n in needs if (n.group, n.target) == (group, target) and not math.isnan(n.gain)}
+
+
 def draw_beyond(
     folder: Path, runs: int | None, seed: int, instances: int | None, threads: int | None, progress: bool
 ) -> Drawn:
@@ -126,13 +132,7 @@ def draw_beyond(
     asked = subjects(runs, instances)
     needs = measure(asked, folder / KEPT / "walks", seed, threads, progress)
     groups = list(dict.fromkeys(need.group for need in needs))
-    panels = {
-        f"{target:.0%} error": {
-            group: {n.instance: n.gain for n in needs if (n.group, n.target) == (group, target) and n.gain == n.gain}
-            for group in groups
-        }
-        for target in TARGETS
-    }
+    panels = {f"{target:.0%} error": {group: gains(needs, group, target) for group in groups} for target in TARGETS}
     figures = {"beyond": plots.sweep_figure(curves), "beyond-gains": plots.gains_figure(panels)}
     table = as_markdown(_listed(needs)) + "\n" + as_markdown(_summed_up(needs, groups))
     texts = {"beyond.csv": as_csv(curves.rows()), "beyond-pulls.csv": as_csv([_row(n) for n in needs])}
@@ -166,12 +166,17 @@ def _summed_up(needs: Sequence[Need], groups: Sequence[str]) -> list[dict[str, s
     for group in groups:
         row = {"ratio to the better of SFSR and SFSR-L": group}
         for target in TARGETS:
-            found = {n.instance: n.gain for n in needs if (n.group, n.target) == (group, target) and n.gain == n.gain}
-            row |= {"instances": str(len(found))} if "instances" not in row else {}
-            worst = min(found, key=lambda name: found[name])
-            row[f"geometric mean, {target:.0%}"] = f"{geometric_mean(list(found.values())):.2f}"
-            row[f"median, {target:.0%}"] = f"{statistics.median(found.values()):.2f}"
-            row[f"worst, {target:.0%}"] = f"{found[worst]:.2f} ({worst})"
+            found = gains(needs, group, target)
+            row.setdefault("instances", str(len(found)))
+            worst = min(found, key=lambda name: found[name], default=None)
+            said = ["none"] * 3
+            if worst is not None:
+                values = list(found.values())
+                said = [f"{mean:.2f}" for mean in (geometric_mean(values), statistics.median(values), found[worst])]
+                said[2] += f" ({worst})"
+            row |= {
+                f"{what}, {target:.0%}": s for what, s in zip(("geometric mean", "median", "worst"), said, strict=True)
+            }
         rows.append(row)
     return rows
 
@@ -184,12 +189,21 @@ def _caption(needs: Sequence[Need], seed: int) -> str:
         "designed for this package. Gains (beyond-gains.png): trials that the better of SFSR and SFSR-L needs for an "
         "error, over those of Challenger; every instance a dot, the one with the smallest gain named. Uniform: means "
         "uniform on [0, 2], bounds 1. Designed: all rivals are about equally close to the best mix, so that it matters "
-        "less where the trials go, and every gain is smaller. Random instances have the seeds "
-        f"{FIRST_SEED} and up. Trials for an error: budgets grow by 1.41 until it is below "
+        f"less where the trials go{_by_design(random)}. Random instances have the seeds {FIRST_SEED} and up. "
+        "Trials for an error: budgets grow by 1.41 until it is below "
         f"{100 * ENOUGH:.1f}%, {random[0].runs:,} runs each on random instances, {named[0].runs:,} on D, A and H "
         f"({BLOCK} where more than {HOPELESS:.0%} of those are wrong), with a straight line in logarithms between "
         f"budgets. {_exactness(random)}{_unreached(needs)} Seed {seed}."
     )
+
+
+def _by_design(needs: Sequence[Need]) -> str:
+    """How much less is gained on designed instances, in the plainest case: one cost, 10% error."""
+    shape = next((f"{n.arms} arms, 1 cost" for n in needs if n.costs == 1), "")
+    found = {name: gains(needs, f"{name}, {shape}", 0.1).values() for name in ("designed", "uniform")}
+    means = {name: geometric_mean(list(values)) for name, values in found.items() if values}
+    said = ", ".join(f"{mean:.2f} on {name} ones" for name, mean in means.items())
+    return f" (geometric mean of the gains with one cost at 10% error: {said})" if len(means) == 2 else ""
 
 
 def _exactness(needs: Sequence[Need]) -> str:
