@@ -27,6 +27,13 @@ def binary(share):
     return bm.Instance(A2.reward / 2, share * A2.cost, share * A2.bound, noise=noise.Bernoulli())
 
 
+def is_no_worse(challenger, instance, budget):
+    """Whether it errs no more often than the better of the paper's algorithms, and 3.5 standard errors."""
+    better = min(wrong(instance, strategy, budget) for strategy in PAPER)
+    rate = (better + 2) / (RUNS + 4)
+    return wrong(instance, challenger, budget) <= better + 3.5 * math.sqrt(2 * RUNS * rate * (1 - rate))
+
+
 def wrong(instance, strategy, budget, runs=RUNS):
     return bm.simulate(instance, strategy, budget, runs, seed=11, threads=1).errors
 
@@ -51,22 +58,19 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_errors_are_no_more_frequent_than_those_of_the_better_paper_algorithm(name):
-    # Where the rates are equal, 3.5 standard errors are a false alarm in 1 of 4,000; in all of these cells
-    # Challenger's rate is lower by more than a quarter (see the benchmark), which makes it far rarer.
-    instance, budget = PROBLEMS[name]
-    better = min(wrong(instance, strategy, budget) for strategy in PAPER)
-    rate = (better + 2) / (RUNS + 4)
-    assert wrong(instance, bm.Challenger(), budget) <= better + 3.5 * math.sqrt(2 * RUNS * rate * (1 - rate))
+    # Were the rates equal, a false alarm in 1 of 4,000. Here Challenger's are 30% lower or more: far rarer still.
+    assert is_no_worse(bm.Challenger(), *PROBLEMS[name])
 
 
 @pytest.mark.parametrize("rounds", [3, 10, 30, 100])
 def test_few_and_many_rounds_do(rounds):
-    # Rates of about 20%, 14%, 13% and 12% against 25%: a false alarm in 1 of 50 seeds at 3 rounds, the seed is fixed.
-    assert wrong(A2, bm.Challenger(rounds=rounds), 2_000) < wrong(A2, bm.SFSR("lagrangian"), 2_000)
+    # Rates of about 20%, 14%, 13% and 12% against 25%: a false alarm in less than 1 of 100,000.
+    assert is_no_worse(bm.Challenger(rounds=rounds), A2, 2_000)
 
 
 @pytest.mark.parametrize("name", ["A1", "A2", "H1", "H2"])
 def test_errors_vanish_as_the_budget_grows(name):
+    # About 1% at 4,000 trials, and ten times fewer with each doubling: some 1e-6 here, a false alarm in 1 of 1,000.
     assert wrong(bm.catalog.load(name), bm.Challenger(), 64_000, 1_000) == 0
 
 
@@ -93,7 +97,8 @@ def live(instance, budget, seed):
 
 
 def test_a_tie_that_nobody_can_break_does_not_take_everything():
-    # An arm of the support stands there twice. Over 20 runs the mean share is about 35% +- 3%: no false alarm.
+    # An arm of the support stands there twice. Over 20 runs its mean share is 43%, with a deviation of 3%: a
+    # false alarm in 1e-8.
     twin = BASIS[0]
     instance = bm.Instance(np.r_[A2.reward, A2.reward[twin]], np.c_[A2.cost, A2.cost[:, twin]], A2.bound)
     later = sum(live(instance, 2_000, seed)[0] for seed in range(20))
