@@ -5,13 +5,15 @@ of the difference between two equal rates. Where they are equal, chance breaks i
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
+from rich.progress import track
 
 from bench import cases
 from bench.cases import Case
-from bench.timing import Figure
+from bench.timing import Figure, console
 from bestmix import SFSR, Challenger, Strategy, Uniform, catalog, simulate
 from bestmix.simulation.cells import Cell
 
@@ -25,11 +27,11 @@ LARGEST_SHARE = 80.0  # per cent of the trials after the first round: the rest k
 
 def measure(quick: bool) -> list[Figure]:
     runs = 500 if quick else 5_000
-    everything = cases.cases()
-    figures = [figure for case in everything for figure in compare(case, runs)]
-    figures += [share(case, 10 if quick else 200) for case in everything if case.tied]
-    names = catalog.names()[::4] if quick else catalog.names()
-    return figures + [floor(name, 1_000 if quick else 20_000) for name in names]
+    everything, names = cases.cases(), catalog.names()[::4] if quick else catalog.names()
+    jobs: list[Callable[[], Iterator[Figure]]] = [partial(compare, case, runs) for case in everything]
+    jobs += [partial(share, case, 10 if quick else 200) for case in everything if case.tied]
+    jobs += [partial(floor, name, 1_000 if quick else 20_000) for name in names]
+    return [figure for job in track(jobs, "cells", console=console, transient=True) for figure in job()]
 
 
 def compare(case: Case, runs: int) -> Iterator[Figure]:
@@ -62,7 +64,7 @@ def errors(case: Case, strategy: Strategy, budget: int, runs: int) -> int:
     return sum(tuple(said) not in case.right for said in answer.tolist())
 
 
-def share(case: Case, runs: int) -> Figure:
+def share(case: Case, runs: int) -> Iterator[Figure]:
     """What tied arms take, on average over live runs, of the trials after the first round, which is even."""
     rng, instance, budget = np.random.default_rng(SEED), case.instance, case.budgets[0]
     index, tied = {name: a for a, name in enumerate(instance.arms)}, {instance.arms[a] for a in case.tied}
@@ -78,10 +80,10 @@ def share(case: Case, runs: int) -> Figure:
         percent[run] = 100 * sum(n for arm, n in later if arm in tied) / sum(n for _, n in later)
     note = f"of the later trials, N = {budget:,}; of {runs} runs at most {percent.max():.0f} %"
     what = f"{case.name}: share of the tied arms"
-    return Figure(what, float(percent.mean()), "%", LARGEST_SHARE, at_most=True, note=note)
+    yield Figure(what, float(percent.mean()), "%", LARGEST_SHARE, at_most=True, note=note)
 
 
-def floor(name: str, runs: int) -> Figure:
+def floor(name: str, runs: int) -> Iterator[Figure]:
     """Errors with a budget that is doubled until there are none."""
     budget, seen = catalog.budgets(name)[-3], []
     for _ in range(DOUBLINGS):
@@ -90,4 +92,4 @@ def floor(name: str, runs: int) -> Figure:
         if not wrong:
             break
         budget *= 2
-    return Figure(f"{name}: errors left of {runs:,} runs", wrong, "", 0.0, at_most=True, note=", ".join(seen))
+    yield Figure(f"{name}: errors left of {runs:,} runs", wrong, "", 0.0, at_most=True, note=", ".join(seen))
