@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test lint types layers pytest bench soak lock clean
+.PHONY: help setup demo test lint types layers pytest docs bench soak lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,15 @@ layers: setup
 pytest: setup
 	@$(BIN)/pytest -n 2
 
+docs: $(VENV)/.docs  ## run the gallery and build the site in docs/_build/html; warnings are errors
+	@$(BIN)/python docs/build_gallery.py
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+$(VENV)/.docs: requirements-docs.lock $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
+	@touch $@
+
 bench: setup  ## measure speed, as ratios in one run; prints tables, writes bench/results
 	@$(BIN)/python -m bench
 
@@ -46,7 +55,8 @@ soak: setup  ## experiments under load and faults: kills, power cuts, a million 
 lock: setup  ## pin every dependency anew
 	@$(BIN)/python -m pip install --quiet uv
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --all-extras --group dev pyproject.toml -o requirements.lock
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --all-extras --group dev --group docs --constraint requirements.lock pyproject.toml -o requirements-docs.lock
 
 clean:  ## remove .venv, caches and results
-	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo bench/results soak/results
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo bench/results soak/results docs/_build docs/_generated
 	find src tests bench soak -name __pycache__ -type d -prune -exec rm -rf {} +

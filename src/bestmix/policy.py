@@ -2,15 +2,17 @@
 
 import bisect
 import hashlib
+import json
 import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from bestmix import checks, files
+from bestmix import checks, deployment, files
 from bestmix.evidence import Evidence
 from bestmix.moments import Moments
 from bestmix.problem import Problem
@@ -106,6 +108,44 @@ class Policy:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a .json or .toml file."""
         files.write(path, self.to_dict())
+
+    def export(self, form: str, **options: Any) -> str:
+        """The weights as text for the program that splits the traffic.
+
+        Parameters
+        ----------
+        form : str
+            ``"json"`` (what ``save`` writes; ``Policy.schema()`` describes it), ``"nginx"``, ``"envoy"``
+            or ``"litellm"``.
+        **options
+            nginx: ``key``, ``variable``; Envoy: ``prefix``; LiteLLM: ``group``, ``models``. See
+            :mod:`bestmix.deployment`.
+
+        Examples
+        --------
+        >>> print(Policy({"small": 0.62, "large": 0.38}).export("nginx", key="$cookie_user"), end="")
+        split_clients "$cookie_user" $bestmix_arm {
+            62.00%  "small";
+            *       "large";
+        }
+        """
+        if checks.choice("form", form, deployment.FORMS) == "json":
+            if options:
+                raise ValueError(f"options: expected none with 'json', got {', '.join(options)}; leave them out")
+            return json.dumps(self.to_dict(), indent=1) + "\n"
+        return deployment.write(self.weights, form, **options)
+
+    @staticmethod
+    def schema() -> dict[str, Any]:
+        """The JSON Schema of what ``save`` writes and ``load`` reads.
+
+        Examples
+        --------
+        >>> sorted(Policy.schema()["properties"])
+        ['bounds', 'feasible', 'weights']
+        """
+        text = resources.files("bestmix").joinpath("policy.schema.json").read_text(encoding="utf-8")
+        return dict(json.loads(text))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Policy":

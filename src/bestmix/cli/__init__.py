@@ -11,6 +11,7 @@ from bestmix.cli import (
     demo,
     experiment,
     explain,
+    export,
     gaps,
     instances,
     plan,
@@ -33,6 +34,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("solve")(solve.solve)
 app.command("run")(run.run)
+app.command("export")(export.export)
 app.command("plan")(plan.plan)
 app.command("explain")(explain.explain)
 app.command("gaps")(gaps.gaps)

@@ -42,35 +42,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
 OTHERS = ("#cc79a7", "#d55e00", "#8c6d00", "#332288", "#117733", "#882255")
 OTHER_MARKERS = ("v", "P", "X", "<", ">", "h")
 
-STYLE: dict[str, Any] = {
-    "figure.dpi": 110,
-    "figure.facecolor": COLOURS["paper"],
-    "savefig.dpi": 200,
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.color": COLOURS["ink"],
-    "axes.facecolor": "none",
-    "axes.edgecolor": COLOURS["muted"],
-    "axes.labelcolor": COLOURS["ink"],
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": COLOURS["grid"],
-    "grid.linewidth": 0.8,
-    "xtick.color": COLOURS["muted"],
-    "ytick.color": COLOURS["muted"],
-    "xtick.labelcolor": COLOURS["ink"],
-    "ytick.labelcolor": COLOURS["ink"],
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 7,
-    "svg.fonttype": "none",  # text stays text: smaller, and it can be searched and read aloud
-    "svg.hashsalt": "bestmix",  # the same figure gives the same file
-}
+STYLE = Path(__file__).with_name("bestmix.mplstyle")  # for matplotlib.style.use
 
 SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -91,9 +63,9 @@ def style() -> Iterator[None]:
     """
     if not available():
         raise RuntimeError("figures need Matplotlib, which is not installed; install bestmix[plots]")
-    import matplotlib
+    import matplotlib.style
 
-    with matplotlib.rc_context(STYLE):  # type: ignore[arg-type, unused-ignore]
+    with matplotlib.style.context(STYLE):
         yield
 
 
