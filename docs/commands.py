@@ -54,7 +54,8 @@ def _entry(parameter: Any) -> list[str]:
         extra.append("Required.")
     default = _default(parameter)
     extra += [f"Default: {default}."] if default else []
-    return [", ".join(f"`{name}`" for name in names), f": {' '.join([*_prose(parameter.help or ''), *extra])}"]
+    text = " ".join([*_prose(parameter.help or "As in the example."), *extra])
+    return [", ".join(f"`{name}`" for name in names), f": {text}"]
 
 
 def _word(choice: Any) -> str:

@@ -15,6 +15,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "comma
 exclude_patterns = ["_build", "_generated"]
 if not any(Path(__file__).parent.glob("research/*.md")):
     exclude_patterns.append("explanation/research.md")  # a list of nothing
+suppress_warnings = ["ref.python"]  # attributes of several classes share a name, such as problem
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
 
@@ -26,7 +27,8 @@ napoleon_google_docstring = False
 
 html_theme = "furo"
 html_title = "bestmix"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0072b2"},

@@ -49,9 +49,11 @@ def test_every_command_has_an_entry_with_all_its_options_explained(words):
     command = COMMANDS.commands()[words]
     assert command.help
     for parameter in command.params:
-        if "--help" not in parameter.opts:
+        if parameter.param_type_name == "argument":
+            assert f"`{parameter.metavar or parameter.name.upper()}`" in text
+        elif "--help" not in parameter.opts:
             assert parameter.help, f"{words}: {parameter.name} has no help"
-            assert all(f"`{option}`" in text for option in parameter.opts if option.startswith("-"))
+            assert all(f"`{option}`\n" in text or f"`{option}`, " in text for option in parameter.opts)
 
 
 def test_no_entry_is_of_a_command_that_is_gone():
