@@ -85,19 +85,24 @@ def picture(connection: sa.Connection, key: str) -> Picture:
     number, memory = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
     sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
-    rounds = connection.execute(sa.select(r.data).where(r.experiment == number).order_by(r.number)).scalars()
+    rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
     return Picture(
         state(connection, key),
         json.loads(memory),
         [Moments.from_dict(json.loads(text)) for text in sums],
-        [restore_round(json.loads(text)) for text in rounds],
+        [restore_round(json.loads(text)) for text, _ in rounds],
+        [None if mixture is None else json.loads(mixture) for _, mixture in rounds],
     )
 
 
 def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
-    """Trials in the order of their numbers."""
+    """Trials in the order of their numbers, or the other way round."""
     number, _ = find(connection, key)
-    wanted = sa.select(tables.trials).where(t.experiment == number, t.number > query.after)
+    wanted = sa.select(tables.trials).where(t.experiment == number)
+    if not query.newest_first:
+        wanted = wanted.where(t.number > query.after)
+    elif query.after:
+        wanted = wanted.where(t.number < query.after)
     if query.state is not None:
         wanted = wanted.where(t.state == query.state)
         if query.state not in ALWAYS:  # the condition of the partial index, literally
@@ -106,7 +111,8 @@ def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
         wanted = wanted.where(t.arm == query.arm)
     if query.worker is not None:
         wanted = wanted.where(t.worker == query.worker)
-    return [row(found) for found in connection.execute(wanted.order_by(t.number).limit(query.limit))]
+    order = t.number.desc() if query.newest_first else t.number
+    return [row(found) for found in connection.execute(wanted.order_by(order).limit(query.limit))]
 
 
 def events(connection: sa.Connection, key: str, after: int, limit: int) -> list[Event]:
