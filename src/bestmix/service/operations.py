@@ -1,6 +1,7 @@
 """For those who run the server: is it alive, is it ready, what has it done."""
 
 from collections import Counter
+from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -12,7 +13,9 @@ from bestmix.service.access import PUBLIC, READ_ALL
 from bestmix.service.errors import documented
 
 router = APIRouter(tags=["operations"])
-NOT_READY = {503: {"model": schemas.Health, "description": "The database is out of reach, or the server stops."}}
+NOT_READY: dict[int | str, dict[str, Any]] = {
+    503: {"model": schemas.Health, "description": "The database is out of reach, or the server stops."}
+}
 
 
 @router.get("/healthz", response_model=schemas.Health, dependencies=[Depends(PUBLIC)])

@@ -204,9 +204,10 @@ def confirm(request: Request, experiment: Current, action: str) -> Response:
 async def act(request: Request, experiment: Current, action: str) -> Response:
     """Do it, then show the experiment."""
     _check_action(action)
-    form = await _form(request)
-    call = experiment.stop if action == "stop" else experiment.pause if action == "pause" else experiment.resume
-    await run_in_threadpool(call, *([form.get("reason", "")] if action == "stop" else []))
+    if action == "stop":
+        await run_in_threadpool(experiment.stop, (await _form(request)).get("reason", ""))
+    else:
+        await run_in_threadpool(experiment.pause if action == "pause" else experiment.resume)
     return RedirectResponse(f"/experiments/{experiment.record.key}", 303)
 
 
