@@ -202,11 +202,12 @@ class SqlBooks:
         memory: Memory = json.loads(self._run(MEMORY).scalar_one())
         return memory
 
-    def advance(self, memory: Memory, rounds: Sequence[Round]) -> None:
+    def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds."""
         self._run(sa.update(tables.experiments).where(x.id == ID).values(memory=json.dumps(memory)))
         if rounds:
-            entries = [{"experiment": self._id, **entry} for entry in round_entries(rounds, self._clock.now())]
+            made = round_entries(rounds, self._clock.now(), mixture)
+            entries = [{"experiment": self._id, **entry} for entry in made]
             self._connection.execute(sa.insert(tables.rounds), entries)
 
     def recall(self, key: str) -> list[Row]:
@@ -228,6 +229,9 @@ class SqlBooks:
         self._changes.events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
 
 
-def round_entries(rounds: Sequence[Round], now: float) -> list[dict[str, Any]]:
+def round_entries(
+    rounds: Sequence[Round], now: float, mixture: Mapping[str, float] | None = None
+) -> list[dict[str, Any]]:
     """Rounds as their table holds them."""
-    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now} for r in rounds]
+    answer = None if mixture is None else json.dumps(dict(mixture))
+    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now, "mixture": answer} for r in rounds]

@@ -96,17 +96,18 @@ def picture(connection: sa.Connection, key: str) -> Picture:
     number, memory = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
     sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
-    rounds = connection.execute(sa.select(r.data).where(r.experiment == number).order_by(r.number)).scalars()
+    rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
     return Picture(
         state(connection, key),
         json.loads(memory),
         [Moments.from_dict(json.loads(text)) for text in sums],
-        [restore_round(json.loads(text)) for text in rounds],
+        [restore_round(json.loads(text)) for text, _ in rounds],
+        [None if mixture is None else json.loads(mixture) for _, mixture in rounds],
     )
 
 
 def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
-    """Trials in the order of their numbers."""
+    """Trials in the order of their numbers, or the other way round."""
     number, _ = find(connection, key)
     dialect = connection.dialect.name
     wanted = by_index("trials_odd", ODD, dialect)
@@ -114,11 +115,14 @@ def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
         wanted = by_index("trials_leased", "state = 'leased'", dialect)
     elif query.state in (None, "complete"):
         wanted = sa.select(tables.trials).where(t.experiment == sa.bindparam("e"))
-    wanted = wanted.where(sa.text("number > :after"))
+    if not query.newest_first:
+        wanted = wanted.where(sa.text("number > :after"))
+    elif query.after:
+        wanted = wanted.where(sa.text("number < :after"))
     for name in ("state", "arm", "worker"):
         if getattr(query, name) is not None:
             wanted = wanted.where(sa.text(f"{name} = :{name}"))
-    wanted = wanted.order_by(sa.text("number")).limit(query.limit)
+    wanted = wanted.order_by(sa.text("number DESC" if query.newest_first else "number")).limit(query.limit)
     return [row(found) for found in connection.execute(wanted, {"e": number, **vars(query)})]
 
 
