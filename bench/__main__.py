@@ -6,7 +6,18 @@ import time
 
 from bench import timing
 
-PARTS = ("lp", "scores", "startup", "simulation", "gaps", "parallel", "reproduce")
+PARTS = (
+    "lp",
+    "scores",
+    "startup",
+    "simulation",
+    "gaps",
+    "parallel",
+    "reproduce",
+    "challenger",
+    "confidence",
+    "robustness",
+)
 
 
 def main() -> None:

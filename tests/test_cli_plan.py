@@ -64,7 +64,7 @@ def test_a_pilot_log(place):
         (["none.csv"], "there is no file none.csv"),
         (["guess.toml", "--bound", "dollars=1"], "--bound: expected with a log of trials only"),
         (["guess.toml", "--error", "2"], "error: expected a probability"),
-        (["guess.toml", "--strategy", "best"], "--strategy best: expected one of sfsr"),
+        (["guess.toml", "--strategy", "best"], "--strategy best: expected one of challenger, sfsr"),
         (["guess.toml", "--figure", "f.gif"], "expected a figure's name to end in"),
         (["guess.toml", "--pilot", "0"], "pilot: expected a positive number"),
     ],

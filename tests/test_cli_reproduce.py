@@ -41,8 +41,27 @@ def test_json(tmp_path):
 
 
 def test_every_figure_can_be_asked_for():
-    assert {name.value for name in command.Name} == {*reproduction.FIGURES, "all"}
+    assert {name.value for name in command.Name} == {*reproduction.FIGURES, *reproduction.BEYOND, "all"}
     assert set(command.DOING) == set(reproduction.FIGURES)
+    assert set(command.MORE) == set(reproduction.BEYOND)
+
+
+def test_the_long_figures_are_made_only_when_asked_for(tmp_path, monkeypatch):
+    asked = []
+
+    def make(name, folder, runs, seed, **options):
+        asked.append((name, runs, options["instances"]))
+        return reproduction.Made(name, f"caption of {name}", (), 0.1, f"| table of {name} [bold] |")
+
+    monkeypatch.setattr(reproduction, "reproduce", make)
+    assert run("--output", tmp_path).exit_code == 0
+    assert [name for name, _, _ in asked] == list(reproduction.FIGURES)
+    asked.clear()
+    result = run("--output", tmp_path, "--figure", "beyond", "--instances", 3, "--runs", 9)
+    assert asked == [("beyond", 9, 3)]
+    assert "| table of beyond [bold] |" in result.stdout
+    assert "calibration" in run("--help").stdout
+    assert "beyond" in run("--help").stdout
 
 
 @pytest.mark.parametrize(
@@ -50,6 +69,8 @@ def test_every_figure_can_be_asked_for():
     [
         (["--figure", "B"], "'B'"),
         (["--runs", "0"], "--runs"),
+        (["--figure", "beyond", "--instances", "0"], "--instances"),
+        (["--figure", "D", "--instances", "5"], "expected --figure beyond with it, got D"),
         (["--output", "FILE"], "expected a folder, got the file"),
     ],
 )

@@ -1,9 +1,11 @@
+import html
 import re
 from html.parser import HTMLParser
 
 import pytest
 
 from bestmix import SFSR, Instance, Known, Problem, from_log, identify
+from bestmix.recommendation import question
 from bestmix.report import report, save_report
 
 LOG = {"arm": list("sssslll"), "reward": [1.0, 1.2, 1.1, 1.0, 2.0, 2.2, 2.1], "dollars": [0, 0.2, 0.1, 0, 1.8, 2.2, 2]}
@@ -48,7 +50,18 @@ def test_tells_everything(searched):
     assert searched.sentence() in page
     assert "one more unit of the bound would add about" in page
     assert "What could overturn it" in page
-    assert all(r.rejected in page for r in searched.history)
+    spent = {condition for r in searched.history for why in r.reasons.values() for condition in why}
+    assert spent
+    assert all(html.escape(question(condition)) in page for condition in spent)
+    assert "Challenger" in page
+
+
+def test_tells_who_was_rejected():
+    instance = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.1, sigma_cost=0.1)
+    said = identify(instance.problem, instance.sampler(seed=1), 90, SFSR())
+    page = report(said)
+    assert "The rounds" in page
+    assert all(r.rejected in page for r in said.history)
     assert "SFSR" in page
 
 

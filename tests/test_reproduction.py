@@ -95,7 +95,7 @@ def test_the_failure_data(tmp_path):
 
 
 def test_a_search_without_success_says_so(monkeypatch):
-    monkeypatch.setattr(reproduction, "MOST_TRIES", 1)
+    monkeypatch.setattr(reproduction.paper, "MOST_TRIES", 1)
     with pytest.raises(RuntimeError, match="none in 1 runs of H2"):
         reproduction.find_failure()
 
@@ -103,3 +103,10 @@ def test_a_search_without_success_says_so(monkeypatch):
 def test_unknown_figures_are_refused(tmp_path):
     with pytest.raises(ValueError, match="expected one of 'score', 'A'"):
         reproduction.reproduce("B", tmp_path)
+
+
+@pytest.mark.parametrize("wrong", [{"runs": 0}, {"runs": 2.5}, {"instances": 0}])
+def test_numbers_that_make_no_sense_are_refused(tmp_path, wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}: expected a whole number of at least 1"):
+        reproduction.reproduce("beyond", tmp_path / "new", **wrong)
+    assert not (tmp_path / "new").exists()

@@ -28,6 +28,7 @@ _HOME = {
     "Explanation": "theory",
     "Gaps": "theory",
     "Plan": "theory",
+    "connect": "client",
     "error_bounds": "theory",
     "explain": "theory",
     "gaps": "theory",
@@ -40,7 +41,18 @@ _HOME = {
     "solve": "solution",
     "sweep": "simulation",
 }
-_MODULES = ("catalog", "experiments", "explanation", "families", "noise", "plots", "report", "reproduction")
+_MODULES = (
+    "catalog",
+    "client",
+    "experiment_report",
+    "experiments",
+    "explanation",
+    "families",
+    "noise",
+    "plots",
+    "report",
+    "reproduction",
+)
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 

@@ -96,14 +96,9 @@ class Gaussian:
                     "give one row and column for the reward and for each cost"
                 )
             return np.broadcast_to(self.matrix, (arms, size, size)).copy()
-        deviation = np.empty((arms, size))
-        deviation[:, 0] = _spread("sigma_reward", self.sigma_reward, (arms,), "(arms,)")
-        cost = self.sigma_cost
-        assert cost is not None
-        if cost.ndim == 1:
-            cost = _spread("sigma_cost", cost, (size - 1,), "(costs,)")[:, None]
-        deviation[:, 1:] = _spread("sigma_cost", cost, (size - 1, arms), "(costs, arms)").T
-        return np.eye(size) * deviation[:, None, :] ** 2
+        assert self.sigma_reward is not None
+        assert self.sigma_cost is not None
+        return _independent(self.sigma_reward, self.sigma_cost, arms, size)
 
     def draw(self, rng: np.random.Generator, means: Floats, arm: int, size: int) -> Floats:
         """Trials of one arm."""
@@ -127,6 +122,71 @@ class Gaussian:
         assert self.sigma_cost is not None
         return {
             "kind": self.kind,
+            "sigma_reward": self.sigma_reward.tolist(),
+            "sigma_cost": self.sigma_cost.tolist(),
+        }
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class StudentT:
+    """Heavy tails: Student's t for every reward and cost, independently.
+
+    Parameters
+    ----------
+    degrees
+        Degrees of freedom, above 2 so that there is a variance; the fewer, the heavier the tails. With 4 or
+        fewer the fourth moment is infinite, so that estimated variances settle slowly.
+    sigma_reward, sigma_cost
+        Standard deviations of a trial, in the shapes of ``Gaussian``: noise is scaled to have exactly these.
+
+    Examples
+    --------
+    >>> model = StudentT(degrees=4, sigma_reward=1.0, sigma_cost=0.5)
+    >>> model.covariance(np.zeros((1, 2)))[0]
+    array([[1.  , 0.  ],
+           [0.  , 0.25]])
+    """
+
+    kind: ClassVar[str] = "student_t"
+    degrees: float
+    sigma_reward: Floats
+    sigma_cost: Floats
+
+    def __init__(self, degrees: float = 4.0, sigma_reward: Any = 1.0, sigma_cost: Any = 0.5) -> None:
+        if checks.number("degrees", degrees) <= 2:
+            raise ValueError(f"degrees: expected a number above 2, got {degrees:g}; only then is there a variance")
+        object.__setattr__(self, "degrees", float(degrees))
+        object.__setattr__(self, "sigma_reward", _deviation("sigma_reward", sigma_reward, 1))
+        object.__setattr__(self, "sigma_cost", _deviation("sigma_cost", sigma_cost, 2))
+
+    def check(self, means: Floats) -> None:
+        """Refuse deviations whose shape does not fit."""
+        self.covariance(means)
+
+    def covariance(self, means: Floats) -> Floats:
+        """Covariance of one trial of each arm."""
+        return _independent(self.sigma_reward, self.sigma_cost, *means.shape)
+
+    def _factor(self, means: Floats) -> Floats:
+        """What standard t draws, whose variance is degrees / (degrees - 2), are multiplied with."""
+        factor: Floats = np.sqrt(self.covariance(means) * ((self.degrees - 2) / self.degrees))
+        return factor
+
+    def draw(self, rng: np.random.Generator, means: Floats, arm: int, size: int) -> Floats:
+        """Trials of one arm."""
+        noise = rng.standard_t(self.degrees, (size, means.shape[1]))
+        result: Floats = means[arm] + noise @ self._factor(means)[arm]
+        return result
+
+    def compiled(self, means: Floats) -> Model:
+        """For the kernels."""
+        return _model("STUDENT_T", means, factor=self._factor(means), extra=[self.degrees])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        return {
+            "kind": self.kind,
+            "degrees": self.degrees,
             "sigma_reward": self.sigma_reward.tolist(),
             "sigma_cost": self.sigma_cost.tolist(),
         }
@@ -296,7 +356,7 @@ def _model(kind: str, means: Floats, **parts: Any) -> Model:
     )
 
 
-MODELS: dict[str, type[Noise]] = {model.kind: model for model in (Gaussian, Bernoulli, Bounded, Empirical)}
+MODELS: dict[str, type[Noise]] = {model.kind: model for model in (Gaussian, StudentT, Bernoulli, Bounded, Empirical)}
 
 
 def from_dict(data: Mapping[str, Any]) -> Noise:
@@ -334,8 +394,17 @@ def _deviation(name: str, value: Any, most: int) -> Floats:
     return result
 
 
-def _spread(name: str, value: Floats | None, shape: tuple[int, ...], axes: str) -> Floats:
-    assert value is not None
+def _independent(sigma_reward: Floats, sigma_cost: Floats, arms: int, size: int) -> Floats:
+    """Diagonal covariances (arms, size, size) of these standard deviations."""
+    deviation = np.empty((arms, size))
+    deviation[:, 0] = _spread("sigma_reward", sigma_reward, (arms,), "(arms,)")
+    if sigma_cost.ndim == 1:
+        sigma_cost = _spread("sigma_cost", sigma_cost, (size - 1,), "(costs,)")[:, None]
+    deviation[:, 1:] = _spread("sigma_cost", sigma_cost, (size - 1, arms), "(costs, arms)").T
+    return np.eye(size) * deviation[:, None, :] ** 2
+
+
+def _spread(name: str, value: Floats, shape: tuple[int, ...], axes: str) -> Floats:
     try:
         return np.broadcast_to(value, shape)
     except ValueError:

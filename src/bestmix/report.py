@@ -25,6 +25,7 @@ def report(
     title: str = "The best mix",
     figure: bool = True,
     notes: Sequence[str] = (),
+    more: Sequence[str] = (),
 ) -> str:
     """The recommendation as an HTML page.
 
@@ -38,6 +39,8 @@ def report(
         Whether to draw the arms, which needs Matplotlib.
     notes
         Paragraphs of your own, shown below the answer.
+    more
+        Ready sections of HTML, shown before the question.
 
     Examples
     --------
@@ -50,7 +53,7 @@ def report(
     parts = [_answer(rec, title, notes)]
     if figure and rec.mixture and math.isfinite(rec.value):
         parts.append(f"<figure>{_figure(rec)}</figure>")
-    parts += [_mixture(rec), _bounds(rec), _doubts(rec), _estimates(rec), _rounds(rec), _question(rec)]
+    parts += [_mixture(rec), _bounds(rec), _doubts(rec), _estimates(rec), _rounds(rec), *more, _question(rec)]
     return page(title, [part for part in parts if part])
 
 

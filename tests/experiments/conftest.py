@@ -12,7 +12,7 @@ from bestmix.experiments.storage import Storage
 
 
 @pytest.fixture(scope="session")
-def postgres_url(tmp_path_factory):
+def postgres_url():
     """A real server: the one that TEST_PG_URL names, or one of this session."""
     given = os.environ.get("TEST_PG_URL")
     if given:
@@ -20,7 +20,7 @@ def postgres_url(tmp_path_factory):
         return
     from soak.postgres import Server
 
-    server = Server(tmp_path_factory.mktemp("postgres") / "data")
+    server = Server()
     yield server.url
     server.stop()
 

@@ -12,6 +12,12 @@ LONG = "x" * 10_000
 INJECTION = "x'; DROP TABLE trials; --"
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def storage(request, opener, clock):
+    """What is checked before a store is reached is the same for all of them."""
+    return opener(request.param, clock)
+
+
 @pytest.fixture
 def exp(storage, name):
     return storage.create(name, PROBLEM, 6, Uniform())

@@ -3,7 +3,7 @@
 import pytest
 from kits import PROBLEM
 
-from bestmix import SFSR, Uniform
+from bestmix import SFSR, Challenger, Uniform
 from bestmix.experiments import Closed
 from bestmix.experiments.audit import audit
 
@@ -83,6 +83,19 @@ def test_extending_an_open_round_and_a_finished_experiment(exp):
     assert audit(exp) == []
     with pytest.raises(ValueError, match="expected more than the present 18 trials, got 3"):
         exp.extend(3)
+
+
+def test_challenger_goes_on_with_a_larger_budget(storage, name):
+    exp = storage.create(name, PROBLEM, 30, Challenger(rounds=3))
+    exp.tell_many([(t, float(t.token), COSTS) for t in exp.ask(4)])
+    exp.extend(40)
+    finish(exp)
+    assert (exp.state.complete, exp.state.status) == (40, "done")
+    exp.extend(55)
+    finish(exp)
+    assert (exp.state.complete, exp.state.status) == (55, "done")
+    assert exp.recommend().trials == 55
+    assert audit(exp) == []
 
 
 def test_a_strategy_that_cannot_be_extended_says_why(storage, name):

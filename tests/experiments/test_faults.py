@@ -16,7 +16,7 @@ def test_killed_workers_lose_nothing_on_sqlite(tmp_path):
 def test_a_killed_server_loses_nothing(tmp_path):
     from soak.postgres import Server
 
-    server = Server(tmp_path / "server")
+    server = Server()
 
     def outage():
         server.kill()

@@ -36,12 +36,13 @@ def test_there_is_an_old_file_of_every_version_but_the_newest():
     assert made[-1] == tables.VERSION
 
 
-def test_an_old_file_is_refused_until_it_is_upgraded_and_loses_nothing(old):
-    with pytest.raises(StorageError, match=r"of version 0001, older than .*bestmix storage upgrade sqlite:///"):
+def test_an_old_file_is_refused_until_it_is_upgraded_and_loses_nothing(old, request):
+    made = request.node.callspec.params["old"].stem
+    with pytest.raises(StorageError, match=rf"of version {made}, older than .*bestmix storage upgrade sqlite:///"):
         open_storage(old)
     before, after, copy = upgrade(old)
-    assert (before, after) == ("0001", tables.VERSION)
-    assert sqlite3.connect(copy).execute("SELECT version_num FROM alembic_version").fetchone() == ("0001",)
+    assert (before, after) == (made, tables.VERSION)
+    assert sqlite3.connect(copy).execute("SELECT version_num FROM alembic_version").fetchone() == (made,)
     assert upgrade(old) == (tables.VERSION, tables.VERSION, None)
     with open_storage(old) as storage:
         done, unfinished = storage.open("done"), storage.open("open")

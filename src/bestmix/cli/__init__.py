@@ -15,11 +15,14 @@ from bestmix.cli import (
     gaps,
     instances,
     plan,
+    report,
     reproduce,
     run,
+    serve,
     solve,
     storage,
     sweep,
+    token,
     worker,
 )
 
@@ -44,6 +47,9 @@ app.command("sweep")(sweep.sweep)
 app.command("reproduce")(reproduce.reproduce)
 app.add_typer(experiment.app, name="experiment")
 app.command("worker")(worker.worker)
+app.command("serve")(serve.serve)
+app.add_typer(token.app, name="token")
+app.command("report")(report.report)
 app.add_typer(storage.app, name="storage")
 app.command("doctor")(storage.doctor)
 

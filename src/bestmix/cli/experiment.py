@@ -12,6 +12,7 @@ from rich.text import Text
 from bestmix.cli import common
 
 if TYPE_CHECKING:
+    from bestmix.client import RemoteExperiment
     from bestmix.experiments import Experiment, State
 
 NOTHING_NOW, NOTHING_MORE = 1, 3  # exit codes of ask
@@ -19,7 +20,8 @@ NOTHING_NOW, NOTHING_MORE = 1, 3  # exit codes of ask
 app = typer.Typer(no_args_is_help=True, help="Experiments kept in a database, for any number of workers.")
 
 Url = Annotated[
-    str, typer.Argument(metavar="URL", help="A file, sqlite:///FILE or postgresql://...", show_default=False)
+    str,
+    typer.Argument(metavar="URL", help="A file, sqlite:///FILE, postgresql://... or http://...", show_default=False),
 ]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The experiment's name.", show_default=False)]
 TrialId = Annotated[str, typer.Argument(metavar="TRIAL", help="The trial's id, from ask.", show_default=False)]
@@ -27,12 +29,16 @@ Reason = Annotated[str, typer.Option(help="Why, for people.", show_default=False
 TrialState = Annotated[str | None, typer.Option("--state", help="Only trials in this state.", show_default="all")]
 
 
-def open_named(url: str, name: str) -> "Experiment":
-    """The experiment; nothing is created."""
+def open_named(url: str, name: str, patience: float = 60.0) -> "Experiment | RemoteExperiment":
+    """The experiment, in a database or behind a server; nothing is created."""
     from bestmix.experiments import open_storage
 
+    if url.startswith(("http://", "https://")):
+        from bestmix.client import connect
+
+        return connect(url, patience=patience).open(name)
     check_there(url)
-    return open_storage(url).open(name)
+    return open_storage(url, patience=patience).open(name)
 
 
 def check_there(url: str) -> None:

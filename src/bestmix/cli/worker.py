@@ -14,6 +14,7 @@ from bestmix.cli.process import Result, TrialFailed, Trials
 from bestmix.cli.run import POLL, catch_signals
 
 if TYPE_CHECKING:
+    from bestmix.client import RemoteExperiment
     from bestmix.experiments import Experiment, Handout, Trial
 
 LOOK = 1.0  # seconds between two looks at the experiment's figures, and at most between two asks
@@ -21,7 +22,9 @@ Flying = "dict[Future[Result], Trial]"
 
 
 def worker(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where the experiment is kept.", show_default=False)],
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="Its database, or http://... of a server.", show_default=False)
+    ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment's name.", show_default=False)],
     command: Annotated[
         str, typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}.", show_default=False)
@@ -32,7 +35,7 @@ def worker(
     timeout: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds that a trial may take.", show_default="no limit")
     ] = None,
-    patience: Annotated[float, typer.Option(help="Seconds to wait for a database out of reach.")] = 600.0,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for a database or server out of reach.")] = 600.0,
     as_json: common.Json = False,
 ) -> None:
     """Make trials of an experiment until it is over.
@@ -40,15 +43,16 @@ def worker(
     The command gets the arm's name in place of {arm}. Its last line on standard output is JSON:
     {"reward": 0.7, "costs": {"dollars": 0.1}}. Leases are renewed while trials run; Ctrl-C gives them back.
 
+    The token of a server is read from the variable BESTMIX_TOKEN.
+
     Example: [bold]bestmix worker router.db router --exec './trial.sh {arm}' -j 4[/bold]
     """
-    from bestmix.cli.experiment import check_there
-    from bestmix.experiments import open_storage
+    from bestmix.cli.experiment import open_named
+    from bestmix.experiments import Experiment
 
-    check_there(url)
-    with open_storage(url, patience=patience) as storage:
-        experiment = storage.open(name)
-        common.warm_up(experiment.strategy, common.messages())
+    with open_named(url, name, patience) as experiment:
+        if isinstance(experiment, Experiment):  # a server does the arithmetic itself
+            common.warm_up(experiment.strategy, common.messages())
         crew = Crew(experiment, Trials(command, experiment.problem, retries, timeout), jobs, who)
         with catch_signals() as caught, crew.bar():
             crew.work(caught)
@@ -75,7 +79,7 @@ def conclude(crew: "Crew", caught: list[int], as_json: bool) -> None:
 class Crew:
     """Trials under way, each in a thread that waits for its process."""
 
-    experiment: "Experiment"
+    experiment: "Experiment | RemoteExperiment"
     trials: Trials
     jobs: int
     who: str | None = None

@@ -36,20 +36,28 @@ FEW = (
     .where(mine, t.number.in_(sa.bindparam("numbers", expanding=True)))
 )
 RANGE = ROWS.where(t.number.between(sa.bindparam("first"), sa.bindparam("last"))).order_by(t.number)
-# The literal conditions are those of the partial indexes, which are used only when they are found here.
-SLOT = ROWS.where(t.number == N).union_all(ROWS.where(sa.text("slot <> number"), t.slot == N))
+DIALECTS = ("sqlite", "postgresql")
+SLOT = {
+    d: ROWS.where(t.number == N).union_all(reading.by_index("trials_again", "slot <> number AND slot = :n", d))
+    for d in DIALECTS
+}
+NUMBER: sa.ColumnElement[int] = sa.literal_column("number", sa.BigInteger())
+LEASED = {d: reading.by_index("trials_leased", "state = 'leased'", d).with_only_columns(NUMBER) for d in DIALECTS}
+OPEN = {d: reading.by_index("trials_open", "open", d).with_only_columns(NUMBER) for d in DIALECTS}
+RETURNED = {d: reading.by_index("trials_open", "open", d).order_by(sa.text("number")).limit(N) for d in DIALECTS}
+# The literal conditions are those of a partial index, which is used only when they are found here.
 LATE = (
     sa.update(tables.trials)
     .where(mine, sa.text("state = 'leased'"), t.deadline <= sa.bindparam("time"))
     .values(state="expired", open=True)
 )
 FIRST = sa.select(sa.func.min(t.deadline)).where(mine, sa.text("state = 'leased'"))
-RETURNED = ROWS.where(sa.text("open")).order_by(t.number).limit(N)
 FRESH = sa.select(a.arm, a.due).where(mine_arm, a.due > 0).order_by(a.due.desc(), a.arm).limit(N)
 ARMS = sa.select(a.arm, a.moments).where(mine_arm)
 SOME_ARMS = ARMS.where(a.arm.in_(sa.bindparam("numbers", expanding=True)))
-WITHDRAW = sa.update(tables.trials).where(mine, sa.text("state = 'leased'")).values(state="withdrawn")
-SHUT = sa.update(tables.trials).where(mine, sa.text("open")).values(open=False)
+WITHDRAWN = sa.update(tables.trials).values(state="withdrawn")
+WITHDRAW = {d: WITHDRAWN.where(mine, t.number.in_(LEASED[d])) for d in DIALECTS}
+SHUT = {d: sa.update(tables.trials).where(mine, t.number.in_(OPEN[d])).values(open=False) for d in DIALECTS}
 MEMORY = sa.select(x.memory).where(x.id == ID)
 ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
     tables.asks.c.experiment == ID, tables.asks.c.key == sa.bindparam("key")
@@ -82,6 +90,7 @@ class SqlBooks:
 
     def __init__(self, connection: sa.Connection, experiment: int, record: Record, clock: Clock) -> None:
         self._connection = connection
+        self._dialect = connection.dialect.name
         self._id = experiment
         self._clock = clock
         self._changes = Changes()
@@ -127,7 +136,7 @@ class SqlBooks:
 
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""
-        for row in map(reading.row, self._run(SLOT, n=slot)):
+        for row in map(reading.row, self._run(SLOT[self._dialect], n=slot)):
             if row.open or row.state in ("complete", "leased"):
                 return row
         return None
@@ -144,7 +153,7 @@ class SqlBooks:
 
     def returned(self, most: int) -> list[Row]:
         """Trials whose slots are open."""
-        return [reading.row(found) for found in self._run(RETURNED, n=most)]
+        return [reading.row(found) for found in self._run(RETURNED[self._dialect], n=most)]
 
     def fresh(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most."""
@@ -170,8 +179,8 @@ class SqlBooks:
 
     def withdraw(self) -> None:
         """Withdraw every lease, and close every open slot."""
-        self._run(WITHDRAW)
-        self._run(SHUT)
+        self._run(WITHDRAW[self._dialect])
+        self._run(SHUT[self._dialect])
 
     def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
         """Running sums."""
@@ -193,11 +202,12 @@ class SqlBooks:
         memory: Memory = json.loads(self._run(MEMORY).scalar_one())
         return memory
 
-    def advance(self, memory: Memory, rounds: Sequence[Round]) -> None:
+    def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds."""
         self._run(sa.update(tables.experiments).where(x.id == ID).values(memory=json.dumps(memory)))
         if rounds:
-            entries = [{"experiment": self._id, **entry} for entry in round_entries(rounds, self._clock.now())]
+            made = round_entries(rounds, self._clock.now(), mixture)
+            entries = [{"experiment": self._id, **entry} for entry in made]
             self._connection.execute(sa.insert(tables.rounds), entries)
 
     def recall(self, key: str) -> list[Row]:
@@ -219,6 +229,9 @@ class SqlBooks:
         self._changes.events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
 
 
-def round_entries(rounds: Sequence[Round], now: float) -> list[dict[str, Any]]:
+def round_entries(
+    rounds: Sequence[Round], now: float, mixture: Mapping[str, float] | None = None
+) -> list[dict[str, Any]]:
     """Rounds as their table holds them."""
-    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now} for r in rounds]
+    answer = None if mixture is None else json.dumps(dict(mixture))
+    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now, "mixture": answer} for r in rounds]

@@ -3,7 +3,7 @@
 import os
 import re
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,6 +176,12 @@ class Experiment:
         """The rounds that are over."""
         return tuple(self.storage.store.picture(self.record.key).rounds)
 
+    @property
+    def mixtures(self) -> list[tuple[int, Mapping[str, float] | None]]:
+        """The answer after each round that is over, with the round's number; None where it was not kept."""
+        now = self.storage.store.picture(self.record.key)
+        return [(r.number, mixture) for r, mixture in zip(now.rounds, now.mixtures, strict=True)]
+
     def trials(
         self,
         state: str | None = None,
@@ -183,6 +189,7 @@ class Experiment:
         worker: str | None = None,
         after: Trial | str | None = None,
         limit: int | None = None,
+        newest_first: bool = False,
     ) -> list[Trial]:
         """Trials in the order in which they were handed out.
 
@@ -192,12 +199,14 @@ class Experiment:
             Only these.
         after, limit
             A page: at most ``limit`` of those after a trial.
+        newest_first
+            The other way round; those after a trial are then older ones.
         """
         state = None if state is None else checks.choice("state", state, [s.value for s in TrialState])
         place = None if arm is None else self.problem.index(arm)
         first = 0 if after is None else self._number(after)
         most = None if limit is None else checks.whole("limit", limit, 1, "give the length of a page")
-        query = Query(None if state is None else str(state), place, worker, first, most)
+        query = Query(None if state is None else str(state), place, worker, first, most, newest_first)
         return [self._trial(row) for row in self.storage.store.trials(self.record.key, query)]
 
     def iter_trials(self, state: str | None = None) -> Iterator[Trial]:

@@ -56,11 +56,20 @@ def _values(experiment: "Experiment", trial: "Trial") -> list[Any]:
     return [*(data[name] for name in BEFORE), *costs, *(data[name] for name in AFTER)]
 
 
+def harmless(value: Any) -> Any:
+    """Text that no spreadsheet takes for a formula: after an apostrophe where it begins like one.
+
+    >>> harmless("=1+1"), harmless("plain"), harmless(-1.5)
+    ("'=1+1", 'plain', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+
+
 def _csv(experiment: "Experiment", path: Path, state: str | None) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns(experiment))
-        writer.writerows(_values(experiment, trial) for trial in experiment.iter_trials(state))
+        writer.writerow(map(harmless, columns(experiment)))
+        writer.writerows(map(harmless, _values(experiment, trial)) for trial in experiment.iter_trials(state))
 
 
 def _json(experiment: "Experiment", path: Path, state: str | None) -> None:

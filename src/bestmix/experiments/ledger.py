@@ -205,12 +205,14 @@ def advance(books: Books, recipe: Recipe, now: float) -> None:
     head = books.head
     sums: dict[int, Moments] = books.moments()
     try:
-        step = rounds.finish(recipe, head.budget, books.memory(), [sums[arm] for arm in sorted(sums)], head.round)
+        moments = [sums[arm] for arm in sorted(sums)]
+        step = rounds.finish(recipe, head.budget, books.memory(), moments, head.round)
+        answer = rounds.mixture(recipe, step.memory, moments)
     except Exception as error:  # a user's strategy or score may raise anything
         head.status, head.reason = "failed", f"{recipe.strategy.name}: {type(error).__name__}: {error}"[:1000]
         books.note("failed", reason=head.reason)
         return
-    books.advance(step.memory, step.rounds)
+    books.advance(step.memory, step.rounds, answer)
     head.round += len(step.rounds)
     for ended in step.rounds:
         books.note("round", number=ended.number, rejected=ended.rejected)

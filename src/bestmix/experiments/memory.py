@@ -1,7 +1,7 @@
 """The store in this process's memory: the reference that every other store must equal."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ class Shelf:
     head: Head
     memory: dict[str, Memory]
     rounds: dict[int, Round]
+    mixtures: dict[int, Mapping[str, float]]
     moments: dict[int, Moments]
     due: dict[int, int]
     rows: dict[int, Row]
@@ -130,11 +131,12 @@ class MemoryBooks:
         """What the strategy remembers."""
         return self._shelf.memory["memory"]
 
-    def advance(self, memory: Memory, rounds: Sequence[Round]) -> None:
+    def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds."""
         self._put(self._shelf.memory, "memory", memory)
         for ended in rounds:
             self._put(self._shelf.rounds, ended.number, ended)
+            self._put(self._shelf.mixtures, ended.number, mixture)
 
     def recall(self, key: str) -> list[Row]:
         """The trials of an idempotency key."""
@@ -170,7 +172,7 @@ class MemoryStore:
             rounds = {r.number: r for r in draft.rounds}
             due = dict(enumerate(draft.quota or [0] * len(draft.moments)))
             shelf = Shelf(
-                draft.record, now, head, {"memory": draft.memory}, rounds, dict(enumerate(draft.moments)), due, {}
+                draft.record, now, head, {"memory": draft.memory}, rounds, {}, dict(enumerate(draft.moments)), due, {}
             )
             books = MemoryBooks(shelf, self.clock)
             books.add(draft.rows)
@@ -184,6 +186,12 @@ class MemoryStore:
         with self._lock:
             found = [s for s in self._shelves.values() if s.head.name == name]
         return replace(found[0].record, name=name) if found else None
+
+    def record(self, key: str) -> Record | None:
+        """The experiment with that key."""
+        with self._lock:
+            shelf = self._shelves.get(key)
+            return None if shelf is None else replace(shelf.record, name=shelf.head.name)
 
     def entries(self, after: str = "", limit: int | None = None) -> list[tuple[Record, State]]:
         """Experiments in the order of their names."""
@@ -218,13 +226,15 @@ class MemoryStore:
         with self._lock:
             shelf = self._shelf(key)
             rounds, moments = [shelf.rounds[n] for n in sorted(shelf.rounds)], list(shelf.moments.values())
-            return Picture(self.state(key), shelf.memory["memory"], moments, rounds)
+            mixtures = [shelf.mixtures.get(r.number) for r in rounds]
+            return Picture(self.state(key), shelf.memory["memory"], moments, rounds, mixtures)
 
     def trials(self, key: str, query: Query) -> list[Row]:
-        """Trials in the order of their numbers."""
+        """Trials in the order of their numbers, or the other way round."""
         with self._lock:
             rows = self._shelf(key).rows
-            found = [replace(rows[n]) for n in sorted(rows) if n > query.after and _fits(rows[n], query)]
+            numbers = [n for n in sorted(rows, reverse=query.newest_first) if _follows(n, query)]
+            found = [replace(rows[n]) for n in numbers if _fits(rows[n], query)]
         return found[: query.limit]
 
     def events(self, key: str, after: int, limit: int) -> list[Event]:
@@ -245,6 +255,12 @@ class MemoryStore:
         if key not in self._shelves:
             raise gone()
         return self._shelves[key]
+
+
+def _follows(number: int, query: Query) -> bool:
+    if query.newest_first:
+        return not query.after or number < query.after
+    return number > query.after
 
 
 def _fits(row: Row, query: Query) -> bool:

@@ -153,6 +153,7 @@ class State:
     surplus: int
     created: datetime
     ended: datetime | None
+    handed: int  # trials handed out so far; the last one's number
 
     @property
     def open(self) -> bool:
@@ -220,17 +221,19 @@ class Picture:
     memory: Memory
     moments: list[Moments]
     rounds: list[Round]
+    mixtures: list[Mapping[str, float] | None]  # the answer after each round, where it is known
 
 
 @dataclass(frozen=True)
 class Query:
-    """Which trials to read: those numbered above ``after``, in order."""
+    """Which trials to read: those numbered above ``after``, in order; or, newest first, those below it."""
 
     state: str | None = None
     arm: int | None = None
     worker: str | None = None
-    after: int = 0
+    after: int = 0  # newest first, 0 begins with the newest
     limit: int | None = None
+    newest_first: bool = False
 
 
 def moment(seconds: float) -> datetime:

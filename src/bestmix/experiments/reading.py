@@ -16,7 +16,18 @@ from bestmix.strategies.search import restore_round
 t, x = tables.trials.c, tables.experiments.c
 CHANGING = ("state", "open", "deadline", "expires", "told", "reward", "costs", "note")  # columns of a trial
 HEAD = [f.name for f in fields(Head)]
-ALWAYS = ("leased", "complete")
+ODD = "state NOT IN ('leased', 'complete')"
+
+
+def by_index(index: str, condition: str, dialect: str) -> sa.Select[Any]:
+    """Trials of an experiment that a partial index holds.
+
+    The condition is that of the index, literally. SQLite would take the primary key even so, and read
+    every trial; it is told. PostgreSQL finds out from its statistics.
+    """
+    source = f"trials INDEXED BY {index}" if dialect == "sqlite" else "trials"
+    columns = [sa.literal_column(column.name, column.type).label(column.name) for column in tables.trials.c]
+    return sa.select(*columns).select_from(sa.text(source)).where(sa.text(f"experiment = :e AND {condition}"))
 
 
 def record(found: Mapping[Any, Any]) -> Record:
@@ -85,28 +96,34 @@ def picture(connection: sa.Connection, key: str) -> Picture:
     number, memory = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
     sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
-    rounds = connection.execute(sa.select(r.data).where(r.experiment == number).order_by(r.number)).scalars()
+    rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
     return Picture(
         state(connection, key),
         json.loads(memory),
         [Moments.from_dict(json.loads(text)) for text in sums],
-        [restore_round(json.loads(text)) for text in rounds],
+        [restore_round(json.loads(text)) for text, _ in rounds],
+        [None if mixture is None else json.loads(mixture) for _, mixture in rounds],
     )
 
 
 def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
-    """Trials in the order of their numbers."""
+    """Trials in the order of their numbers, or the other way round."""
     number, _ = find(connection, key)
-    wanted = sa.select(tables.trials).where(t.experiment == number, t.number > query.after)
-    if query.state is not None:
-        wanted = wanted.where(t.state == query.state)
-        if query.state not in ALWAYS:  # the condition of the partial index, literally
-            wanted = wanted.where(sa.text("state NOT IN ('leased', 'complete')"))
-    if query.arm is not None:
-        wanted = wanted.where(t.arm == query.arm)
-    if query.worker is not None:
-        wanted = wanted.where(t.worker == query.worker)
-    return [row(found) for found in connection.execute(wanted.order_by(t.number).limit(query.limit))]
+    dialect = connection.dialect.name
+    wanted = by_index("trials_odd", ODD, dialect)
+    if query.state == "leased":
+        wanted = by_index("trials_leased", "state = 'leased'", dialect)
+    elif query.state in (None, "complete"):
+        wanted = sa.select(tables.trials).where(t.experiment == sa.bindparam("e"))
+    if not query.newest_first:
+        wanted = wanted.where(sa.text("number > :after"))
+    elif query.after:
+        wanted = wanted.where(sa.text("number < :after"))
+    for name in ("state", "arm", "worker"):
+        if getattr(query, name) is not None:
+            wanted = wanted.where(sa.text(f"{name} = :{name}"))
+    wanted = wanted.order_by(sa.text("number DESC" if query.newest_first else "number")).limit(query.limit)
+    return [row(found) for found in connection.execute(wanted, {"e": number, **vars(query)})]
 
 
 def events(connection: sa.Connection, key: str, after: int, limit: int) -> list[Event]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bestmix.evidence import Evidence
 from bestmix.experiments.model import Recipe
 from bestmix.moments import Moments
-from bestmix.recommendation import Round
+from bestmix.recommendation import Round, recommend
 from bestmix.strategies.search import Memory
 
 
@@ -55,6 +55,12 @@ def close(
     memory, told = recipe.strategy.close(Evidence(recipe.problem, moments), budget, memory)
     pulls = {arm: n for arm, n in zip(recipe.problem.arms, quota, strict=True) if n}
     return memory, Round(number, pulls, **told)
+
+
+def mixture(recipe: Recipe, memory: Memory, moments: list[Moments]) -> dict[str, float]:
+    """The answer as things stand: the share of each arm that has any."""
+    found = recommend(Evidence(recipe.problem, moments), recipe.strategy.columns(recipe.problem, memory), strategy="")
+    return dict(found.mixture)
 
 
 def owed(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) -> list[int] | None:

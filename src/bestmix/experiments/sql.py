@@ -69,6 +69,12 @@ class SqlStore:
         found = self.database.read(lambda connection: connection.execute(wanted).mappings().one_or_none())
         return None if found is None else reading.record(found)
 
+    def record(self, key: str) -> Record | None:
+        """The experiment with that key."""
+        wanted = sa.select(tables.experiments).where(x.key == key)
+        found = self.database.read(lambda connection: connection.execute(wanted).mappings().one_or_none())
+        return None if found is None else reading.record(found)
+
     def entries(self, after: str = "", limit: int | None = None) -> list[tuple[Record, State]]:
         """Experiments in the order of their names."""
         order = x.name.collate("C") if not self.database.sqlite else x.name

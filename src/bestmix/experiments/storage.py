@@ -111,6 +111,13 @@ class Storage:
         recipe = Recipe(Problem.from_dict(record.problem), strategy or restore_strategy(record.strategy))
         return Experiment(self, record, recipe)
 
+    def open_key(self, key: str) -> Experiment | None:
+        """The experiment with that key, which stays the same when it is renamed; None when there is none."""
+        record = self.store.record(key)
+        if record is None:
+            return None
+        return Experiment(self, record, Recipe(Problem.from_dict(record.problem), restore_strategy(record.strategy)))
+
     def experiments(self, after: str = "", limit: int | None = None) -> list[State]:
         """Figures of the experiments in the order of their names, those after a name."""
         return [state for _, state in self.store.entries(after, limit)]

@@ -42,7 +42,7 @@ the strategy knows how. **delete** removes everything.
 **Running sums.** No call but those that list trials reads more than the trials it is about, however many there are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -143,8 +143,8 @@ class Books(Protocol):
     def memory(self) -> Memory:
         """What the strategy remembers."""
 
-    def advance(self, memory: Memory, rounds: Sequence[Round]) -> None:
-        """Write the strategy's memory and rounds that were closed."""
+    def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
+        """Write the strategy's memory and rounds that were closed, with the answer after them."""
 
     def recall(self, key: str) -> list[Row]:
         """The trials that were handed out for an idempotency key."""
@@ -165,6 +165,9 @@ class Store(Protocol):
     def find(self, name: str) -> Record | None:
         """The experiment of that name."""
 
+    def record(self, key: str) -> Record | None:
+        """The experiment with that key."""
+
     def entries(self, after: str = "", limit: int | None = None) -> list[tuple[Record, State]]:
         """Experiments in the order of their names, those after a name."""
 
@@ -182,7 +185,7 @@ class Store(Protocol):
         """Figures, memory, sums and rounds of one moment."""
 
     def trials(self, key: str, query: Query) -> list[Row]:
-        """Trials in the order of their numbers."""
+        """Trials in the order of their numbers, or the other way round."""
 
     def events(self, key: str, after: int, limit: int) -> list[Event]:
         """Events numbered above ``after``, in order."""
@@ -235,6 +238,7 @@ def state_of(head: Head, created: float) -> State:
         head.surplus,
         moment(created),
         None if head.ended is None else moment(head.ended),
+        head.trials,
     )
 
 

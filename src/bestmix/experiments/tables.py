@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-VERSION = "0002"
+VERSION = "0003"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -88,6 +88,7 @@ rounds = _table(
     sa.Column("number", Whole, primary_key=True),
     sa.Column("data", sa.Text, nullable=False),
     sa.Column("at", Number, nullable=False),
+    sa.Column("mixture", sa.Text),  # the answer after the round, where it was worked out
 )
 
 trials = _table(
@@ -142,9 +143,11 @@ events = _table(
 tokens = _table(
     "tokens",
     sa.Column("id", RowId, primary_key=True),
-    sa.Column("digest", sa.Text, nullable=False, unique=True),  # of the token; the token itself is kept nowhere
+    sa.Column("prefix", sa.Text, nullable=False, unique=True),  # the part of the token that may be shown
+    sa.Column("digest", sa.Text, nullable=False),  # of the token; the token itself is kept nowhere
     sa.Column("label", sa.Text, nullable=False),
     sa.Column("role", sa.Text, nullable=False),
+    sa.Column("experiment", sa.Text),  # the key of the only experiment that it is for
     sa.Column("created", Number, nullable=False),
     sa.Column("expires", Number),
     sa.Column("revoked", Number),

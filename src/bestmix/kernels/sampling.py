@@ -1,7 +1,7 @@
 """Sums of simulated trials, drawn inside compiled code from a NumPy Generator.
 
-A model is a tuple of kind, factor, table, offset and extra: ``factor`` (K, d, d) maps standard normals
-to a trial's noise, ``table`` (rows, d) holds observed trials with those of arm a in rows
+A model is a tuple of kind, factor, table, offset and extra: ``factor`` (K, d, d) maps standard normals,
+or standard t draws, to a trial's noise, ``table`` (rows, d) holds observed trials with those of arm a in rows
 offset[a]..offset[a + 1], and ``extra`` holds the other numbers. Where the sum of several trials has a
 simple law it is one draw. INDEPENDENT is GAUSSIAN with diagonal factors, which are not multiplied out.
 """
@@ -14,7 +14,7 @@ from bestmix.kernels.jit import Floats, Integers, compiled
 
 Model = tuple[int, Floats, Floats, Integers, Floats]
 
-GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL = 0, 1, 2, 3, 4, 5
+GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL, STUDENT_T = 0, 1, 2, 3, 4, 5, 6
 SUPPLY = 4096  # normals drawn at a time
 
 
@@ -73,6 +73,10 @@ def add_trials(
         k = j * d
         if kind == EMPIRICAL:
             add_empirical(rng, table, offset, arms[j], count, sums[k : k + d])
+        elif kind == STUDENT_T:
+            add_student(rng, extra[0], factor[arms[j]], count, sums[k : k + d])
+            for i in range(k, k + d):
+                sums[i] += count * center[i]
         else:
             add_other(rng, kind, extra, center[k : k + d], count, sums[k : k + d])
     return int(arms.shape[0] * count)
@@ -107,6 +111,14 @@ def add_empirical(rng: np.random.Generator, table: Floats, offset: Integers, a: 
 
 
 @compiled
+def add_student(rng: np.random.Generator, degrees: float, factor: Floats, count: int, total: Floats) -> None:
+    """Noise alone of trials with independent t coordinates, one by one: their sum has no simple law."""
+    for _ in range(count):
+        for i in range(total.shape[0]):
+            total[i] += factor[i, i] * rng.standard_t(degrees)
+
+
+@compiled
 def add_other(rng: np.random.Generator, kind: int, extra: Floats, center: Floats, count: int, total: Floats) -> None:
     """Binomial sums for 0/1 coordinates; Beta trials one by one."""
     for i in range(total.shape[0]):
@@ -128,13 +140,14 @@ def add_other(rng: np.random.Generator, kind: int, extra: Floats, center: Floats
 def origin(model: Model, means: Floats, unknown: int) -> Floats:
     """Where the sums of ``add_moments`` count from (unknown, 1 + L).
 
-    Gaussian coordinates count from their means, which keeps all digits of the scatter; the others from
-    zero, which keeps sums of whole numbers exact.
+    Gaussian and t coordinates count from their means, which keeps all digits of the scatter; the others
+    from zero, which keeps sums of whole numbers exact.
     """
+    centered = model[0] <= INDEPENDENT or model[0] == STUDENT_T
     result = np.zeros((unknown, means.shape[1]))
     for a in range(unknown):
         for i in range(means.shape[1]):
-            if model[0] <= INDEPENDENT or (model[0] == BERNOULLI_REWARD and i > 0):
+            if centered or (model[0] == BERNOULLI_REWARD and i > 0):
                 result[a, i] = means[a, i]
     return result
 
@@ -244,8 +257,8 @@ def correlate(factor: Floats, mean: Floats, bartlett: Floats) -> None:
 
 @compiled
 def draw_trial(rng: np.random.Generator, model: Model, center: Floats, a: int, trial: Floats) -> None:
-    """One trial of an arm whose noise is not Gaussian."""
-    kind, _, table, offset, extra = model
+    """One trial of an arm whose noise is not Gaussian, as a deviation from its ``origin``."""
+    kind, factor, table, offset, extra = model
     if kind == EMPIRICAL:
         row = offset[a] + rng.integers(0, offset[a + 1] - offset[a])
         for i in range(center.shape[0]):
@@ -255,4 +268,7 @@ def draw_trial(rng: np.random.Generator, model: Model, center: Floats, a: int, t
             trial[i] = 1.0 if rng.random() < center[i] else 0.0
     else:
         trial[:] = 0.0
-        add_other(rng, kind, extra, center, 1, trial)
+        if kind == STUDENT_T:
+            add_student(rng, extra[0], factor[a], 1, trial)
+        else:
+            add_other(rng, kind, extra, center, 1, trial)

@@ -69,7 +69,7 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
 def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, basis: Integers) -> float:
     """Best value of a triple that contains column ``a``; as ``bases.best_through``."""
     n = mu.shape[0]
-    left, right, best = space[0], space[1], space[2, 0]
+    along, net, share, column, best = space[0, 0], space[0, 1], space[0, 2], space[0, 3], space[1, 0]
     scale = to_one(u, a)
     ax, ay, gain, total = scale * u[a, 0], scale * u[a, 1], scale * mu[a], scale * e[a]
     size = ax * ax + ay * ay
@@ -78,44 +78,41 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, basis:
         return float(gain)
     bx, by = ax / size, ay / size
     highest = -np.inf
-    plus, minus = 0, 0
-    # Column j is along_j times column a plus across_j times the normal of a's line.
+    left, right = 0, n  # columns on one side of the line fill the arrays from the left, the others from the right
+    # Column j is p times column a plus q times the normal of a's line.
     for j in range(n):
         if j == a:
             continue
         scale = to_one(u, j)
         ux, uy = scale * u[j, 0], scale * u[j, 1]
-        across, along = bx * uy - by * ux, bx * ux + by * uy
-        net, share = scale * mu[j] - along * gain, scale * e[j] - along * total
-        if abs(across) <= ZERO:
-            if along <= SIGN and share > ZERO:
-                highest = max(highest, net / share)
+        q, p = bx * uy - by * ux, bx * ux + by * uy
+        more, part = scale * mu[j] - p * gain, scale * e[j] - p * total
+        if abs(q) <= ZERO:
+            if p <= SIGN and part > ZERO:
+                highest = max(highest, more / part)
             continue
-        side, k = (left, plus) if across > 0.0 else (right, minus)
-        inverse = 1.0 / abs(across)
-        side[0, k] = (along - SIGN * (1.0 + abs(along))) * inverse
-        side[1, k] = net * inverse
-        side[2, k] = share * inverse
-        side[3, k] = j
-        plus, minus = (plus + 1, minus) if across > 0.0 else (plus, minus + 1)
-    for k in range(minus):
+        k = left if q > 0.0 else right - 1
+        left, right = (left + 1, right) if q > 0.0 else (left, right - 1)
+        inverse = 1.0 / abs(q)
+        along[k] = (p - SIGN * (1.0 + abs(p))) * inverse
+        net[k], share[k], column[k] = more * inverse, part * inverse, j
+    for k in range(right, n):
         best[k] = -np.inf
-    for i in range(plus):
-        along, net, share = left[0, i], left[1, i], left[2, i]
-        for k in range(minus):
-            value = (net + right[1, k]) / (share + right[2, k])
-            fits = along + right[0, k] <= 0.0
-            best[k] = max(best[k], value if fits else -np.inf)
+    for i in range(left):
+        p, more, part = along[i], net[i], share[i]
+        for k in range(right, n):
+            value = (more + net[k]) / (part + share[k])
+            value = value if p + along[k] <= 0.0 else -np.inf
+            best[k] = value if value > best[k] else best[k]
     chosen = -1
-    for k in range(minus):
+    for k in range(right, n):
         if best[k] > highest:
             highest, chosen = best[k], k
     if chosen >= 0:
-        for i in range(plus):
-            if left[0, i] + right[0, chosen] <= 0.0:
-                value = (left[1, i] + right[1, chosen]) / (left[2, i] + right[2, chosen])
-                if value == highest:
-                    basis[0], basis[1], basis[2] = a, int(left[3, i]), int(right[3, chosen])
+        for i in range(left):
+            if along[i] + along[chosen] <= 0.0:
+                if (net[i] + net[chosen]) / (share[i] + share[chosen]) == highest:
+                    basis[0], basis[1], basis[2] = a, int(column[i]), int(column[chosen])
     return float(highest)
 
 

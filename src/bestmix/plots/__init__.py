@@ -4,7 +4,9 @@ Every figure uses the colours and the style of ``look.py``, so that the same thi
 everywhere. Matplotlib is imported when a figure is made, not before.
 """
 
+from bestmix.plots.calibration import calibration_figure, plot_cells, plot_reliability
 from bestmix.plots.curves import comparison_figure, plot_errors, sweep_figure
+from bestmix.plots.gains import gains_figure, plot_gains
 from bestmix.plots.geometry import Frontier, Segment, best_segments, frontier
 from bestmix.plots.instances import plot_costs, plot_instance
 from bestmix.plots.look import (
@@ -42,22 +44,27 @@ __all__ = [
     "available",
     "best_segments",
     "bounds_figure",
+    "calibration_figure",
     "check_path",
     "comparison_figure",
     "explanation_figure",
     "frontier",
     "frontier_figure",
+    "gains_figure",
     "name_frontier",
     "plan_figure",
     "plot_alternative",
     "plot_bounds",
+    "plot_cells",
     "plot_costs",
     "plot_errors",
     "plot_frontier",
+    "plot_gains",
     "plot_instance",
     "plot_margins",
     "plot_plan",
     "plot_recommendation",
+    "plot_reliability",
     "plot_scores",
     "recommendation_figure",
     "save",

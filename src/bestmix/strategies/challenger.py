@@ -150,6 +150,16 @@ class Challenger:
             spent_on[label[reason[k]]] = spent_on.get(label[reason[k]], 0) + some
         return memory | {"quota": owed.tolist(), "reasons": reasons}, told
 
+    def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
+        """Memory under a larger budget: the rounds to come grow, and a run that was over decides once more.
+
+        >>> Challenger().extended(Problem(["a", "b"]), 40, 90, {"quota": None, "basis": [0], "reasons": {}})["quota"]
+        [0, 0]
+        """
+        if memory["quota"] is not None or not problem.arms:
+            return memory
+        return memory | {"quota": [0] * len(problem.arms)}
+
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """All of them."""
         return np.arange(len(problem.columns))

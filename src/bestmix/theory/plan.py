@@ -9,7 +9,7 @@ from bestmix import checks
 from bestmix.instance import Instance
 from bestmix.problem import Known
 from bestmix.solution import solve
-from bestmix.strategies import SFSR, SingleArm, Strategy, Uniform
+from bestmix.strategies import SFSR, Challenger, SingleArm, Strategy, Uniform
 from bestmix.theory.assumption import broken_condition
 from bestmix.theory.bisection import Bisection, Budget
 from bestmix.theory.bounds import any_exponent, budget_for
@@ -27,7 +27,7 @@ MOST = 10_000_000  # trials at which the search for a budget ends
 
 def built_in() -> list[Strategy]:
     """The strategies that a plan compares when none are named."""
-    return [SFSR(), SFSR(score="lagrangian"), Uniform(), SingleArm()]
+    return [Challenger(), SFSR(), SFSR(score="lagrangian"), Uniform(), SingleArm()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,30 +4,24 @@ The paper prints the means of its D instances, and those are used. It does not p
 H: those of the catalog were designed for this package, to show what the paper says of its own.
 """
 
-import csv
-import io
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestmix import catalog, checks, files, plots
+from bestmix import catalog, checks, plots
 from bestmix.instance import Instance
+from bestmix.reproduction.outcome import KEPT, Drawn, as_csv
 from bestmix.simulation import SweepResult, sweep
 from bestmix.solution import solve
 from bestmix.strategies import SFSR, Search, Strategy, Uniform
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Floats = NDArray[np.float64]
 
-FIGURES = ("score", "A", "H", "D", "failure")
 GROUPS = {
     "A": ("A1", "A2", "A3"),
     "H": ("H1", "H2", "H3"),
@@ -35,63 +29,6 @@ GROUPS = {
 }
 RUNS = {"A": 10_000, "H": 10_000, "D": 5_000}
 MOST_TRIES = 5_000
-KEPT = "cells"  # folder of finished runs, inside the output folder
-
-
-@dataclass(frozen=True)
-class Made:
-    """A figure that was made: its files, what it shows, and how long it took."""
-
-    name: str
-    caption: str
-    files: tuple[Path, ...]
-    seconds: float
-
-
-def reproduce(
-    name: str,
-    folder: str | os.PathLike[str] = "reproduction",
-    runs: int | None = None,
-    seed: int = 0,
-    *,
-    threads: int | None = None,
-    progress: bool = False,
-) -> Made:
-    """Make one of the figures: PNG, SVG, the data as CSV, and the caption as text.
-
-    Parameters
-    ----------
-    name
-        One of ``FIGURES``.
-    folder
-        Where the files go. Finished runs are kept there too, so that a second call does not repeat them.
-    runs, seed
-        Runs of each cell of A, H and D; by default as many as in the paper.
-    threads
-        How many; all cores by default.
-    progress
-        Show a progress bar.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in reproduce("score", folder).files]
-    ['score.png', 'score.svg', 'score.csv', 'score.txt']
-    """
-    checks.choice("figure", name, FIGURES)
-    began = time.perf_counter()
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    if name in GROUPS:
-        figure, table, caption = _errors(name, folder, runs or RUNS[name], seed, threads, progress)
-    else:
-        figure, table, caption = _scores() if name == "score" else _failure(seed)
-    saved = [plots.save(figure, folder / f"{name}.{suffix}") for suffix in ("png", "svg")]
-    for suffix, text in (("csv", table), ("txt", caption + "\n")):
-        files.write_text(folder / f"{name}.{suffix}", text)
-        saved.append(folder / f"{name}.{suffix}")
-    return Made(name, caption, tuple(saved), time.perf_counter() - began)
 
 
 def error_curves(
@@ -115,12 +52,13 @@ def error_curves(
     return sweep(list(names), recipes, budgets, count, seed, output=output, threads=threads, progress=progress)
 
 
-def _errors(
-    group: str, folder: Path, runs: int, seed: int, threads: int | None, progress: bool
-) -> "tuple[Figure, str, str]":
+def draw_errors(group: str, folder: Path, runs: int | None, seed: int, threads: int | None, progress: bool) -> Drawn:
+    """The figure of a group: its instances, and the error curves below them."""
+    runs = RUNS[group] if runs is None else runs
     result = error_curves(group, runs, seed, output=folder / KEPT, threads=threads, progress=progress)
     shown = {name: catalog.load(name) for name in GROUPS[group]}
-    return plots.sweep_figure(result, shown), _csv(result.rows()), _errors_caption(group, runs, seed)
+    caption = _errors_caption(group, runs, seed)
+    return Drawn({group: plots.sweep_figure(result, shown)}, {f"{group}.csv": as_csv(result.rows())}, caption)
 
 
 def _errors_caption(group: str, runs: int, seed: int) -> str:
@@ -150,7 +88,8 @@ def five_arms() -> Instance:
     return Instance(rewards, [costs], [1.0], arms=list("12345"), costs=["cost"])
 
 
-def _scores() -> "tuple[Figure, str, str]":
+def draw_scores() -> Drawn:
+    """The figure that explains the intersection value score."""
     instance = five_arms()
     label = (*instance.arms, "slack")
     rows = []
@@ -163,7 +102,7 @@ def _scores() -> "tuple[Figure, str, str]":
         "the partner with which it makes its best feasible mix; its score is the height at which the line meets "
         "the bound, read off on the left."
     )
-    return plots.scores_figure(instance), _csv(rows), caption
+    return Drawn({"score": plots.scores_figure(instance)}, {"score.csv": as_csv(rows)}, caption)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +168,8 @@ def _first_round(instance: Instance, strategy: SFSR, budget: int, seed: int, run
     return search
 
 
-def _failure(seed: int) -> "tuple[Figure, str, str]":
+def draw_failure(seed: int) -> Drawn:
+    """The figure of a run in which SFSR-L loses an arm of the best mix."""
     found = find_failure(seed=seed)
     instance = catalog.load(found.instance)
     best = [arm for arm, share in zip(instance.arms, solve(instance).mixture, strict=True) if share > 0]
@@ -242,7 +182,7 @@ def _failure(seed: int) -> "tuple[Figure, str, str]":
         f"{found.instance} were designed for this package."
     )
     figure = plots.frontier_figure(instance, found.means, found.rejected)
-    return figure, _csv(rows), caption
+    return Drawn({"failure": figure}, {"failure.csv": as_csv(rows)}, caption)
 
 
 def _failure_rows(found: Failure, instance: Instance, best: Sequence[str]) -> list[dict[str, Any]]:
@@ -265,11 +205,3 @@ def _failure_rows(found: Failure, instance: Instance, best: Sequence[str]) -> li
         }
         for a, arm in enumerate(instance.arms)
     ]
-
-
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

@@ -1,0 +1,98 @@
+"""Challenger's decisions against one linear program of the same size, and its simulated runs against SFSR's."""
+
+import time
+from functools import partial
+
+import numpy as np
+
+from bench import lp
+from bench.simulation import block
+from bench.timing import Action, Figure, fastest, shown
+from bestmix import SFSR, Challenger, Problem, Search, catalog
+from bestmix.evidence import Evidence
+from bestmix.kernels import challenge, sifting, simplex
+from bestmix.simulation.cells import BLOCK, Cell
+
+TITLE = "Challenger: a decision against one linear program, a simulated run against one of SFSR"
+ROUND = 1_000  # trials to give away in a decision
+
+
+def measure(quick: bool) -> list[Figure]:
+    return [*decisions(1_000, 5, quick), simulated("D2P", 8_000, quick)]
+
+
+def decisions(arms: int, costs: int, quick: bool) -> list[Figure]:
+    """The kernels alone, as in simulated runs, and the live search's whole step, which also tells its reasons."""
+    search = after_first_round(arms, costs)
+    actions = [program(search.evidence), kernels(search.evidence), partial(step, search)]
+    one, mine, live = fastest(actions, 3 if quick else 9, 0.05, time.thread_time)
+    what, note = f"K = {arms:,}, L = {costs}: {{}} / linear program", f"{{}} against {shown(one)}"
+    return [
+        Figure(what.format("decision"), mine / one, target=50.0, at_most=True, note=note.format(shown(mine))),
+        Figure(what.format("live decision"), live / one, note=f"{note.format(shown(live))}; from exact sums"),
+    ]
+
+
+def after_first_round(arms: int, costs: int) -> Search:
+    """A search in which only the first round's last trial is missing."""
+    means, bound = lp.program(arms, costs)
+    rng = np.random.default_rng(2)
+    problem = Problem([f"arm{a}" for a in range(arms)], {f"cost{l}": float(b) for l, b in enumerate(bound)})
+    search = Challenger().start(problem, 40 * arms)
+    for a, n in enumerate(search.ask().values()):
+        trials = means[a] + 0.3 * rng.standard_normal((n - (a == arms - 1), 1 + costs))
+        search.tell(f"arm{a}", trials[:, 0], trials[:, 1:])
+    return search
+
+
+def step(search: Search) -> None:
+    """What the live search does when a round ends, from sums that it has not looked at before."""
+    evidence = Evidence(search.problem, search.evidence.moments)
+    memory, _ = search.strategy.close(evidence, search.budget, search.memory)
+    assert sum(memory["quota"]) > 0
+
+
+def program(evidence: Evidence) -> Action:
+    """The linear program of the estimates, from loaded columns."""
+    costs = len(evidence.problem.bounds)
+    n = len(evidence.problem.columns) + 1
+    mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
+    basis, work = np.full(1 + costs, -1), simplex.workspace(costs)
+    challenge.solve(evidence.means, evidence.problem.bound, np.arange(n - 1), mu, u, e, scale, basis, work)
+
+    def solve() -> None:
+        assert sifting.maximise(mu, u, e, basis, work) == simplex.OPTIMAL
+
+    return solve
+
+
+def kernels(evidence: Evidence) -> Action:
+    """One decision in buffers that are there already."""
+    means, bound, counts = evidence.means, evidence.problem.bound, evidence.counts
+    scatter = np.array([m.scatter() for m in evidence.moments])
+    costs, n = len(bound), len(evidence.problem.columns) + 1
+    d, everything = 1 + costs, np.arange(n - 1)
+    mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
+    basis, work, pooled = np.full(d, -1), simplex.workspace(costs), np.empty((d, d))
+    gap, own, coefficient = np.empty(n), np.empty(n), np.empty((n, d))
+    arm, reason = np.empty((2, challenge.decisions(len(counts))), dtype=np.int64)
+    owed = np.empty_like(counts)
+
+    def decide() -> None:
+        basis[0] = -1
+        assert challenge.solve(means, bound, everything, mu, u, e, scale, basis, work) == simplex.OPTIMAL
+        challenge.pool(counts, scatter, scale, pooled)
+        challenge.conditions(mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient)
+        challenge.allocate(gap, own, coefficient, basis, counts, ROUND, arm, reason, owed)
+
+    return decide
+
+
+def simulated(name: str, budget: int, quick: bool) -> Figure:
+    """A run with 30 rounds in units of a run of SFSR."""
+    instance = catalog.load(name)
+    cells = [Cell(instance, strategy, budget, 0) for strategy in (Challenger(rounds=30), SFSR())]
+    mine, other = fastest([block(cell, BLOCK) for cell in cells], 3 if quick else 15, 0.05, time.thread_time) / BLOCK
+    note = f"{shown(mine)} against {shown(other)}"
+    what = f"{name}, N = {budget:,}, 30 rounds: run / run of SFSR"
+    return Figure(what, mine / other, target=5.0, at_most=True, note=note)

@@ -1,0 +1,50 @@
+"""Challenger that stops when it is sure: how often it is wrong, and what the certainty costs.
+
+The cost is the mean number of trials, relative to the budget at which Challenger with a fixed budget is
+wrong in as many runs as it may be.
+"""
+
+from rich.progress import track
+
+from bench.timing import Figure, console
+from bestmix import Challenger, Instance, catalog, families, simulate
+from bestmix.reproduction.pulls import ENOUGH, Walk, pulls_for
+
+TITLE = "Stopping at a confidence"
+DELTAS = (0.05, 0.01)
+SEED, CAP = 7_000_003, 10**9
+
+
+def measure(quick: bool) -> list[Figure]:
+    runs = 500 if quick else 5_000
+    some = instances(quick)
+    return [
+        figure
+        for name in track(some, "instances", console=console, transient=True)
+        for figure in judge(name, some[name], runs)
+    ]
+
+
+def instances(quick: bool) -> dict[str, Instance]:
+    """The catalog, and instances with uniform means."""
+    found = {name: catalog.load(name) for name in catalog.names()[:: 4 if quick else 1]}
+    for arms, costs, count in ((16, 1, 10), (24, 2, 5)):
+        for seed in range(2_000, 2_000 + (1 if quick else count)):
+            found[f"uniform {arms} x {costs}, seed {seed}"] = families.uniform_instance(arms, costs, seed)
+    return found
+
+
+def judge(name: str, instance: Instance, runs: int) -> list[Figure]:
+    """Error and cost for each delta."""
+    walk, points, step = Walk(instance, Challenger(), runs, SEED), {}, 0
+    while not points or points[max(points)] > ENOUGH:
+        points[walk.budget(step)] = walk.error(walk.budget(step))
+        step += 1
+    figures = []
+    for delta in DELTAS:
+        stopped = simulate(instance, Challenger(delta=delta), CAP, runs, SEED)
+        fixed = pulls_for(delta, points, runs)
+        what, note = f"{name}, delta {delta}", f"{stopped.mean_pulls:,.0f} trials against {fixed:,.0f}"
+        figures.append(Figure(f"{what}: errors", 100 * stopped.error_rate, "%", 100 * delta, at_most=True))
+        figures.append(Figure(f"{what}: trials", stopped.mean_pulls / fixed, target=2.5, at_most=True, note=note))
+    return figures

@@ -1,0 +1,308 @@
+"""``connect``: a server's experiments, with the same methods as local ones."""
+
+import os
+import secrets
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from bestmix import checks
+from bestmix.client import values
+from bestmix.client.transport import Transport
+from bestmix.experiments import Event, Handout, Outcome, State, Trial
+from bestmix.experiments.model import Record
+from bestmix.experiments.storage import FAILURES, LEASE
+from bestmix.problem import Problem
+from bestmix.recommendation import Recommendation, Round
+from bestmix.strategies import Strategy
+from bestmix.strategies.search import restore_strategy
+
+PAGE = 1000  # entries read at a time
+PATIENCE = 60.0
+
+
+class Server:
+    """The experiments of a server; ``connect`` makes it."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+
+    def __repr__(self) -> str:
+        return f"Server({self.transport.url!r})"
+
+    def create(
+        self,
+        name: str,
+        problem: Problem,
+        budget: int,
+        strategy: Strategy | None = None,
+        *,
+        lease: float = LEASE,
+        failures: int = FAILURES,
+        notes: str = "",
+    ) -> "RemoteExperiment":
+        """Create an experiment; one that is there already with the same terms is opened."""
+        if not isinstance(problem, Problem):
+            raise ValueError(
+                f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem"
+            )
+        body = {"name": name, "problem": problem.to_dict(), "budget": budget, "notes": notes}
+        body |= {"lease": checks.number("lease", lease), "failures": failures}
+        body |= {} if strategy is None else {"strategy": strategy.to_dict()}
+        return RemoteExperiment(self.transport, self.transport.call("POST", "/v1/experiments", body)[1])
+
+    def open(self, name: str) -> "RemoteExperiment":
+        """Open an experiment that exists."""
+        found = self.transport.call("GET", "/v1/experiments", name=name)[1]["experiments"]
+        if not found:
+            held = [state.name for state in self.experiments(limit=5)]
+            raise ValueError(
+                f"name: there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'}); "
+                "check the name, or create it"
+            )
+        return RemoteExperiment(self.transport, self.transport.call("GET", f"/v1/experiments/{found[0]['id']}")[1])
+
+    def experiments(self, after: str = "", limit: int | None = None) -> list[State]:
+        """Figures of the experiments in the order of their names, those after a name."""
+        states: list[State] = []
+        while limit is None or len(states) < limit:
+            page = PAGE if limit is None else min(PAGE, limit - len(states))
+            found = self.transport.call("GET", "/v1/experiments", after=after, limit=page)[1]
+            states += map(values.state, found["experiments"])
+            if found["next"] is None:
+                break
+            after = found["next"]
+        return states
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.transport.close()
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class RemoteExperiment:
+    """An experiment behind a server; the methods are those of a local ``Experiment``.
+
+    Safe to use from many threads. A call that is interrupted, by a server that restarts or a network
+    that fails, is repeated until it is answered; nothing is counted twice.
+    """
+
+    def __init__(self, transport: Transport, data: Mapping[str, Any]) -> None:
+        self._transport = transport
+        fixed = [data[name] for name in ("problem", "strategy", "first_budget", "lease", "failures")]
+        self.record = Record(data["id"], data["name"], *fixed)
+        self.problem = Problem.from_dict(data["problem"])
+
+    def __repr__(self) -> str:
+        return f"RemoteExperiment({self.record.name!r} at {self._transport.url})"
+
+    @property
+    def strategy(self) -> Strategy:
+        """How the budget is spent."""
+        return restore_strategy(self.record.strategy)
+
+    @property
+    def name(self) -> str:
+        """Its name, as it is now."""
+        return self.state.name
+
+    @property
+    def state(self) -> State:
+        """Figures of this moment."""
+        return values.state(self._get(""))
+
+    @property
+    def done(self) -> bool:
+        """Whether there will be no further trials: it is done, or was stopped."""
+        return not self.state.open
+
+    @property
+    def notes(self) -> str:
+        """What somebody wanted to remember; assign to it to replace it."""
+        return self.state.notes
+
+    @notes.setter
+    def notes(self, text: str) -> None:
+        self._call("PATCH", "", {"notes": text})
+
+    def ask(self, n: int = 1, worker: str | None = None, key: str | None = None) -> Handout:
+        """Hand out up to ``n`` trials under a lease; an idempotency key is made up where none is given."""
+        worker = f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker
+        data = self._post("ask", {"n": n, "worker": worker, "key": key or secrets.token_hex(16)})
+        return Handout(map(values.trial, data["trials"]), data["retry_after"], data["why"])
+
+    def tell(self, trial: Trial | str, reward: float, costs: Any = None) -> Outcome:
+        """Report a result; when this returns it is safely on the server's disk."""
+        return Outcome(self._post("tell", self._result(trial, reward, costs))["outcome"])
+
+    def tell_many(self, results: Iterable[tuple[Trial | str, float, Any]]) -> list[Outcome]:
+        """Report several results, each (trial, reward, costs): all of them or none."""
+        told = [self._result(*result) for result in results]
+        return [Outcome(word) for word in self._post("tell_many", {"results": told})["outcomes"]] if told else []
+
+    def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
+        """Report that a trial gave no result; its slot is handed out again."""
+        self._post("fail", {"trial": _id(trial), "reason": reason})
+
+    def renew(self, *trials: Trial | str) -> list[Trial]:
+        """Start the leases of trials anew, all of them or none; ``Closed`` is raised when one is lost."""
+        return list(map(values.trial, self._post("renew", {"trials": list(map(_id, trials))})["trials"]))
+
+    def give_back(self, *trials: Trial | str) -> None:
+        """End the leases of trials that this worker will not finish; no failure is counted."""
+        self._post("give_back", {"trials": list(map(_id, trials))})
+
+    def recommend(self) -> Recommendation:
+        """The answer as things stand."""
+        return values.recommendation(self._get("/recommendation"), self.history)
+
+    @property
+    def history(self) -> tuple[Round, ...]:
+        """The rounds that are over."""
+        return tuple(map(values.round_, self._rounds()))
+
+    @property
+    def mixtures(self) -> list[tuple[int, Mapping[str, float] | None]]:
+        """The answer after each round that is over, with the round's number; None where it was not kept."""
+        return [(r["number"], r["mixture"]) for r in self._rounds()]
+
+    def _rounds(self) -> Iterator[dict[str, Any]]:
+        after: int | None = 0
+        while after is not None:
+            page = self._get("/history", after=after, limit=PAGE)
+            yield from page["rounds"]
+            after = page["next"]
+
+    def trials(
+        self,
+        state: str | None = None,
+        arm: str | None = None,
+        worker: str | None = None,
+        after: Trial | str | None = None,
+        limit: int | None = None,
+        newest_first: bool = False,
+    ) -> list[Trial]:
+        """Trials in the order in which they were handed out; at most ``limit`` of those after a trial."""
+        found: list[Trial] = []
+        query = {"state": state, "arm": arm, "worker": worker, "newest_first": str(newest_first).lower()}
+        start = None if after is None else _id(after)
+        while limit is None or len(found) < limit:
+            size = PAGE if limit is None else min(PAGE, limit - len(found))
+            page = self._get("/trials", after=start, limit=size, **query)
+            found += map(values.trial, page["trials"])
+            start = page["next"]
+            if start is None:
+                break
+        return found
+
+    def iter_trials(self, state: str | None = None) -> Iterator[Trial]:
+        """All trials, read page by page."""
+        after: Trial | None = None
+        while page := self.trials(state, after=after, limit=PAGE):
+            yield from page
+            after = page[-1]
+
+    def trial(self, trial: Trial | str) -> Trial:
+        """One trial as it is now."""
+        return values.trial(self._get(f"/trials/{quote(_id(trial), safe='')}"))
+
+    def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
+        """What happened, in order: at most ``limit`` events numbered above ``after``."""
+        return list(map(values.event, self._get("/events", after=after, limit=limit)["events"]))
+
+    def pause(self) -> None:
+        """Hand out nothing until it is resumed; results are still taken."""
+        self._post("pause", None)
+
+    def resume(self) -> None:
+        """Go on after a pause or a failure."""
+        self._post("resume", None)
+
+    def stop(self, reason: str = "") -> Recommendation:
+        """End it early, for good; the best answer so far."""
+        self._post("stop", {"reason": reason})
+        return self.recommend()
+
+    def extend(self, budget: int) -> None:
+        """Raise the budget to a new total, where the strategy allows it."""
+        self._post("extend", {"budget": budget})
+
+    def rename(self, name: str) -> None:
+        """Give it another name."""
+        self._call("PATCH", "", {"name": name})
+
+    def delete(self) -> None:
+        """Remove it with all of its trials."""
+        self._call("DELETE", "", None)
+
+    def export(self, path: str | os.PathLike[str], state: str | None = None) -> Path:
+        """Write the trials to a .csv or .parquet file, or everything to a .json file."""
+        path = Path(path)
+        kind = path.suffix.lower().removeprefix(".")
+        checks.choice("path", kind, ["csv", "parquet", "json"])
+        content = self._transport.fetch(f"{self._path}/export/{kind}", state=state)
+        path.write_bytes(content)
+        return path
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._transport.close()
+
+    def __enter__(self) -> "RemoteExperiment":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/experiments/{self.record.key}"
+
+    def _result(self, trial: Trial | str, reward: float, costs: Any) -> dict[str, Any]:
+        if not isinstance(costs, Mapping):
+            row = self.problem.cost_rows(costs, 1)[0].tolist()
+            costs = dict(zip(self.problem.costs, row, strict=True))
+        plain = {name: checks.number(f"costs[{name!r}]", value) for name, value in costs.items()}
+        return {"trial": _id(trial), "reward": checks.number("reward", reward), "costs": plain}
+
+    def _call(self, method: str, path: str, body: Any, **query: Any) -> Any:
+        return self._transport.call(method, f"{self._path}{path}", body, **query)[1]
+
+    def _get(self, path: str, **query: Any) -> Any:
+        return self._call("GET", path, None, **query)
+
+    def _post(self, path: str, body: Any) -> Any:
+        return self._call("POST", f"/{path}", body)
+
+
+def _id(trial: Trial | str) -> str:
+    return trial.id if isinstance(trial, Trial) else str(trial)
+
+
+def connect(url: str, token: str | None = None, *, patience: float = PATIENCE) -> Server:
+    """The experiments of a server that ``bestmix serve`` started.
+
+    Parameters
+    ----------
+    url
+        ``http://host:port``, or ``https://`` behind a proxy.
+    token
+        What ``bestmix token create`` showed; the variable BESTMIX_TOKEN by default.
+    patience
+        Seconds that a call keeps trying when the server is out of reach.
+
+    Examples
+    --------
+    >>> connect("http://127.0.0.1:8765", token="bm_0123abcd_secret")
+    Server('http://127.0.0.1:8765')
+    """
+    if not isinstance(url, str):
+        raise ValueError(f"url: expected text such as 'http://127.0.0.1:8765', got {checks.shown(url)}; give one")
+    return Server(Transport(url, token, patience))

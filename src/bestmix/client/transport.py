@@ -1,0 +1,135 @@
+"""Requests that are repeated until they are answered: every call of the API can be."""
+
+import http.client
+import json
+import os
+import random
+import socket
+import ssl
+import threading
+import time
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from bestmix import checks
+from bestmix.experiments import Closed, Conflict, StorageError, UnknownTrial
+
+VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
+LONGEST_PAUSE = 2.0  # seconds between two attempts
+TIMEOUT = 300.0  # seconds that an answer may take
+PASSING = (429, 502, 503, 504)  # statuses of answers that may be better a little later
+
+
+class Held:
+    """A connection, closed when nobody holds it any more."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection = connection
+        self.owner = os.getpid()
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
+class Transport:
+    """A server's address, a token, and one connection a thread."""
+
+    def __init__(self, url: str, token: str | None, patience: float) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"url: expected http://HOST:PORT, got {checks.shown(url)}; give a server's address")
+        self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._base = parts.path.rstrip("/")
+        self._token = token or os.environ.get(VARIABLE, "")
+        if not self._token.isascii() or any(c.isspace() for c in self._token):
+            raise ValueError("token: expected one line of text without spaces; bestmix token create makes one")
+        self._patience = checks.number("patience", patience)
+        self._local = threading.local()
+
+    def call(self, method: str, path: str, body: Any = None, **query: Any) -> tuple[int, Any]:
+        """Status and body of an answer that is a success; errors are raised as local experiments raise them."""
+        given = {name: value for name, value in query.items() if value is not None}
+        target = f"{self._base}{path}" + (f"?{urlencode(given)}" if given else "")
+        status, content = self._insist(method, target, None if body is None else json.dumps(body).encode())
+        if status >= 400:
+            raise failure(status, content)
+        return status, json.loads(content) if content else None
+
+    def fetch(self, path: str, **query: Any) -> bytes:
+        """The body of an answer as it came."""
+        given = {name: value for name, value in query.items() if value is not None}
+        status, content = self._insist("GET", f"{self._base}{path}" + (f"?{urlencode(given)}" if given else ""), None)
+        if status >= 400:
+            raise failure(status, content)
+        return content
+
+    def close(self) -> None:
+        """Let go of this thread's connection."""
+        held: Held | None = self._local.__dict__.pop("held", None)
+        if held is not None:
+            held.connection.close()
+
+    def _insist(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes]:
+        """Try again while the trouble is one that passes, as long as patience lasts."""
+        limit, pause = time.monotonic() + self._patience, 0.02
+        while True:
+            wait = pause * (0.5 + random.random())
+            try:
+                status, content, after = self._attempt(method, target, body)
+                if status not in PASSING or time.monotonic() + wait > limit:
+                    return status, content
+                wait = max(wait, after)
+            except ssl.SSLCertVerificationError as error:
+                raise StorageError(
+                    f"{self.url}: its certificate is not trusted here ({error.verify_message})"
+                ) from None
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                if time.monotonic() + wait > limit:
+                    said = str(error) or type(error).__name__
+                    raise StorageError(
+                        f"{self.url}: the server cannot be reached; check the address and that it runs ({said})"
+                    ) from error
+            time.sleep(wait)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _attempt(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        connection = self._connection()
+        connection.request(method, target, body, headers)
+        response = connection.getresponse()
+        content, after = response.read(), response.headers.get("Retry-After", "0")
+        return response.status, content, float(after) if after.isdigit() else 0.0
+
+    def _connection(self) -> http.client.HTTPConnection:
+        """A connection of this thread and process; a forked child must not speak on its parent's."""
+        held: Held | None = getattr(self._local, "held", None)
+        if held is not None and held.owner == os.getpid() and held.connection.sock is not None:
+            return held.connection
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        made = kind(self._host, self._port, timeout=TIMEOUT)
+        made.connect()
+        made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._local.held = Held(made)
+        return made
+
+
+def failure(status: int, content: bytes) -> Exception:
+    """The error that a local experiment would have raised."""
+    try:
+        error = json.loads(content)["error"]
+        code, message = str(error["code"]), str(error["message"])
+    except (ValueError, KeyError, TypeError):
+        return StorageError(f"the server answered with status {status}; check that it is one of bestmix")
+    if code == "conflict" and error.get("field") == "trial":
+        return Conflict(message)
+    if code == "closed":
+        return Closed(message)
+    if code == "not_found" and error.get("field") == "trial":
+        return UnknownTrial(message)
+    if code in ("invalid", "conflict", "not_found", "unauthorized", "forbidden", "too_large"):
+        return ValueError(message if code != "unauthorized" else f"token: {message}")
+    return StorageError(message)

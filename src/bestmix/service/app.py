@@ -1,0 +1,112 @@
+"""The application: routes, limits and errors, put together."""
+
+import logging
+import threading
+from dataclasses import dataclass
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bestmix import __version__
+from bestmix.experiments import Storage
+from bestmix.service import errors, experiments, operations, pages, steering, streams
+from bestmix.service.access import Gatekeeper, Rule
+from bestmix.service.gate import Gate, TooLarge
+from bestmix.service.metrics import Metrics
+from bestmix.service.shelf import Shelf
+from bestmix.service.tokens import Token, Tokens
+
+log = logging.getLogger("bestmix.service")
+ABOUT = (
+    "Ask for trials, make them anywhere, tell what came out. Send a token as `Authorization: Bearer TOKEN`. "
+    "Every call can be repeated: nothing is counted twice. Every error has the same shape, with a stable code."
+)
+STATUSES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can be chosen of a server."""
+
+    rate: float = 5000.0  # requests a second of one caller
+    strangers: float = 100.0  # requests a second from an address that has no valid token
+    largest: int = 8_000_000  # bytes of a body
+    remember: float = 1.0  # seconds until a revoked token is noticed
+
+
+def create_app(storage: Storage, settings: Settings | None = None, session: Token | None = None) -> FastAPI:
+    """The service of a storage; ``session`` is a token of this process's own, which is kept nowhere."""
+    settings = settings or Settings()
+    app = FastAPI(title="bestmix", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    app.router.redirect_slashes = False
+    app.state.storage = storage
+    app.state.shelf = Shelf(storage)
+    app.state.gatekeeper = Gatekeeper(Tokens(storage), session, settings.remember)
+    app.state.metrics = Metrics()
+    app.state.stopping = threading.Event()
+    for part in (experiments, steering, streams, operations, pages):
+        app.router.routes.extend(part.router.routes)  # as they are, so that check_rules sees each of them
+    check_rules(app)
+    app.add_middleware(
+        Gate,
+        metrics=app.state.metrics,
+        rate=settings.rate,
+        strangers=settings.strangers,
+        largest=settings.largest,
+    )
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    for kind in (errors.Refusal, ValueError, RuntimeError, Exception):
+        app.add_exception_handler(kind, _failed)
+    return app
+
+
+def rules(route: APIRoute) -> list[Rule]:
+    """The rules that a route checks."""
+    return [part.call for part in route.dependant.dependencies if isinstance(part.call, Rule)]
+
+
+def check_rules(app: FastAPI) -> None:
+    """Refuse to start with a route that nobody has decided about."""
+    for route in app.routes:
+        if isinstance(route, APIRoute):
+            if len(rules(route)) != 1:
+                raise RuntimeError(f"{route.path} has {len(rules(route))} rules of access; give it exactly one")
+        elif getattr(route, "path", "") != app.openapi_url:
+            raise RuntimeError(f"{route} is no route whose rule of access can be seen; add it as the others are")
+
+
+def _invalid(request: Request, error: Exception) -> Response:
+    found = errors.explain_validation(error.errors()) if isinstance(error, RequestValidationError) else None
+    return _answer(request, found or errors.Refusal("invalid", str(error)))
+
+
+def _http(request: Request, error: Exception) -> Response:
+    if isinstance(error.__cause__, TooLarge):
+        return _failed(request, error.__cause__)
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    said = str(error.detail) if isinstance(error, HTTPException) else ""
+    code = STATUSES.get(status, "bad_request" if status < 500 else "internal")
+    return _answer(request, errors.Refusal(code, f"{said}; see /openapi.json for what there is"))
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    if isinstance(error, TooLarge):
+        return _answer(request, errors.Refusal("too_large", str(error)))
+    found = errors.refuse(error)
+    if found is None:
+        log.error("a request failed", exc_info=error)
+        found = errors.Refusal("internal", "the server made a mistake; its log has more under the request's id")
+    elif found.code == "unavailable" and not isinstance(error, errors.Refusal):
+        log.error("the database did not do its work", exc_info=error)
+    return _answer(request, found)
+
+
+def _answer(request: Request, found: errors.Refusal) -> Response:
+    if pages.wants_page(request):
+        return pages.error_page(request, found)
+    return errors.answer(found.code, str(found), found.field, found.retry)

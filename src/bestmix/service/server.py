@@ -1,0 +1,96 @@
+"""Running the service: where it listens, what it prints, how it ends."""
+
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from bestmix.service.gate import JsonLines
+from bestmix.service.tokens import Tokens
+
+GRACE = 30  # seconds that requests under way have to end
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_reach(host: str, tokens: Tokens) -> None:
+    """Refuse to listen to other machines before there is a token that keeps strangers out."""
+    if not is_loopback(host) and not tokens.any_valid():
+        raise ValueError(
+            f"--host: {host} can be reached by others and there is no valid token yet; run bestmix token create, "
+            "or leave --host out"
+        )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((host.strip("[]"), port))
+    except (OSError, OverflowError) as error:
+        made.close()
+        said = getattr(error, "strerror", None) or str(error)
+        raise ValueError(f"--port: cannot listen on {host}:{port} ({said.lower()}); choose another one") from None
+    made.set_inheritable(True)
+    return made
+
+
+class Graceful(uvicorn.Server):
+    """Tells open streams to end when it is asked to stop, so that nothing else has to wait for them."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """On SIGTERM and Ctrl-C."""
+        self._stopping()
+        super().handle_exit(sig, frame)
+
+
+def configure(app: FastAPI, proxies: str | None = None) -> uvicorn.Config:
+    """How uvicorn runs the application."""
+    logging.getLogger("uvicorn.access").disabled = True  # addresses may hold tokens; gate.py writes lines without them
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+        proxy_headers=proxies is not None,
+        forwarded_allow_ips=proxies,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+
+
+def serve(app: FastAPI, listener: socket.socket, proxies: str | None = None) -> None:
+    """Serve until SIGTERM or Ctrl-C; requests under way are answered first."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in ("bestmix.service", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(logging.INFO)
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it once more when all is done
+        signal.signal(number, lambda *_: None)
+    Graceful(configure(app, proxies), app.state.stopping.set).run(sockets=[listener])

@@ -1,0 +1,57 @@
+"""Experiments that this server has open, found by id or by name."""
+
+import re
+import threading
+from collections import OrderedDict
+
+from bestmix.experiments import Experiment, Storage
+from bestmix.experiments.model import check_text
+from bestmix.service.errors import Refusal
+from bestmix.service.tokens import Token
+
+KEY = re.compile(r"[0-9a-f]{12}")
+MOST = 500  # experiments kept open
+
+
+class Shelf:
+    """What is fixed of experiments is read once; their figures are read anew every time."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self._open: OrderedDict[str, Experiment] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def known(self, name: str) -> Experiment | None:
+        """The experiment with that id, if it is open already."""
+        return self._open.get(name)
+
+    def open(self, name: str, token: Token | None = None) -> Experiment:
+        """The experiment with that id or, failing that, of that name."""
+        found = self.storage.open_key(name) if KEY.fullmatch(name) else None
+        if found is None:
+            found = self._by_name(name)
+        if found is None:
+            if token is not None and token.experiment is not None:  # it shall not learn which ones there are
+                raise Refusal("forbidden", f"the token {token.prefix} is for another experiment")
+            raise Refusal("not_found", "there is no such experiment; give the id or the name of one", "experiment")
+        return self.keep(found)
+
+    def keep(self, experiment: Experiment) -> Experiment:
+        """Remember an experiment under its id."""
+        with self._lock:
+            self._open[experiment.record.key] = experiment
+            while len(self._open) > MOST:
+                self._open.popitem(last=False)
+        return experiment
+
+    def forget(self, experiment: Experiment) -> None:
+        """Drop an experiment that was deleted."""
+        with self._lock:
+            self._open.pop(experiment.record.key, None)
+
+    def _by_name(self, name: str) -> Experiment | None:
+        try:
+            record = self.storage.store.find(check_text("name", name))
+        except ValueError:
+            return None
+        return None if record is None else self.storage.open_key(record.key)

@@ -1,0 +1,125 @@
+// Keeps an experiment's page fresh: the server says when something changed, the page fetches its live part anew.
+"use strict";
+
+(() => {
+  const live = document.getElementById("live");
+  if (!live) return;
+  const news = document.getElementById("news");
+  const base = `/experiments/${live.dataset.key}`;
+  const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4], [12, 4], [6, 2, 2, 2]];
+  let plots = [];
+
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+  function palette() {
+    const others = matchMedia("(prefers-color-scheme: dark)").matches
+      ? ["#4cc9a0", "#f0b429", "#dd88cc", "#ff8f3f", "#c8cf60", "#a3a9b0", "#9fa8ff"]
+      : ["#009e73", "#b07800", "#aa4499", "#b84f00", "#6a7000", "#5c6268", "#332288"];
+    return [colour("support"), ...others];
+  }
+
+  function draw() {
+    plots.forEach((plot) => plot.destroy());
+    plots = [];
+    const data = document.getElementById("charts");
+    if (!data || typeof uPlot === "undefined") return;
+    const charts = JSON.parse(data.textContent);
+    document.querySelectorAll("[data-chart]").forEach((place) => {
+      const kind = place.dataset.chart;
+      const lines = charts[kind];
+      if (!lines.length) {
+        place.textContent = "Nothing to draw yet.";
+        return;
+      }
+      place.setAttribute("role", "img");
+      place.setAttribute("aria-label", `${kind} by round: ${lines.map((line) => line.name).join(", ")}`);
+      plots.push(new uPlot(options(place, kind, lines, charts.rounds), columns(charts.rounds, lines), place));
+    });
+  }
+
+  const columns = (rounds, lines) => [rounds, ...lines.map((line) => line.values)];
+
+  function options(place, kind, lines, rounds) {
+    const shades = palette();
+    const axis = { stroke: colour("muted"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid") } };
+    const share = kind === "mixture";
+    const shown = (value) => (value == null ? "–" : share ? `${(100 * value).toFixed(1)}%` : value.toPrecision(4));
+    return {
+      width: Math.max(place.clientWidth, 240),
+      height: 230,
+      scales: { x: { time: false }, y: share ? { range: [0, 1.02] } : {} },
+      axes: [
+        { ...axis, label: "round", labelSize: 18, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
+        { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => (share ? `${Math.round(100 * tick)}%` : tick)) },
+      ],
+      series: [
+        { label: "round" },
+        ...lines.map((line, i) => ({
+          label: line.name,
+          stroke: shades[i % shades.length],
+          width: 2,
+          dash: dashes[i % dashes.length],
+          points: { show: rounds.length < 30, size: 5 },
+          value: (_, value) => shown(value),
+        })),
+      ],
+    };
+  }
+
+  let waiting = false;
+  let again = false;
+
+  async function refresh() {
+    if (waiting) {
+      again = true;
+      return;
+    }
+    waiting = true;
+    try {
+      const query = live.dataset.cost ? `?cost=${encodeURIComponent(live.dataset.cost)}` : "";
+      const answer = await fetch(`${base}/live${query}`, { headers: { Accept: "text/html" } });
+      if (answer.ok) replace(await answer.text());
+      else if (answer.status === 401) location.reload();
+    } catch {
+      news.textContent = "The server does not answer; the page goes on as soon as it does.";
+    }
+    await new Promise((done) => setTimeout(done, 1000));
+    waiting = false;
+    if (again) {
+      again = false;
+      refresh();
+    }
+  }
+
+  function replace(text) {
+    const held = document.activeElement && live.contains(document.activeElement) && document.activeElement.getAttribute("href");
+    const scrolls = [...live.querySelectorAll(".scroll")].map((part) => part.scrollLeft);
+    live.innerHTML = text;
+    live.querySelectorAll(".scroll").forEach((part, i) => (part.scrollLeft = scrolls[i] || 0));
+    if (held) live.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus();
+    draw();
+  }
+
+  function follow() {
+    const source = new EventSource(`/v1/experiments/${live.dataset.key}/stream?events=false`);
+    source.addEventListener("state", (message) => {
+      const state = JSON.parse(message.data);
+      news.textContent = `Live: ${state.complete} of ${state.budget} trials, ${state.status}.`;
+      refresh();
+    });
+    source.addEventListener("deleted", () => {
+      source.close();
+      news.textContent = "The experiment was deleted.";
+    });
+    source.addEventListener("error", () => {
+      news.textContent = "The server does not answer; the page goes on as soon as it does.";
+      if (source.readyState === EventSource.CLOSED) setTimeout(follow, 3000);
+    });
+  }
+
+  document.addEventListener("DOMContentLoaded", draw);
+  if (document.readyState !== "loading") draw();
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  addEventListener("resize", () => plots.forEach((plot) => plot.setSize({ width: Math.max(plot.root.parentNode.clientWidth, 240), height: 230 })));
+  follow();
+})();

@@ -1,0 +1,147 @@
+"""Who may do what: the matrix is made from the routes, so that a new one without a rule fails."""
+
+import time
+
+import pytest
+import sqlalchemy as sa
+from fastapi.routing import APIRoute
+
+from bestmix.experiments import tables
+from bestmix.service.access import PUBLIC
+from bestmix.service.app import check_rules, rules
+from bestmix.service.tokens import Scope, digest
+
+OPEN = {"/openapi.json"}  # of FastAPI itself, with nothing secret in it
+FILL = {"kind": "csv", "trial": "0123456789ab-1", "name": "page.css", "action": "pause"}
+
+
+@pytest.fixture
+def tokens(running):
+    """The texts of one token of every kind, and the experiment."""
+    exp, other = running.create("mine"), running.create("other")
+    made = {scope: running.tokens.create(scope)[1] for scope in ("read", "work", "admin")}
+    made |= {f"{scope} mine": running.tokens.create(scope, experiment="mine")[1] for scope in ("read", "work", "admin")}
+    made["foreign"] = running.tokens.create("admin", experiment=other.name)[1]
+    revoked, made["revoked"] = running.tokens.create("admin")
+    running.tokens.revoke(revoked.prefix)
+    expired, made["expired"] = running.tokens.create("admin", days=1)
+    past = sa.update(tables.tokens).where(tables.tokens.c.prefix == expired.prefix).values(expires=time.time() - 1)
+    running.storage.store.database.write(lambda connection: connection.execute(past))
+    made["bad"] = made["admin"][:-1] + ("A" if made["admin"][-1] != "A" else "B")
+    made["nonsense"] = "nonsense"
+    made["none"] = None
+    return exp.record.key, made
+
+
+def flat(routes):
+    """Routes, those of routers inside too."""
+    for route in routes:
+        if hasattr(route, "routes"):
+            yield from flat(route.routes)
+        else:
+            yield route
+
+
+def test_every_route_has_a_rule(running):
+    found = list(flat(running.app.routes))
+    assert {route.path for route in found if not isinstance(route, APIRoute)} == OPEN
+    assert len(found) > 30
+
+    @running.app.get("/new")
+    def new():
+        return {}
+
+    with pytest.raises(RuntimeError, match="/new has 0 rules of access"):
+        check_rules(running.app)
+
+
+def expected(rule, who, own):
+    """401, 403, or None when the rule lets it through."""
+    if rule is PUBLIC or rule.scope is None:
+        return None
+    if who in ("none", "bad", "nonsense", "expired", "revoked"):
+        return 401
+    scope, *mine = who.split()
+    if scope == "foreign":
+        return 403 if own or rule.whole else None
+    if not Scope(scope).allows(rule.scope) or (mine and rule.whole):
+        return 403
+    return None
+
+
+def test_the_matrix(running, tokens):
+    key, texts = tokens
+    checked = 0
+    for route in flat(running.app.routes):
+        if not isinstance(route, APIRoute):
+            continue
+        place = route.path.format(experiment=key, **FILL)
+        (rule,) = rules(route)
+        for method in route.methods - {"HEAD"}:
+            for who, text in texts.items():
+                wanted = expected(rule, who, own="{experiment}" in route.path)
+                if (method, place) == ("POST", "/login"):
+                    wanted = 401  # whatever the header says, the form has no token
+                if wanted is None and (method == "DELETE" or place.endswith("/do/stop") or "/stop" in place):
+                    continue  # allowed, and it would end the experiment
+                rest = "?seconds=0.1" if place.endswith("/stream") else ""
+                status, _, content = running.send(method, place + rest, token=text)
+                checked += 1
+                assert (status in (401, 403)) == (wanted is not None), (method, place, who, status, content)
+                assert wanted is None or status == wanted, (method, place, who, status)
+    assert checked > 300
+
+
+def test_a_token_of_one_experiment_sees_no_other(running, tokens):
+    _, texts = tokens
+    for text in (texts["read mine"], texts["foreign"]):
+        assert len(running.json("GET", "/v1/experiments", token=text)[1]["experiments"]) == 1
+    assert running.json("GET", "/v1/experiments", token=texts["read mine"], name="other")[1]["experiments"] == []
+    there = running.json("GET", "/v1/experiments/other", token=texts["read mine"])
+    absent = running.json("GET", "/v1/experiments/absent", token=texts["read mine"])
+    assert there == absent
+
+
+def test_a_request_of_another_site_is_refused(running, tokens):
+    key, texts = tokens
+    cookie = {"Cookie": f"bestmix={texts['admin']}"}
+    for extra in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {}):
+        status, _, _ = running.send("POST", f"/v1/experiments/{key}/pause", token=None, headers=cookie | extra)
+        assert status == 403
+    own = cookie | {"Origin": running.url}
+    assert running.send("POST", f"/v1/experiments/{key}/pause", token=None, headers=own)[0] == 200
+
+
+def test_the_database_holds_no_token(running, tmp_path):
+    text = running.tokens.create("work", label="x")[1]
+    (row,) = running.storage.store.database.read(lambda c: c.execute(sa.select(tables.tokens)).all())
+    assert row.digest == digest(text)
+    secret = text.split("_", 2)[2].encode()
+    assert len(secret) >= 43
+    held = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert row.prefix.encode() in held
+    assert secret not in held
+
+
+def test_logging_in_with_an_address_or_a_form(running, caplog):
+    caplog.set_level("INFO")
+    status, headers, _ = running.send("GET", "/login", token=None)
+    assert status == 200
+    status, headers, _ = running.send("GET", f"/login?token={running.token}", token=None)
+    assert (status, headers["location"]) == (303, "/")
+    assert "HttpOnly" in headers["set-cookie"]
+    assert "samesite=strict" in headers["set-cookie"].lower()
+    cookie = {"Cookie": headers["set-cookie"].partition(";")[0], "Accept": "text/html"}
+    status, _, page = running.send("GET", "/", token=None, headers=cookie)
+    assert status == 200
+    assert running.token.encode() not in page
+    assert running.send("POST", "/login", "token=wrong", token=None, headers={"Accept": "text/html"})[0] == 401
+    assert running.token not in caplog.text
+
+
+def test_pages_without_a_token_show_the_way_in(running):
+    status, headers, page = running.send("GET", "/", token=None, headers={"Accept": "text/html"})
+    assert status == 401
+    assert b"A token of this server" in page
+    assert "script-src 'self'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]

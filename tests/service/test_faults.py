@@ -1,0 +1,35 @@
+"""The server killed while workers use it, and sent nonsense; ``make soak`` does more of both."""
+
+import pytest
+from soak import service
+
+from conftest import require
+
+
+def postgres(tmp_path_factory):
+    """A server of this test's own, or a skip with a sentence."""
+    try:
+        from soak.postgres import Server
+    except ImportError:
+        require(False, "PostgreSQL")
+    return Server(tmp_path_factory.mktemp("postgres") / "data")
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_killed_server_loses_nothing(kind, tmp_path, tmp_path_factory):
+    server = postgres(tmp_path_factory) if kind == "postgres" else None
+    try:
+        found = service.kill(server.url if server else f"sqlite:///{tmp_path / 'x.db'}", tmp_path / "journals", 10)
+    finally:
+        if server:
+            server.stop()
+    assert found["problems"] == []
+    assert found["results"] > 0
+
+
+def test_made_up_requests_are_answered_as_the_document_says(running):
+    from soak.nonsense import send
+
+    found = send(running.url, running.token, 6)
+    assert found["problems"] == []
+    assert found["operations"] > 20
