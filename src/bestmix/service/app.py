@@ -15,6 +15,7 @@ from bestmix import __version__
 from bestmix.experiments import Storage
 from bestmix.service import errors, experiments, operations, pages, steering, streams
 from bestmix.service.access import Gatekeeper, Rule
+from bestmix.service.album import Album
 from bestmix.service.gate import Gate, TooLarge
 from bestmix.service.metrics import Metrics
 from bestmix.service.shelf import Shelf
@@ -46,6 +47,7 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.state.storage = storage
     app.state.shelf = Shelf(storage)
     app.state.gatekeeper = Gatekeeper(Tokens(storage), session, settings.remember)
+    app.state.album = Album()
     app.state.metrics = Metrics()
     app.state.stopping = threading.Event()
     for part in (experiments, steering, streams, operations, pages):
