@@ -34,4 +34,4 @@ def test_made_up_requests_are_answered_as_the_document_says(running):
     assert found["problems"] == []
     assert found["operations"] > 20
     assert found["answers"][200] > 10  # it reaches the experiments, and is not merely turned away
-    assert found["answers"][422] > 10
+    assert found["answers"][422] > 0
