@@ -6,6 +6,7 @@ import pytest
 import bestmix
 
 HEAVY = ["numba", "matplotlib", "scipy", "pandas", "polars", "pyarrow", "typer", "rich", "sqlalchemy"]
+HEAVY += ["fastapi", "uvicorn", "jinja2"]
 
 
 def loaded_after(code):

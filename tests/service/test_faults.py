@@ -30,6 +30,8 @@ def test_a_killed_server_loses_nothing(kind, tmp_path, tmp_path_factory):
 def test_made_up_requests_are_answered_as_the_document_says(running):
     from soak.nonsense import send
 
-    found = send(running.url, running.token, 6)
+    found = send(running.url, running.token, 4)
     assert found["problems"] == []
     assert found["operations"] > 20
+    assert found["answers"][200] > 10  # it reaches the experiments, and is not merely turned away
+    assert found["answers"][422] > 0

@@ -15,7 +15,9 @@ from bestmix import __version__
 from bestmix.experiments import Storage
 from bestmix.service import errors, experiments, operations, pages, steering, streams
 from bestmix.service.access import Gatekeeper, Rule
+from bestmix.service.album import Album
 from bestmix.service.gate import Gate, TooLarge
+from bestmix.service.groups import Groups
 from bestmix.service.metrics import Metrics
 from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Token, Tokens
@@ -46,6 +48,8 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.state.storage = storage
     app.state.shelf = Shelf(storage)
     app.state.gatekeeper = Gatekeeper(Tokens(storage), session, settings.remember)
+    app.state.album = Album()
+    app.state.groups = Groups()
     app.state.metrics = Metrics()
     app.state.stopping = threading.Event()
     for part in (experiments, steering, streams, operations, pages):

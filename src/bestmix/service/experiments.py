@@ -122,15 +122,16 @@ def ask(experiment: Current, body: schemas.Ask, key: Key = None) -> Response:
 
 
 @router.post("/{experiment}/tell", response_model=schemas.Told, responses=CALL, dependencies=[Depends(WORK)])
-def tell(experiment: Current, body: schemas.Tell) -> Response:
+def tell(experiment: Current, body: schemas.Tell, request: Request) -> Response:
     """Report a result; the answer means that it is safely on disk. The same again changes nothing."""
-    return JSONResponse({"outcome": experiment.tell(body.trial, body.reward, body.costs)})
+    (outcome,) = request.app.state.groups.tell(experiment, [(body.trial, body.reward, body.costs)])
+    return JSONResponse({"outcome": outcome})
 
 
 @router.post("/{experiment}/tell_many", response_model=schemas.ToldMany, responses=CALL, dependencies=[Depends(WORK)])
-def tell_many(experiment: Current, body: schemas.TellMany) -> Response:
+def tell_many(experiment: Current, body: schemas.TellMany, request: Request) -> Response:
     """Report several results, all of them or none."""
-    outcomes = experiment.tell_many((r.trial, r.reward, r.costs) for r in body.results)
+    outcomes = request.app.state.groups.tell(experiment, [(r.trial, r.reward, r.costs) for r in body.results])
     return JSONResponse({"outcomes": outcomes})
 
 

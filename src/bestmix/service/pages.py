@@ -140,17 +140,17 @@ def _try(experiment: Experiment) -> views.View:
 @router.get("/experiments/{experiment}", dependencies=[Depends(READ)])
 def show(request: Request, experiment: Current, cost: str | None = None) -> Response:
     """One experiment, live."""
-    return render(request, "experiment.html", **_told(experiment, cost))
+    return render(request, "experiment.html", **_told(request, experiment, cost))
 
 
 @router.get("/experiments/{experiment}/live", dependencies=[Depends(READ)])
 def live(request: Request, experiment: Current, cost: str | None = None) -> Response:
     """The part of the page that changes."""
-    return render(request, "live.html", **_told(experiment, cost))
+    return render(request, "live.html", **_told(request, experiment, cost))
 
 
-def _told(experiment: Experiment, cost: str | None) -> dict[str, Any]:
-    view = views.look(experiment)
+def _told(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
+    view: views.View = request.app.state.album.look(experiment)
     bounds = experiment.problem.bounds
     chosen = cost if cost in bounds else next(iter(bounds), None)
     charts = json.dumps(view.charts, allow_nan=False).replace("<", "\\u003c")

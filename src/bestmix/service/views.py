@@ -16,7 +16,7 @@ from bestmix.service import plane
 MOST_LINES = 8  # curves in one chart
 MOST_ROUNDS = 300  # points of a curve
 MOST_ROWS = 100  # arms, rejections or workers in a table
-RECENT = 200  # trials that the pace is measured on
+RECENT = 50  # trials that the pace is measured on
 ODD = 12  # failed and late trials shown
 
 
