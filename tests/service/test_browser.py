@@ -8,9 +8,9 @@ import sys
 import threading
 
 import pytest
+from servers import require
 
 from bestmix import SFSR, Problem
-from conftest import require
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]

@@ -8,11 +8,11 @@ import sys
 import time
 
 import pytest
+from servers import PROBLEM
 
 from bestmix import SFSR, Uniform, connect, open_storage
 from bestmix.client import RemoteExperiment
 from bestmix.experiments import Closed, Conflict, Experiment, StorageError, UnknownTrial
-from conftest import PROBLEM
 
 HERE = ("storage", "record", "problem")  # set when it is made, or of the database alone
 

@@ -7,9 +7,9 @@ from http.client import HTTPConnection
 
 import pytest
 from markupsafe import escape
+from servers import PROBLEM
 
 from bestmix import Uniform
-from conftest import PROBLEM
 
 EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)</script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
 
@@ -196,9 +196,10 @@ def test_steering(running):
 
 
 def test_limits(tmp_path):
+    from servers import Running
+
     from bestmix import open_storage
     from bestmix.service.app import Settings
-    from conftest import Running
 
     with open_storage(tmp_path / "x.db") as storage:
         running = Running(storage, Settings(rate=5.0, largest=2000))

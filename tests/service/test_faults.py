@@ -1,23 +1,22 @@
 """The server killed while workers use it, and sent nonsense; ``make soak`` does more of both."""
 
 import pytest
+from servers import require
 from soak import service
 
-from conftest import require
 
-
-def postgres(tmp_path_factory):
+def postgres():
     """A server of this test's own, or a skip with a sentence."""
     try:
         from soak.postgres import Server
     except ImportError:
         require(False, "PostgreSQL")
-    return Server(tmp_path_factory.mktemp("postgres") / "data")
+    return Server()
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_a_killed_server_loses_nothing(kind, tmp_path, tmp_path_factory):
-    server = postgres(tmp_path_factory) if kind == "postgres" else None
+def test_a_killed_server_loses_nothing(kind, tmp_path):
+    server = postgres() if kind == "postgres" else None
     try:
         found = service.kill(server.url if server else f"sqlite:///{tmp_path / 'x.db'}", tmp_path / "journals", 10)
     finally:
