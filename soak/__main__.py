@@ -94,7 +94,7 @@ def kills_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
 
 def kills_postgres(folder: Path, quick: bool) -> dict[str, Any]:
     """The HTTP server killed 100 times under 8 workers, on PostgreSQL."""
-    server = Server(folder / "server")
+    server = Server()
     try:
         return service.kill(server.url, folder / "journals", 10 if quick else 100)
     finally:
