@@ -50,6 +50,7 @@ def test_every_command_has_an_entry_with_all_its_options_explained(words):
     assert command.help
     for parameter in command.params:
         if parameter.param_type_name == "argument":
+            assert parameter.help, f"{words}: {parameter.name} has no help"
             assert f"`{parameter.metavar or parameter.name.upper()}`" in text
         elif "--help" not in parameter.opts:
             assert parameter.help, f"{words}: {parameter.name} has no help"

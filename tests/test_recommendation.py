@@ -51,7 +51,7 @@ def test_the_sentence_says_what_to_do():
     text = answer().sentence()
     assert text.startswith("Mix 50% a with 50% b: estimated reward 2 ± 0.0")
     assert "dollars at its bound" in text
-    assert text.endswith("chance that this support is right 100%.")
+    assert text.endswith("chance that this support is right above 99%.")
     assert answer(reward=(3.0, 1.0)).sentence().startswith("Use a: estimated reward 3 ± ")
     assert "dollars 1 below its bound" in answer(reward=(3.0, 1.0)).sentence()
 

@@ -153,7 +153,7 @@ class Recommendation:
         for cost, slack in self.slack.items():
             mixed += f", {cost} at its bound" if slack == 0 else f", {cost} {_short(slack)} below its bound"
         if self.support_probability is not None:
-            mixed += f"; chance that this support is right {self.support_probability:.0%}"
+            mixed += f"; chance that this support is right {chance_text(self.support_probability)}"
         return mixed + "."
 
     def _plus_minus(self) -> str:
@@ -320,6 +320,15 @@ def finite(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return [finite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
+
+
+def chance_text(chance: float) -> str:
+    """A chance in per cent, never rounded up to certainty.
+
+    >>> chance_text(0.94), chance_text(0.9999)
+    ('94%', 'above 99%')
+    """
+    return f"{chance:.0%}" if chance < 0.995 else "above 99%"
 
 
 def _short(value: float) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bestmix import __version__, files, plots
-from bestmix.recommendation import Estimate, Recommendation, question
+from bestmix.recommendation import Estimate, Recommendation, chance_text, question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -174,7 +174,7 @@ def _doubts(rec: Recommendation) -> str:
     chance = rec.support_probability
     lead = "How many standard errors the estimates are from an answer with other arms; the nearest first."
     if chance is not None:
-        lead += f" All together, the chance that this support is right is estimated at {chance:.0%}."
+        lead += f" All together, the chance that this support is right is estimated at {chance_text(chance)}."
     table = _table(["the answer changes if|text", "standard errors away", "estimated chance"], rows)
     return _section("What could overturn it", lead, table)
 

@@ -56,7 +56,7 @@ def create(
     name: Name,
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Arms and bounds (.toml or .json).")],
     budget: Annotated[int, typer.Option(min=0, help="The most trials to make.", show_default=False)],
-    strategy: common.Strategies = common.StrategyName.sfsr,
+    strategy: common.Strategies = common.StrategyName.challenger,
     lease: Annotated[float, typer.Option(help="Seconds that a worker has for a trial.")] = 60.0,
     failures: Annotated[int, typer.Option(min=1, help="Failed trials that end it.")] = 100,
     notes: Annotated[str, typer.Option(help="Whatever should be remembered.", show_default=False)] = "",
@@ -280,7 +280,12 @@ def extend(
 
 
 @app.command()
-def rename(url: Url, name: Name, new: Annotated[str, typer.Argument()], as_json: common.Json = False) -> None:
+def rename(
+    url: Url,
+    name: Name,
+    new: Annotated[str, typer.Argument(help="Its new name.", show_default=False)],
+    as_json: common.Json = False,
+) -> None:
     """Give an experiment another name.
 
     Example: [bold]bestmix experiment rename router.db router 'router, May'[/bold]
@@ -327,7 +332,13 @@ def delete(
 
 
 @app.command()
-def export(url: Url, name: Name, path: Path, state: TrialState = None, as_json: common.Json = False) -> None:
+def export(
+    url: Url,
+    name: Name,
+    path: Annotated[Path, typer.Argument(help="Where to (.csv, .parquet or .json).", show_default=False)],
+    state: TrialState = None,
+    as_json: common.Json = False,
+) -> None:
     """Write the trials to a .csv or .parquet file, or everything to a .json file.
 
     Example: [bold]bestmix experiment export router.db router trials.csv --state complete[/bold]
