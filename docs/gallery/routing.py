@@ -10,7 +10,6 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import bestmix as bm
@@ -23,7 +22,7 @@ models = {
     "bayes": GaussianNB(),
     "stump": DecisionTreeClassifier(max_depth=4, random_state=0),
     "tree": DecisionTreeClassifier(random_state=0),
-    "neighbours": KNeighborsClassifier(3, algorithm="brute"),
+    "grove": RandomForestClassifier(5, random_state=0),
     "forest": RandomForestClassifier(60, random_state=0),
 }
 for model in models.values():
