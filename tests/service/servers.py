@@ -28,6 +28,7 @@ class Running:
         import uvicorn
 
         self.storage = storage
+        self.clients = []  # closed in the end: in a cycle of garbage a socket may go before what would close it
         self.tokens = Tokens(storage)
         self.own, self.token = new_token(Scope.admin)
         self.app = create_app(storage, settings or Settings(remember=0.0), self.own)
@@ -41,7 +42,8 @@ class Running:
             time.sleep(0.01)
 
     def connect(self, token=None):
-        return connect(self.url, token=token or self.token, patience=20.0)
+        self.clients.append(connect(self.url, token=token or self.token, patience=20.0))
+        return self.clients[-1]
 
     def create(self, name="router", problem=PROBLEM, budget=8, strategy=None, **terms):
         return self.connect().create(name, problem, budget, strategy or Uniform(), **terms)
@@ -68,6 +70,8 @@ class Running:
         return status, json.loads(content) if content else None
 
     def stop(self):
+        for client in self.clients:
+            client.close()
         self.app.state.stopping.set()
         self.server.should_exit = True
         self.thread.join(30)

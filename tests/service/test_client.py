@@ -124,7 +124,8 @@ def test_a_server_a_worker_and_a_report_from_the_shell(served, tmp_path):
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
     assert "How the trials went" in page
-    assert connect(url, token).open("r").recommend().sentence() in page.replace("&lt;", "<")
+    with connect(url, token) as client:
+        assert client.open("r").recommend().sentence() in page.replace("&lt;", "<")
     assert not re.search(r"https?://", page)
     server.send_signal(signal.SIGTERM)
     out, err = server.communicate(timeout=30)
@@ -140,7 +141,8 @@ def test_a_stream_does_not_hold_the_server_up_when_it_ends(served):
     url, token, server = served
     from http.client import HTTPConnection
 
-    exp = connect(url, token).open("r")
+    with connect(url, token) as client:
+        exp = client.open("r")
     connection = HTTPConnection(url.removeprefix("http://"), timeout=30)
     headers = {"Authorization": f"Bearer {token}"}
     connection.request("GET", f"/v1/experiments/{exp.record.key}/stream", headers=headers)
