@@ -98,8 +98,7 @@ class Moments:
         """Add trials in place."""
         self.count += len(rows)
         self._scatter = None
-        tiny = np.abs(rows[rows != 0]).min(initial=1.0) < TINY
-        if len(rows) < FEW or tiny:
+        if len(rows) < FEW or np.abs(rows[rows != 0]).min(initial=1.0) < TINY:
             for row in rows.tolist():
                 self._add_row(row)
             return

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
-from bestmix.experiments import reading, tables, writing
+from bestmix.experiments import postgres, reading, tables, writing
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Record, Row
-from bestmix.experiments.store import gone, worth_writing
+from bestmix.experiments.store import NOTHING, Ahead, gone, worth_writing
 from bestmix.experiments.writing import ID, Changes
 from bestmix.moments import Moments
 from bestmix.recommendation import Round, finite
@@ -20,13 +19,10 @@ from bestmix.strategies.search import Memory
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
 
 t, a, h, x = tables.trials.c, tables.arms.c, tables.heads.c, tables.experiments.c
-LOCKS = 0x626D << 40  # advisory locks of experiments are numbered from here
-ADVISORY = sa.text("SELECT pg_advisory_xact_lock(:lock)")
 N: sa.BindParameter[Any] = sa.bindparam("n")
 mine, mine_arm = t.experiment == ID, a.experiment == ID
 
 HEADS = sa.select(tables.heads, x.key, *(x[name] for name in SELDOM)).join(tables.experiments, x.id == h.experiment)
-ANY_HEAD = str(HEADS.compile(dialect=postgresql.dialect()))  # type: ignore[no-untyped-call]
 LOAD = HEADS.where(h.experiment == ID)
 ROWS = sa.select(tables.trials).where(mine)
 # Whoever tells a trial needs its arm's sums next.
@@ -53,6 +49,7 @@ LATE = (
 )
 FIRST = sa.select(sa.func.min(t.deadline)).where(mine, sa.text("state = 'leased'"))
 FRESH = sa.select(a.arm, a.due).where(mine_arm, a.due > 0).order_by(a.due.desc(), a.arm).limit(N)
+LOAD_QUERY, FEW_QUERY, FRESH_QUERY = (postgres.Query(statement) for statement in (LOAD, FEW, FRESH))
 ARMS = sa.select(a.arm, a.moments).where(mine_arm)
 SOME_ARMS = ARMS.where(a.arm.in_(sa.bindparam("numbers", expanding=True)))
 WITHDRAWN = sa.update(tables.trials).values(state="withdrawn")
@@ -64,43 +61,48 @@ ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
 )
 
 
-def lock(connection: sa.Connection, experiment: int) -> None:
-    """Keep other writers of the experiment off until the transaction ends.
-
-    SQLite has one writer for all. On PostgreSQL the lock is not that of a row, for which those who
-    wait would get an old state of the other tables; what is read after it is as the last one left it.
-    """
-    if connection.dialect.name == "postgresql":
-        connection.execute(ADVISORY, {"lock": LOCKS + experiment})
-
-
-def load(connection: sa.Connection, experiment: int) -> Mapping[Any, Any] | None:
-    """Lock the experiment and read its head; PostgreSQL is asked once for both, since others wait meanwhile."""
-    if connection.dialect.name != "postgresql":
-        return connection.execute(LOAD, {"e": experiment}).mappings().one_or_none()
-    text = f"SELECT pg_advisory_xact_lock({LOCKS + experiment:d}); {ANY_HEAD} WHERE heads.experiment = {experiment:d}"
-    cursor: Any = connection.exec_driver_sql(text, execution_options={"no_parameters": True}).cursor
-    cursor.nextset()
-    row = cursor.fetchone()
-    return None if row is None else dict(zip([column.name for column in cursor.description], row, strict=True))
-
-
 class SqlBooks:
     """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading."""
 
-    def __init__(self, connection: sa.Connection, experiment: int, record: Record, clock: Clock) -> None:
+    def __init__(
+        self, connection: sa.Connection, experiment: int, record: Record, clock: Clock, ahead: Ahead = NOTHING
+    ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
         self._id = experiment
         self._clock = clock
         self._changes = Changes()
         self._sums: dict[int, str] = {}  # running sums that were read, as they are now
-        found = load(connection, experiment)
+        self._rows: dict[int, Row] | None = None  # read ahead, until they are asked for or change
+        self._fresh: list[tuple[int, int]] | None = None
+        found = self._load(ahead)
         if found is None or found["key"] != record.key:  # a deleted experiment's number may be used again
             raise gone()
         self.record = record
         self.head = reading.head(found)
         self._before = replace(self.head)
+
+    def _load(self, ahead: Ahead) -> Mapping[Any, Any] | None:
+        """The head; on PostgreSQL with the lock, and with what is wanted next."""
+        if self._dialect == "sqlite":
+            found: Mapping[Any, Any] | None = self._run(LOAD).mappings().one_or_none()
+            return found
+        wanted: list[tuple[postgres.Query, Any]] = [(LOAD_QUERY, {"e": self._id})]
+        if ahead.trials:
+            wanted.append((FEW_QUERY, {"e": self._id, "numbers": ahead.trials}))
+        if ahead.fresh:
+            wanted.append((FRESH_QUERY, {"e": self._id, "n": ahead.fresh}))
+        heads, *others = postgres.begin(self._connection, self._id, wanted)
+        if ahead.trials:
+            self._rows = self._take_in(others.pop(0))
+        if ahead.fresh:
+            self._fresh = [(row.arm, row.due) for row in others.pop(0)]
+        return vars(heads[0]) if heads else None
+
+    def _take_in(self, found: Sequence[Any]) -> dict[int, Row]:
+        """Trials, and the sums of their arms."""
+        self._sums |= {row.arm: row.moments for row in found}
+        return {row.number: reading.row(row) for row in found}
 
     def _run(self, statement: sa.Executable, **values: Any) -> Any:
         if self._changes.added or self._changes.changed or self._changes.sums or self._changes.due:
@@ -120,7 +122,10 @@ class SqlBooks:
             self._run(sa.update(tables.experiments).where(x.id == ID).values(seldom))
         if worth_writing(self._before, self.head):
             self._changes.head = after
-        self._flush()
+        if self._dialect == "sqlite":
+            self._flush()
+        else:
+            postgres.end(self._connection, *writing.together(self._id, self._changes))
 
     def _check_name(self) -> None:
         name = self.head.name
@@ -130,9 +135,8 @@ class SqlBooks:
 
     def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""
-        found = self._run(FEW, numbers=list(numbers)).all()
-        self._sums |= {row.arm: row.moments for row in found}
-        return {row.number: reading.row(row) for row in found}
+        ahead, self._rows = self._rows, None
+        return self._take_in(self._run(FEW, numbers=list(numbers)).all()) if ahead is None else ahead
 
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""
@@ -157,7 +161,8 @@ class SqlBooks:
 
     def fresh(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most."""
-        return [(arm, due) for arm, due in self._run(FRESH, n=most)]
+        ahead, self._fresh = self._fresh, None
+        return [(arm, due) for arm, due in self._run(FRESH, n=most)] if ahead is None else ahead[:most]
 
     def take(self, counts: dict[int, int]) -> None:
         """Lower what arms are due."""

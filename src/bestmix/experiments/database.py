@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from bestmix.experiments import sqlite
+from bestmix.experiments import postgres, sqlite
 from bestmix.experiments.model import StorageError
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ class Database:
 
     def _connect(self) -> sa.Engine:
         if not self.sqlite:
-            return _postgres(self.url)
+            return postgres.engine(self.url)
         arguments = {"timeout": sqlite.BUSY, "check_same_thread": False}
         engine = sa.create_engine(self.url, connect_args=arguments, pool_size=4, max_overflow=32)
         event.listen(engine, "connect", lambda connection, _: sqlite.prepare(connection, self._journal))
@@ -91,20 +91,6 @@ def _begin(connection: sa.Connection) -> None:
     """Writers lock at once: a transaction that reads first and then writes could be refused half-way."""
     writing = connection.get_execution_options().get("writing")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-
-def _postgres(url: sa.URL) -> sa.Engine:
-    arguments: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
-    engine = sa.create_engine(url, connect_args=arguments, pool_size=4, max_overflow=32)
-
-    @event.listens_for(engine, "connect")
-    def prepare(connection: Any, _: Any) -> None:
-        # A commit must be on the server's disk before it is acknowledged, whatever the server's default is.
-        wanted = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = "
-        connection.execute(wanted + "'off'")
-        connection.commit()
-
-    return engine
 
 
 def parse_url(url: str | os.PathLike[str]) -> sa.URL:

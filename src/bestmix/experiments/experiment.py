@@ -27,7 +27,7 @@ from bestmix.experiments.model import (
     check_text,
     moment,
 )
-from bestmix.experiments.store import Books, T
+from bestmix.experiments.store import NOTHING, Ahead, Books, T
 from bestmix.problem import Problem
 from bestmix.recommendation import Recommendation, Round, recommend
 from bestmix.strategies import Strategy
@@ -120,7 +120,8 @@ class Experiment:
         n = checks.whole("n", n, 1, "give the number of trials wanted", MOST_ASKED)
         worker = check_text("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
         key = None if key is None else check_text("key", key)
-        rows, retry, why = self._write(lambda books: ledger.ask(books, self.storage.watch, n, worker, key))
+        ahead = Ahead(fresh=n)
+        rows, retry, why = self._write(lambda books: ledger.ask(books, self.storage.watch, n, worker, key), ahead)
         return Handout(map(self._trial, rows), retry, why)
 
     def tell(self, trial: Trial | str, reward: float, costs: Any = None) -> Outcome:
@@ -142,7 +143,8 @@ class Experiment:
         told = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in results]
         if not told:
             return []
-        return self._write(lambda books: ledger.tell(books, self.storage.watch, told, self._recipe))
+        ahead = Ahead(trials=[number for number, _ in told])
+        return self._write(lambda books: ledger.tell(books, self.storage.watch, told, self._recipe), ahead)
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""
@@ -274,8 +276,8 @@ class Experiment:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _write(self, work: Callable[[Books], T]) -> T:
-        return self.storage.store.write(self.record.key, work)
+    def _write(self, work: Callable[[Books], T], ahead: Ahead = NOTHING) -> T:
+        return self.storage.store.write(self.record.key, work, ahead)
 
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
         """Reward and costs, checked before anything is written; plain floats in order need no more than a look."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State, moment
-from bestmix.experiments.store import Head, T, gone, opening, state_of
+from bestmix.experiments.store import NOTHING, Ahead, Head, T, gone, opening, state_of
 from bestmix.moments import Moments
 from bestmix.recommendation import Round
 from bestmix.strategies.search import Memory
@@ -200,7 +200,7 @@ class MemoryStore:
             wanted = [s for s in shelves if s.head.name > after][:limit]
             return [(replace(s.record, name=s.head.name), state_of(s.head, s.created)) for s in wanted]
 
-    def write(self, key: str, work: Callable[[MemoryBooks], T]) -> T:
+    def write(self, key: str, work: Callable[[MemoryBooks], T], ahead: Ahead = NOTHING) -> T:
         """Do work in one transaction."""
         with self._lock:
             shelf = self._shelf(key)

@@ -7,12 +7,12 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from bestmix.experiments import reading, schema, tables, writing
-from bestmix.experiments.books import SELDOM, SqlBooks, lock, round_entries
+from bestmix.experiments import postgres, reading, schema, tables, writing
+from bestmix.experiments.books import SELDOM, SqlBooks, round_entries
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.database import Database
 from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State
-from bestmix.experiments.store import T, gone, opening, state_of
+from bestmix.experiments.store import NOTHING, Ahead, T, gone, opening, state_of
 
 PAGE = 10_000  # trials of a log that are written at a time
 
@@ -82,17 +82,17 @@ class SqlStore:
         found = self.database.read(lambda connection: connection.execute(wanted).mappings().all())
         return [(reading.record(f), state_of(reading.head(f), f["created"])) for f in found]
 
-    def write(self, key: str, work: Callable[[SqlBooks], T]) -> T:
+    def write(self, key: str, work: Callable[[SqlBooks], T], ahead: Ahead = NOTHING) -> T:
         """Do work in one transaction."""
-        return self.database.write(partial(self._attempt, key, work))
+        return self.database.write(partial(self._attempt, key, work, ahead))
 
-    def _attempt(self, key: str, work: Callable[[SqlBooks], T], connection: sa.Connection) -> T:
+    def _attempt(self, key: str, work: Callable[[SqlBooks], T], ahead: Ahead, connection: sa.Connection) -> T:
         if key not in self._known:
             found = connection.execute(FIND, {"key": key}).mappings().one_or_none()
             if found is None:
                 raise gone()
             self._known[key] = found["id"], reading.record(found)
-        books = SqlBooks(connection, *self._known[key], self.clock)
+        books = SqlBooks(connection, *self._known[key], self.clock, ahead)
         result = work(books)
         books.save()
         return result
@@ -120,7 +120,8 @@ class SqlStore:
     def _delete(self, key: str, connection: sa.Connection) -> None:
         number = connection.execute(sa.select(x.id).where(x.key == key)).scalar_one_or_none()
         if number is not None:
-            lock(connection, number)
+            if not self.database.sqlite:
+                connection.exec_driver_sql(postgres.lock(number))
             connection.execute(sa.delete(tables.experiments).where(x.id == number))
 
     def close(self) -> None:

@@ -156,6 +156,17 @@ class Books(Protocol):
         """Add an event."""
 
 
+@dataclass(frozen=True)
+class Ahead:
+    """What a call is going to read first: a store may fetch it along with the head."""
+
+    trials: Sequence[int] = ()
+    fresh: int = 0
+
+
+NOTHING = Ahead()
+
+
 class Store(Protocol):
     """Where experiments are kept."""
 
@@ -171,7 +182,7 @@ class Store(Protocol):
     def entries(self, after: str = "", limit: int | None = None) -> list[tuple[Record, State]]:
         """Experiments in the order of their names, those after a name."""
 
-    def write(self, key: str, work: Callable[[Books], T]) -> T:
+    def write(self, key: str, work: Callable[[Books], T], ahead: Ahead = NOTHING) -> T:
         """Do ``work`` in one transaction that excludes other writers of the experiment.
 
         What it did is on disk when this returns, and undone when it raises. It may be called again

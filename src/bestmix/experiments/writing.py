@@ -7,6 +7,7 @@ changes are parts of a single statement, the rows of each given as one JSON text
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -55,14 +56,16 @@ class Part:
         self.one = self._one(table, keys, columns, added)
         listed = ", ".join(names)
         kinds = ", ".join(f"{name} {_kind(table.c[name])}" for name in names)
-        source = f"json_to_recordset(CAST(:{{0}} AS json)) AS r({kinds})"
+        source = f"json_to_recordset(%(r{{0}})s::json) AS r({kinds})"
         if not keys:
             chosen = ", ".join(f"r.{name}" for name in names)
-            self.many = f"INSERT INTO {table.name} (experiment, {listed}) SELECT :e, {chosen} FROM {source}"
+            self.many = f"INSERT INTO {table.name} (experiment, {listed}) SELECT %(e)s, {chosen} FROM {source}"
             return
         new = ", ".join(f"{c} = {'t.' + c + ' + ' if c == added else ''}r.{c}" for c in columns)
-        same = " AND ".join(["t.experiment = :e", *(f"t.{key} = r.{key}" for key in keys if key != "experiment")])
-        self.many = f"UPDATE {table.name} AS t SET {new} FROM {source} WHERE {same}"
+        same = ["t.experiment = %(e)s", *(f"t.{key} = r.{key}" for key in keys if key != "experiment")]
+        if "number" in keys:  # else a young table's statistics make it read all trials of the experiment
+            same.append("t.number = ANY(%(numbers)s::bigint[])")
+        self.many = f"UPDATE {table.name} AS t SET {new} FROM {source} WHERE {' AND '.join(same)}"
 
     def _one(self, table: sa.Table, keys: Sequence[str], columns: Sequence[str], added: str) -> sa.Executable:
         if not keys:
@@ -91,12 +94,24 @@ HEAD = Part(tables.heads, ["experiment"], HEADS)
 
 def write(connection: sa.Connection, experiment: int, changes: Changes) -> None:
     """Write all of it."""
-    parts = changes.parts()
     if connection.dialect.name == "sqlite":
-        for part, rows in parts:
+        for part, rows in changes.parts():
             given = [{"e": experiment, **{f"_{name}": value for name, value in row.items()}} for row in rows]
             connection.execute(part.one, given)
-    elif parts:
-        named = [f"p{i} AS ({part.many.format(f'r{i}')})" for i, (part, _) in enumerate(parts)]
-        texts = {f"r{i}": json.dumps(rows) for i, (_, rows) in enumerate(parts)}
-        connection.execute(sa.text(f"WITH {', '.join(named)} SELECT 1"), {"e": experiment, **texts})
+        return
+    statement, values = together(experiment, changes)
+    if statement is not None:
+        connection.exec_driver_sql(statement, values)
+
+
+def together(experiment: int, changes: Changes) -> tuple[str | None, dict[str, Any]]:
+    """All changes as one statement of PostgreSQL, with its values; None when there are none."""
+    parts = changes.parts()
+    texts = {f"r{i}": json.dumps(rows) for i, (_, rows) in enumerate(parts)}
+    given = {"e": experiment, "numbers": list(changes.changed), **texts}
+    return _statement(tuple(part for part, _ in parts)) if parts else None, given
+
+
+@cache
+def _statement(parts: tuple[Part, ...]) -> str:
+    return f"WITH {', '.join(f'p{i} AS ({part.many.format(i)})' for i, part in enumerate(parts))} SELECT 1"

@@ -1,0 +1,99 @@
+"""PostgreSQL: how the writers of one experiment take turns, and how short each turn is kept.
+
+They wait for a lock, so what counts is how long each one holds it. What a call reads comes in one answer with the
+lock. What it writes goes out together with the commit, and the commit does not wait for the disk: the next writer
+can begin. Only then does the call wait, for a flush of the log up to its own commit or a later one, which serves all
+who wait for it. So a call returns when what it did, and all that it saw, is on disk.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event, exc
+from sqlalchemy.dialects import postgresql
+
+LOCKS = 0x626D << 40  # advisory locks of experiments are numbered from here
+# A record of the log that means nothing; the end of its transaction waits for the disk as usual.
+FLUSH = "SELECT pg_logical_emit_message(true, 'bestmix', '')"
+
+
+def engine(url: sa.URL) -> sa.Engine:
+    """Connections whose commits are on the server's disk before they are acknowledged, whatever its default is."""
+    arguments: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": 10}
+    made = sa.create_engine(url, connect_args=arguments, pool_size=4, max_overflow=32)
+
+    @event.listens_for(made, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        wanted = "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = "
+        connection.execute(wanted + "'off'")
+        connection.commit()
+
+    return made
+
+
+def lock(experiment: int) -> str:
+    """A statement that keeps other writers of the experiment off until the transaction ends.
+
+    The lock is not that of a row, for which those who wait would get an old state of the other tables; what is
+    read after it is as the last one left it.
+    """
+    return f"SELECT pg_advisory_xact_lock({LOCKS + experiment:d})"
+
+
+class Query:
+    """A SELECT as text, whose parameters are whole numbers and lists of them."""
+
+    def __init__(self, statement: sa.Select[Any]) -> None:
+        compiled = statement.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
+        self._text = str(compiled).replace("(__[POSTCOMPILE_numbers])", "(%(numbers)s)")
+        self._fixed = {name: value for name, value in compiled.params.items() if value is not None}
+        self._names = tuple(column.name for column in statement.selected_columns)
+
+    def text(self, values: Mapping[str, int | Sequence[int]]) -> str:
+        """With its parameters filled in."""
+        return self._text % {**self._fixed, **{name: _whole(value) for name, value in values.items()}}
+
+    def rows(self, found: Iterable[Sequence[Any]]) -> list[SimpleNamespace]:
+        """What it found, by the columns' names."""
+        return [SimpleNamespace(**dict(zip(self._names, row, strict=True))) for row in found]
+
+
+def _whole(value: int | Sequence[int]) -> str:
+    return f"{value:d}" if isinstance(value, int) else ", ".join(f"{number:d}" for number in value)
+
+
+def begin(
+    connection: sa.Connection, experiment: int, wanted: Sequence[tuple[Query, Any]]
+) -> list[list[SimpleNamespace]]:
+    """Wait for the experiment's lock, and read; the rows that each query finds with its parameters."""
+    texts = [lock(experiment), "SET LOCAL synchronous_commit = off", *(query.text(given) for query, given in wanted)]
+    found = []
+    with _driver(connection) as driver:
+        cursor = driver.execute("; ".join(texts))
+        cursor.nextset()
+        for query, _ in wanted:
+            cursor.nextset()
+            found.append(query.rows(cursor.fetchall()))
+    return found
+
+
+def end(connection: sa.Connection, statement: str | None, given: Mapping[str, Any]) -> None:
+    """Run a last statement, commit, and wait until it is on disk."""
+    with _driver(connection) as driver, driver.pipeline():
+        if statement is not None:
+            driver.execute(statement, given)
+        driver.execute("COMMIT")
+        driver.execute(FLUSH)
+
+
+@contextmanager
+def _driver(connection: sa.Connection) -> Iterator[Any]:
+    """The driver's own connection, without SQLAlchemy's work on every statement; errors look alike."""
+    errors = connection.dialect.loaded_dbapi.Error
+    try:
+        yield connection.connection.driver_connection
+    except errors as error:
+        raise exc.DBAPIError.instance("", None, error, errors) from error
