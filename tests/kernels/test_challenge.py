@@ -1,55 +1,14 @@
-"""Conditions, exact distances and allocation, against plain NumPy and numerical search."""
+"""Conditions and allocation, against plain NumPy."""
 
 import numpy as np
 import pytest
-from scipy import optimize
+from states import State, random_instance, told
 
 from bestmix import Instance, Solution, solve
 from bestmix.certainty import z_scores
-from bestmix.evidence import PRIOR, Evidence
 from bestmix.kernels import challenge, simplex
-from bestmix.moments import Moments
 
 SIZES = [(1, 1, 0), (6, 6, 0), (6, 6, 1), (7, 4, 1), (6, 5, 2), (8, 8, 3)]
-
-
-def told(instance, pulls, seed):
-    rng = np.random.default_rng(seed)
-    moments = [Moments(instance.means.shape[1]) for _ in instance.problem.arms]
-    for a, m in enumerate(moments):
-        m.add(instance.draw(a, pulls[a], rng))
-    return Evidence(instance.problem, moments)
-
-
-def random_instance(arms, unknown, costs, seed):
-    rng = np.random.default_rng([arms, costs, seed])
-    return Instance(
-        rng.normal(size=arms), rng.normal(size=(costs, arms)), rng.normal(0.3, 0.2, costs), known=arms - unknown
-    )
-
-
-class State:
-    """The arrays of the kernels for some evidence."""
-
-    def __init__(self, evidence):
-        problem = evidence.problem
-        costs, n = len(problem.bounds), len(problem.columns) + 1
-        self.counts = evidence.counts
-        self.scatter = np.array([m.scatter() for m in evidence.moments]).reshape(-1, 1 + costs, 1 + costs)
-        self.mu, self.u, self.e, self.scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
-        self.basis, self.work = np.full(1 + costs, -1), simplex.workspace(costs)
-        self.pooled = np.empty((1 + costs, 1 + costs))
-        self.gap, self.own, self.coefficient = np.empty(n), np.empty(n), np.empty((n, 1 + costs))
-        program = self.mu, self.u, self.e, self.scale, self.basis, self.work
-        self.status = challenge.solve(evidence.means, problem.bound, np.arange(n - 1), *program)
-        challenge.pool(self.counts, self.scatter, self.scale, self.pooled)
-        self.program = (*program, self.counts, self.scatter, self.pooled)
-        self.terms = self.gap, self.own, self.coefficient
-        challenge.conditions(*self.program, *self.terms)
-
-    @property
-    def z(self):
-        return challenge.z_scores(*self.terms, self.basis, self.counts)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -69,55 +28,6 @@ def test_z_scores_are_those_of_the_recommendation(size):
             np.testing.assert_allclose(state.z[:-1], z_scores(evidence, solution), rtol=1e-7, atol=1e-9)
             compared += 1
     assert compared >= 2
-
-
-def nearest(state, j, row):
-    """Smallest weighted squared move of the means at which the condition of column j fails, by search."""
-    basis, m = state.basis, len(state.basis)
-    noisy = len(state.counts)
-    members = [basis[i] for i in range(m) if i != row] + ([j] if row < 0 else [])
-    freedom = np.maximum(state.counts - 1, 0)
-    covariance = (state.scatter + PRIOR * state.pooled) / (freedom + PRIOR)[:, None, None]
-    scale = np.r_[state.scale[1], state.scale[2:]]
-
-    def total(price):
-        direction = np.r_[1.0 if row < 0 else 0.0, -price[: m - 1]] / scale
-        result = 0.0
-        for a in members:
-            miss = (state.mu[a] if row < 0 else 0.0) - price[: m - 1] @ state.u[a]
-            miss -= price[m - 1] * state.e[a] if row < 0 else 0.0
-            variance = direction @ covariance[a] @ direction / state.counts[a] if a < noisy else 0.0
-            result += miss**2 / (variance + 1e-9 * direction @ (PRIOR * state.pooled) @ direction * (a >= noisy))
-        return result
-
-    start = state.work[m + 1].copy() if row < 0 else state.work[row].copy()
-    rng = np.random.default_rng(0)
-    starts = [start + s * rng.normal(size=m) * (0.1 + np.abs(start)) for s in (0.0, 0.01, 0.1, 0.3)]
-    options = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 8000, "maxfev": 8000}
-    return min(optimize.minimize(total, x, method="Nelder-Mead", options=options).fun for x in starts)
-
-
-@pytest.mark.parametrize("size", [(5, 5, 1), (6, 6, 2)])
-def test_distances_are_those_of_the_nearest_means(size):
-    instance = random_instance(*size, 1)
-    state = State(told(instance, [400] * size[0], 3))
-    checked = 0
-    for j in range(size[0] + size[2]):
-        row = int(np.flatnonzero(state.basis == j)[0]) if j in state.basis else -1
-        found = challenge.distance(j, row, *state.program)
-        if row >= 0 and np.isinf(found):
-            continue
-        expected = nearest(state, j, row)
-        assert found == pytest.approx(expected, rel=0.02)
-        checked += 1
-    assert checked >= 4
-
-
-def test_distances_agree_with_z_scores_when_there_are_many_trials():
-    """Linearising is exact in the limit: with a million trials the two differ by little near the boundary."""
-    instance = Instance([1.7, 2.6, 2.098], [[0.0, 1.8, 0.8]], [1.0])
-    state = State(told(instance, [1_000_000, 1_000_000, 1_000_000], 0))
-    assert challenge.distance(2, -1, *state.program) == pytest.approx(state.z[2] ** 2, rel=0.02)
 
 
 def test_pooled_covariance_without_two_trials_is_the_spread_of_the_arms():

@@ -6,7 +6,7 @@ each arm's count, mean and scatter, so that Gaussian noise costs a draw for each
 
 import numpy as np
 
-from bestmix.kernels import challenge, columns, replicate, sampling, simplex
+from bestmix.kernels import challenge, columns, replicate, sampling, simplex, stopping
 from bestmix.kernels.jit import Floats, Integers, compiled
 
 
@@ -55,8 +55,8 @@ def challenger(
             challenge.pool(counts, scatter, scale, pooled)
             challenge.conditions(mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient)
             size = challenge.round_size(budget, unknown, spent, settings)
-            if size == 0 or challenge.stops(
-                settings, spent, mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient
+            if size == 0 or stopping.stops(
+                settings, mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient
             ):
                 break
             challenge.allocate(gap, own, coefficient, basis, counts, size, arm, reason, owed)

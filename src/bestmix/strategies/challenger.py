@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bestmix import checks
 from bestmix.evidence import Evidence
 from bestmix.instance import Instance
-from bestmix.kernels import challenge, challenger, simplex
+from bestmix.kernels import challenge, challenger, simplex, stopping
 from bestmix.problem import Problem
 from bestmix.recommendation import ELASTIC
 from bestmix.strategies.search import MOST, Memory, Replicator, Search
@@ -138,7 +138,7 @@ class Challenger:
         settings = self._settings(len(counts))
         size = challenge.round_size(budget, len(counts), spent, settings)
         lp = mu, u, e, scale, basis, work, counts, scatter, pooled
-        if size == 0 or challenge.stops(settings, spent, *lp, gap, own, coefficient):
+        if size == 0 or stopping.stops(settings, *lp, gap, own, coefficient):
             return memory, told
         arm, reason = np.empty((2, challenge.decisions(len(counts))), dtype=np.int64)
         owed, step = np.empty_like(counts), challenge.chunk_size(size, len(counts))

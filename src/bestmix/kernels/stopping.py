@@ -1,0 +1,210 @@
+"""Whether the answer is sure enough to stop: the chances that its conditions fail, by exact distances.
+
+The z-scores of ``challenge.py`` are linearised at the estimates, and far from them that can be too kind. Before
+a run stops, the nearest means at which each condition fails are looked for, with the counts as weights.
+"""
+
+import math
+
+import numpy as np
+
+from bestmix.kernels.challenge import PRIOR, Settings, spread_of
+from bestmix.kernels.jit import Floats, Integers, compiled
+
+MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
+STEPS = 8  # of Gauss-Newton
+NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled one
+FIXED = 1.0  # how firmly the length of a direction is held
+
+
+@compiled
+def stops(
+    settings: Settings,
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+    gap: Floats,
+    own: Floats,
+    coefficient: Floats,
+) -> bool:
+    """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones."""
+    _, _, delta, tail = settings
+    if delta <= 0.0 and tail <= 0.0:
+        return False
+    total = tails(gap, own, coefficient, counts, basis)
+    if tail > 0.0 and total <= tail:
+        return True
+    if not total <= MARGIN * delta:
+        return False
+    return exact_tails(mu, u, e, scale, basis, work, counts, scatter, pooled) <= MARGIN * delta
+
+
+@compiled
+def tails(gap: Floats, own: Floats, coefficient: Floats, counts: Integers, basis: Integers) -> float:
+    """Sum over conditions of the chance that they fail, by their z-scores."""
+    total = 0.0
+    for j in range(gap.shape[0]):
+        spread = spread_of(j, own, coefficient, counts, basis)
+        if spread > 0.0 and gap[j] < np.inf:
+            total += 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
+        elif gap[j] == 0.0:
+            total += 0.5
+    return total
+
+
+@compiled
+def exact_tails(
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+) -> float:
+    """``tails`` by the exact distances."""
+    n, m = u.shape[0], basis.shape[0]
+    total = 0.0
+    for j in range(n):
+        row = -1
+        for i in range(m):
+            if basis[i] == j:
+                row = i
+        if j < n - 1 or row >= 0:
+            far = distance(j, row, mu, u, e, scale, basis, work, counts, scatter, pooled)
+            total += 0.5 * math.erfc(math.sqrt(0.5 * far))
+    return total
+
+
+@compiled
+def distance(
+    j: int,
+    row: int,
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    basis: Integers,
+    work: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+) -> float:
+    """Squared distance of the means from the nearest ones at which the condition of column ``j`` fails.
+
+    Dual (``row`` < 0): the columns of the basis and j lie on one hyperplane mu = lambda.u + v e. Primal:
+    those of the basis but ``row`` balance without it, so that some direction is orthogonal to all their u.
+    Gauss-Newton on the residuals, each divided by its standard error along the direction. Columns without
+    noise must fit: they are given almost none.
+    """
+    m = basis.shape[0]
+    dual = row < 0
+    price, normal, step = np.empty(m), np.empty((m, m + 1)), np.empty(m)
+    for k in range(m):
+        price[k] = work[m + 1, k] if dual else work[row, k]
+    if not dual:
+        price[m - 1] = 0.0
+    least = np.inf
+    for iteration in range(STEPS):
+        total, noisy = 0.0, False
+        normal[:] = 0.0
+        for i in range(m + 1):
+            if i == row or (i == m and not dual):
+                continue
+            a = j if i == m else basis[i]
+            noisy |= a < counts.shape[0]
+            total += fit(a, dual, price, mu, u, e, scale, counts, scatter, pooled, normal, step)
+        if not noisy:
+            break
+        if iteration > 0:
+            least = min(least, total)
+        if not dual:  # the length of the direction does not matter, and v plays no part
+            for k in range(m - 1):
+                for l in range(m - 1):
+                    normal[k, l] += price[k] * price[l] * FIXED
+            normal[m - 1, m - 1] = 1.0
+        if not eliminate(normal, step):
+            break
+        for k in range(m):
+            price[k] += step[k]
+    return least
+
+
+@compiled
+def fit(
+    a: int,
+    dual: bool,
+    price: Floats,
+    mu: Floats,
+    u: Floats,
+    e: Floats,
+    scale: Floats,
+    counts: Integers,
+    scatter: Floats,
+    pooled: Floats,
+    normal: Floats,
+    slope: Floats,
+) -> float:
+    """Squared residual of column ``a``, in standard errors; adds its part to the normal equations (m, m + 1)."""
+    m = price.shape[0]
+    direction = np.zeros(m)
+    direction[0] = 1.0 / scale[1] if dual else 0.0
+    for l in range(m - 1):
+        direction[1 + l] = -price[l] / scale[2 + l]
+    miss = (mu[a] if dual else 0.0) - price[m - 1] * e[a]
+    for l in range(m - 1):
+        miss -= price[l] * u[a, l]
+    noisy = a < counts.shape[0]
+    scattered = scatter[a] if noisy else pooled
+    weight = 1.0 / (counts[a] * (counts[a] - 1 + PRIOR)) if noisy else 0.0
+    spread = 0.0
+    for i in range(m):
+        inner = 0.0
+        for k in range(m):
+            inner += (weight * scattered[i, k] + PRIOR * (weight if noisy else NOISELESS) * pooled[i, k]) * direction[k]
+        spread += direction[i] * inner
+        if i > 0:
+            slope[i - 1] = -inner / scale[1 + i]
+    root = math.sqrt(spread)
+    for l in range(m - 1):
+        slope[l] = -u[a, l] / root - miss * slope[l] / (spread * root)
+    slope[m - 1] = -e[a] / root if dual else 0.0
+    residual = miss / root
+    for k in range(m):
+        for l in range(m):
+            normal[k, l] += slope[k] * slope[l]
+        normal[k, m] -= slope[k] * residual
+    return float(residual * residual)
+
+
+@compiled
+def eliminate(system: Floats, result: Floats) -> bool:
+    """Solve a small linear system (m, m + 1) by elimination with pivoting; False when it is singular."""
+    m = system.shape[0]
+    for i in range(m):
+        r = i
+        for k in range(i + 1, m):
+            if abs(system[k, i]) > abs(system[r, i]):
+                r = k
+        if not abs(system[r, i]) > 0.0:
+            return False
+        for k in range(m + 1):
+            system[i, k], system[r, k] = system[r, k], system[i, k]
+        for q in range(i + 1, m):
+            factor = system[q, i] / system[i, i]
+            for k in range(i, m + 1):
+                system[q, k] -= factor * system[i, k]
+    for i in range(m - 1, -1, -1):
+        total = system[i, m]
+        for k in range(i + 1, m):
+            total -= system[i, k] * result[k]
+        result[i] = total / system[i, i]
+    return True
