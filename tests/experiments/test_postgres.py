@@ -42,11 +42,12 @@ def rows(plan):
     return [plan["Actual Rows"], *(n for part in plan.get("Plans", []) for n in rows(part))]
 
 
-def unflushed(storage, experiment):
-    """Bytes of the log that are not on disk, after each of 30 calls."""
+def unflushed(storage, experiment, then=lambda experiment: None):
+    """Bytes of the log that are not on disk, after each of 30 calls and another one."""
     found = []
     for _ in range(30):
         experiment.tell_many([(trial, 1.0, []) for trial in experiment.ask(4)])
+        then(experiment)
         found.append(storage.store.database.read(lambda connection: connection.execute(NOT_FLUSHED).scalar_one()))
     return found
 
@@ -57,3 +58,5 @@ def test_a_call_returns_when_its_commit_is_on_disk(storage, name, monkeypatch):
     assert sum(n > 0 for n in unflushed(storage, experiment)) <= 2
     monkeypatch.setattr(postgres, "FLUSH", "SELECT 1")
     assert sum(n > 0 for n in unflushed(storage, experiment)) > 10
+    # Nor does anybody see what is not: the one who looks waits for it.
+    assert sum(n > 0 for n in unflushed(storage, experiment, then=lambda experiment: experiment.state)) <= 2

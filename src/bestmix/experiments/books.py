@@ -73,8 +73,8 @@ class SqlBooks:
         self._clock = clock
         self._changes = Changes()
         self._sums: dict[int, str] = {}  # running sums that were read, as they are now
-        self._rows: dict[int, Row] | None = None  # read ahead, until they are asked for or change
-        self._fresh: list[tuple[int, int]] | None = None
+        self._rows: dict[int, Row | None] = {}  # trials that were read ahead, as long as they stay as they are
+        self._fresh: list[tuple[int, int]] | None = None  # the same of arms
         found = self._load(ahead)
         if found is None or found["key"] != record.key:  # a deleted experiment's number may be used again
             raise gone()
@@ -83,9 +83,10 @@ class SqlBooks:
         self._before = replace(self.head)
 
     def _load(self, ahead: Ahead) -> Mapping[Any, Any] | None:
-        """The head; on PostgreSQL with the lock, and with what is wanted next."""
+        """The head, and what is wanted next; PostgreSQL is asked once for all of it, with the lock."""
         if self._dialect == "sqlite":
             found: Mapping[Any, Any] | None = self._run(LOAD).mappings().one_or_none()
+            self._take_in(self._run(FEW, numbers=ahead.trials).all() if ahead.trials else [], ahead.trials)
             return found
         wanted: list[tuple[postgres.Query, Any]] = [(LOAD_QUERY, {"e": self._id})]
         if ahead.trials:
@@ -94,15 +95,15 @@ class SqlBooks:
             wanted.append((FRESH_QUERY, {"e": self._id, "n": ahead.fresh}))
         heads, *others = postgres.begin(self._connection, self._id, wanted)
         if ahead.trials:
-            self._rows = self._take_in(others.pop(0))
+            self._take_in(others.pop(0), ahead.trials)
         if ahead.fresh:
             self._fresh = [(row.arm, row.due) for row in others.pop(0)]
         return vars(heads[0]) if heads else None
 
-    def _take_in(self, found: Sequence[Any]) -> dict[int, Row]:
-        """Trials, and the sums of their arms."""
+    def _take_in(self, found: Sequence[Any], asked: Sequence[int]) -> None:
+        """Remember trials, those that there are not as well, and the sums of their arms."""
         self._sums |= {row.arm: row.moments for row in found}
-        return {row.number: reading.row(row) for row in found}
+        self._rows |= dict.fromkeys(asked) | {row.number: reading.row(row) for row in found}
 
     def _run(self, statement: sa.Executable, **values: Any) -> Any:
         if self._changes.added or self._changes.changed or self._changes.sums or self._changes.due:
@@ -135,8 +136,10 @@ class SqlBooks:
 
     def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""
-        ahead, self._rows = self._rows, None
-        return self._take_in(self._run(FEW, numbers=list(numbers)).all()) if ahead is None else ahead
+        if missing := [number for number in numbers if number not in self._rows]:
+            self._take_in(self._run(FEW, numbers=missing).all(), missing)
+        found = {number: self._rows[number] for number in numbers}
+        return {number: replace(row) for number, row in found.items() if row is not None}
 
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""
@@ -147,6 +150,7 @@ class SqlBooks:
 
     def sweep(self, time: float) -> int:
         """Make leases expired."""
+        self._rows = {}
         count: int = self._run(LATE, time=time).rowcount
         return count
 
@@ -161,29 +165,39 @@ class SqlBooks:
 
     def fresh(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most."""
-        ahead, self._fresh = self._fresh, None
-        return [(arm, due) for arm, due in self._run(FRESH, n=most)] if ahead is None else ahead[:most]
+        if self._fresh is not None:
+            return self._fresh[:most]
+        return [(arm, due) for arm, due in self._run(FRESH, n=most)]
 
     def take(self, counts: dict[int, int]) -> None:
         """Lower what arms are due."""
+        self._fresh = None
         for arm, count in counts.items():
             self._changes.due[arm] = self._changes.due.get(arm, 0) - count
 
     def due(self, quota: Sequence[int]) -> None:
         """Add to what each arm is due."""
+        self._fresh = None
         for arm, count in enumerate(quota):
             self._changes.due[arm] = self._changes.due.get(arm, 0) + count
 
     def add(self, rows: Sequence[Row]) -> None:
         """Write new trials."""
+        self._forget(rows)
         self._changes.added += rows
 
     def update(self, rows: Sequence[Row]) -> None:
         """Write trials that changed."""
+        self._forget(rows)
         self._changes.changed |= {row.number: row for row in rows}
+
+    def _forget(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self._rows.pop(row.number, None)
 
     def withdraw(self) -> None:
         """Withdraw every lease, and close every open slot."""
+        self._rows = {}
         self._run(WITHDRAW[self._dialect])
         self._run(SHUT[self._dialect])
 

@@ -76,6 +76,8 @@ class Database:
         options = {"writing": writing} if self.sqlite or writing else {"isolation_level": "REPEATABLE READ"}
         with turn, self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
+            if not writing and not self.sqlite:
+                connection.exec_driver_sql(postgres.SETTLE)
 
     def _connect(self) -> sa.Engine:
         if not self.sqlite:

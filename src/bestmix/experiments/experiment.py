@@ -280,9 +280,13 @@ class Experiment:
         return self.storage.store.write(self.record.key, work, ahead)
 
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
-        """Reward and costs, checked before anything is written; plain floats in order need no more than a look."""
-        if isinstance(costs, (list, tuple)) and len(costs) == len(self.problem.bounds):
-            values = (reward, *costs)
+        """Reward and costs, checked before anything is written; plain floats need no more than a look."""
+        names = self.problem.costs
+        ordered = costs
+        if isinstance(costs, dict) and costs.keys() == set(names):
+            ordered = [costs[name] for name in names]
+        if isinstance(ordered, (list, tuple)) and len(ordered) == len(names):
+            values = (reward, *ordered)
             if all(type(value) is float and abs(value) <= checks.LARGEST for value in values):
                 return values
         first = checks.number("reward", reward)

@@ -3,7 +3,8 @@
 They wait for a lock, so what counts is how long each one holds it. What a call reads comes in one answer with the
 lock. What it writes goes out together with the commit, and the commit does not wait for the disk: the next writer
 can begin. Only then does the call wait, for a flush of the log up to its own commit or a later one, which serves all
-who wait for it. So a call returns when what it did, and all that it saw, is on disk.
+who wait for it. So a call returns when what it did, and all that it saw, is on disk; and those who only read wait
+likewise, so that nobody ever sees what a crash could take back.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ from sqlalchemy.dialects import postgresql
 LOCKS = 0x626D << 40  # advisory locks of experiments are numbered from here
 # A record of the log that means nothing; the end of its transaction waits for the disk as usual.
 FLUSH = "SELECT pg_logical_emit_message(true, 'bestmix', '')"
+# The same at the end of a reading transaction, where something is not on disk yet.
+SETTLE = f"{FLUSH} WHERE pg_current_wal_insert_lsn() > pg_current_wal_flush_lsn()"
 
 
 def engine(url: sa.URL) -> sa.Engine:

@@ -1,9 +1,10 @@
 """The store in a database: SQLite in one file, or PostgreSQL."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,6 +14,7 @@ from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.database import Database
 from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State
 from bestmix.experiments.store import NOTHING, Ahead, T, gone, opening, state_of
+from bestmix.experiments.together import Call, Together
 
 PAGE = 10_000  # trials of a log that are written at a time
 
@@ -28,6 +30,7 @@ class SqlStore:
         self.database = database
         self.clock: Clock = clock or SystemClock()
         self._known: dict[str, tuple[int, Record]] = {}  # what is fixed of experiments, by key
+        self._together = Together(self._write)
         schema.ready(database)
 
     def create(self, draft: Draft) -> bool:
@@ -83,19 +86,23 @@ class SqlStore:
         return [(reading.record(f), state_of(reading.head(f), f["created"])) for f in found]
 
     def write(self, key: str, work: Callable[[SqlBooks], T], ahead: Ahead = NOTHING) -> T:
-        """Do work in one transaction."""
-        return self.database.write(partial(self._attempt, key, work, ahead))
+        """Do work in one transaction, which other threads' work may be part of."""
+        return self._together.run(key, work, ahead)
 
-    def _attempt(self, key: str, work: Callable[[SqlBooks], T], ahead: Ahead, connection: sa.Connection) -> T:
+    def _write(self, key: str, calls: Sequence[Call]) -> list[Any]:
+        return self.database.write(partial(self._attempt, key, calls))
+
+    def _attempt(self, key: str, calls: Sequence[Call], connection: sa.Connection) -> list[Any]:
         if key not in self._known:
             found = connection.execute(FIND, {"key": key}).mappings().one_or_none()
             if found is None:
                 raise gone()
             self._known[key] = found["id"], reading.record(found)
+        ahead = Ahead([n for call in calls for n in call.ahead.trials], max(call.ahead.fresh for call in calls))
         books = SqlBooks(connection, *self._known[key], self.clock, ahead)
-        result = work(books)
+        results = [call.work(books) for call in calls]
         books.save()
-        return result
+        return results
 
     def state(self, key: str) -> State:
         """The experiment's figures."""

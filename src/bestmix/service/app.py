@@ -17,7 +17,6 @@ from bestmix.service import errors, experiments, operations, pages, steering, st
 from bestmix.service.access import Gatekeeper, Rule
 from bestmix.service.album import Album
 from bestmix.service.gate import Gate, TooLarge
-from bestmix.service.groups import Groups
 from bestmix.service.metrics import Metrics
 from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Token, Tokens
@@ -49,7 +48,6 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.state.shelf = Shelf(storage)
     app.state.gatekeeper = Gatekeeper(Tokens(storage), session, settings.remember)
     app.state.album = Album()
-    app.state.groups = Groups()
     app.state.metrics = Metrics()
     app.state.stopping = threading.Event()
     for part in (experiments, steering, streams, operations, pages):

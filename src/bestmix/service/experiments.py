@@ -29,7 +29,7 @@ After = Annotated[int, Query(ge=0, le=2**62)]
 Limit = Annotated[int, Query(ge=1, le=PAGE)]
 
 
-def current(request: Request) -> Experiment:
+async def current(request: Request) -> Experiment:
     """The experiment that the rule found and allowed."""
     found: Experiment = request.state.experiment
     return found
@@ -122,16 +122,15 @@ def ask(experiment: Current, body: schemas.Ask, key: Key = None) -> Response:
 
 
 @router.post("/{experiment}/tell", response_model=schemas.Told, responses=CALL, dependencies=[Depends(WORK)])
-def tell(experiment: Current, body: schemas.Tell, request: Request) -> Response:
+def tell(experiment: Current, body: schemas.Tell) -> Response:
     """Report a result; the answer means that it is safely on disk. The same again changes nothing."""
-    (outcome,) = request.app.state.groups.tell(experiment, [(body.trial, body.reward, body.costs)])
-    return JSONResponse({"outcome": outcome})
+    return JSONResponse({"outcome": experiment.tell(body.trial, body.reward, body.costs)})
 
 
 @router.post("/{experiment}/tell_many", response_model=schemas.ToldMany, responses=CALL, dependencies=[Depends(WORK)])
-def tell_many(experiment: Current, body: schemas.TellMany, request: Request) -> Response:
+def tell_many(experiment: Current, body: schemas.TellMany) -> Response:
     """Report several results, all of them or none."""
-    outcomes = request.app.state.groups.tell(experiment, [(r.trial, r.reward, r.costs) for r in body.results])
+    outcomes = experiment.tell_many([(r.trial, r.reward, r.costs) for r in body.results])
     return JSONResponse({"outcomes": outcomes})
 
 
