@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bestmix import plots
-from bestmix.report import check_path, report
+from bestmix.recommendation import Round
+from bestmix.report import check_path, inline, report
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
@@ -41,7 +42,7 @@ def experiment_report(experiment: "Experiment | RemoteExperiment", figure: bool 
     """
     state, rec = experiment.state, experiment.recommend()
     drawn = plots.available() if figure is None else figure
-    more = [_progress(state), _mixtures(experiment), _workers(experiment), _odd(experiment)]
+    more = [_rounds(experiment, rec.history, drawn), _progress(state), _workers(experiment), _odd(experiment)]
     return report(rec, state.name, drawn, state.notes.splitlines(), [part for part in more if part])
 
 
@@ -68,11 +69,17 @@ def _progress(state: "State") -> str:
     return _section("How the trials went", [], rows)
 
 
-def _mixtures(experiment: "Experiment | RemoteExperiment") -> str:
-    """How the mixture moved; of many rounds the last."""
-    mixtures = [(number, mixture) for number, mixture in experiment.mixtures if mixture]
-    rows = [[str(n), ", ".join(f"{p:.0%} {arm}" for arm, p in m.items())] for n, m in mixtures[-MOST:]]
-    return _section("How the mixture moved", ["round", "the mix after it"], rows) if rows else ""
+def _rounds(experiment: "Experiment | RemoteExperiment", history: Sequence[Round], drawn: bool) -> str:
+    """How the mixture and the scores moved; of many rounds the table has the last."""
+    mixtures = experiment.mixtures
+    known = [(number, mixture) for number, mixture in mixtures if mixture]
+    if not known:
+        return ""
+    rows = [[str(n), ", ".join(f"{p:.0%} {arm}" for arm, p in m.items())] for n, m in known[-MOST:]]
+    figure = inline(plots.rounds_figure(history, mixtures), "mixture and scores by round") if drawn else ""
+    table = _table(["round", "the mix after it"], rows)
+    folded = f"<details><summary>The mix after each round</summary>{table}</details>" if figure else table
+    return f"<section><h2>Round by round</h2>{f'<figure>{figure}</figure>' if figure else ''}{folded}</section>"
 
 
 def _workers(experiment: "Experiment | RemoteExperiment") -> str:
@@ -90,8 +97,11 @@ def _odd(experiment: "Experiment | RemoteExperiment") -> str:
 
 
 def _section(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return f"<section><h2>{escape(title)}</h2>{_table(heads, rows)}</section>"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     top = "".join(f'<th class="text">{escape(head)}</th>' for head in heads)
     body = "".join("<tr>" + "".join(f'<td class="text">{escape(c)}</td>' for c in row) + "</tr>" for row in rows)
     head = f"<thead><tr>{top}</tr></thead>" if top else ""
-    table = f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'
-    return f"<section><h2>{escape(title)}</h2>{table}</section>"
+    return f'<div class="scroll"><table>{head}<tbody>{body}</tbody></table></div>'

@@ -36,14 +36,14 @@ def serve(
     from bestmix.service.tokens import Scope, Tokens, new_token
     from bestmix.strategies import SFSR, Challenger
 
-    if warm_up:  # or the first round's end would keep its worker waiting
-        for strategy in (SFSR(), Challenger()):
-            common.warm_up(strategy, common.messages())
     with open_storage(storage) as opened:
         check_reach(host, Tokens(opened))
         own, text = new_token(Scope.admin, "session") if session and is_loopback(host) else (None, "")
         app = create_app(opened, Settings(rate=rate, largest=body_limit), own)
         with listen(host, port) as listener:
+            if warm_up:  # or the first round's end would keep its worker waiting
+                for strategy in (SFSR(), Challenger()):
+                    common.warm_up(strategy, common.messages())
             place = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
             typer.echo(f"bestmix serves {storage} at {place}")
             if own is not None:
@@ -56,6 +56,6 @@ def check_installed() -> None:
     """Complain in one sentence when the extra is missing."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("fastapi", "uvicorn", "jinja2") if find_spec(name) is None]
+    missing = [name for name in ("fastapi", "uvicorn", "jinja2", "httptools") if find_spec(name) is None]
     if missing:
         raise ValueError(f"the service needs {', '.join(missing)}; install bestmix[service]")

@@ -13,7 +13,7 @@ from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.model import LONGEST_NOTE, Draft, Recipe, Record, State, check_text
 from bestmix.experiments.store import Store
 from bestmix.problem import Problem
-from bestmix.strategies import SFSR, Strategy
+from bestmix.strategies import Challenger, Strategy
 from bestmix.strategies.search import MOST, restore_strategy
 
 LEASE = 60.0  # seconds
@@ -75,7 +75,7 @@ class Storage:
         self, name: str, problem: Problem, budget: int, strategy: Strategy | None, terms: "Terms"
     ) -> Experiment | None:
         """The experiment, or None when the name is taken."""
-        recipe = Recipe(_check_problem(problem), _check_strategy(strategy or SFSR()))
+        recipe = Recipe(_check_problem(problem), _check_strategy(strategy or Challenger()))
         record = Record(
             secrets.token_hex(6),
             check_text("name", name),
@@ -187,7 +187,7 @@ def open_experiment(
     name
         Its name in the storage.
     problem, budget, strategy
-        As for a search in this process; SFSR by default. When the experiment exists they may be left
+        As for a search in this process; Challenger by default. When the experiment exists they may be left
         out, and must be the same otherwise. A strategy with a function of your own cannot be read
         back from a database: pass it every time.
     lease

@@ -22,6 +22,7 @@ from bestmix.plots.look import (
     style,
 )
 from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
+from bestmix.plots.rounds import rounds_figure
 from bestmix.plots.stories import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
 from bestmix.plots.theory import (
     bounds_figure,
@@ -67,6 +68,7 @@ __all__ = [
     "plot_reliability",
     "plot_scores",
     "recommendation_figure",
+    "rounds_figure",
     "save",
     "scores_figure",
     "strategy_style",
