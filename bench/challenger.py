@@ -54,38 +54,38 @@ def step(search: Search) -> None:
 
 def program(evidence: Evidence) -> Action:
     """The linear program of the estimates, from loaded columns."""
-    costs = len(evidence.problem.bounds)
-    n = len(evidence.problem.columns) + 1
-    mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
-    basis, work = np.full(1 + costs, -1), simplex.workspace(costs)
-    challenge.solve(evidence.means, evidence.problem.bound, np.arange(n - 1), mu, u, e, scale, basis, work)
+    state = loaded(evidence)
+    challenge.solve(evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns)), state)
 
     def solve() -> None:
-        assert sifting.maximise(mu, u, e, basis, work) == simplex.OPTIMAL
+        assert sifting.maximise(state.mu, state.u, state.e, state.basis, state.work) == simplex.OPTIMAL
 
     return solve
 
 
 def kernels(evidence: Evidence) -> Action:
     """One decision in buffers that are there already."""
-    means, bound, counts = evidence.means, evidence.problem.bound, evidence.counts
-    scatter = np.array([m.scatter() for m in evidence.moments])
-    costs, n = len(bound), len(evidence.problem.columns) + 1
-    d, everything = 1 + costs, np.arange(n - 1)
-    mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
-    basis, work, pooled = np.full(d, -1), simplex.workspace(costs), np.empty((d, d))
-    gap, own, coefficient = np.empty(n), np.empty(n), np.empty((n, d))
-    arm, reason = np.empty((2, challenge.decisions(len(counts))), dtype=np.int64)
-    owed = np.empty_like(counts)
+    means, bound, everything = evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns))
+    state = loaded(evidence)
+    arm, reason = np.empty((2, challenge.decisions(len(state.counts))), dtype=np.int64)
+    owed = np.empty_like(state.counts)
 
     def decide() -> None:
-        basis[0] = -1
-        assert challenge.solve(means, bound, everything, mu, u, e, scale, basis, work) == simplex.OPTIMAL
-        challenge.pool(counts, scatter, scale, pooled)
-        challenge.conditions(mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient)
-        challenge.allocate(gap, own, coefficient, basis, counts, ROUND, arm, reason, owed)
+        state.basis[0] = -1
+        assert challenge.solve(means, bound, everything, state) == simplex.OPTIMAL
+        challenge.pool(state)
+        challenge.conditions(state)
+        challenge.allocate(state, ROUND, arm, reason, owed)
 
     return decide
+
+
+def loaded(evidence: Evidence) -> challenge.State:
+    """Arrays for a decision, with what is known of the trials."""
+    state = challenge.new_state(len(evidence.counts), len(evidence.means), len(evidence.problem.bounds))
+    state.counts[:] = evidence.counts
+    state.scatter[:] = [m.scatter() for m in evidence.moments]
+    return state
 
 
 def simulated(name: str, budget: int, quick: bool) -> Figure:

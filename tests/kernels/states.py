@@ -23,25 +23,15 @@ def random_instance(arms, unknown, costs, seed):
     )
 
 
-class State:
-    """The arrays of the kernels for some evidence."""
-
-    def __init__(self, evidence):
-        problem = evidence.problem
-        costs, n = len(problem.bounds), len(problem.columns) + 1
-        self.counts = evidence.counts
-        self.scatter = np.array([m.scatter() for m in evidence.moments]).reshape(-1, 1 + costs, 1 + costs)
-        self.mu, self.u, self.e, self.scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
-        self.basis, self.work = np.full(1 + costs, -1), simplex.workspace(costs)
-        self.pooled = np.empty((1 + costs, 1 + costs))
-        self.gap, self.own, self.coefficient = np.empty(n), np.empty(n), np.empty((n, 1 + costs))
-        program = self.mu, self.u, self.e, self.scale, self.basis, self.work
-        self.status = challenge.solve(evidence.means, problem.bound, np.arange(n - 1), *program)
-        challenge.pool(self.counts, self.scatter, self.scale, self.pooled)
-        self.program = (*program, self.counts, self.scatter, self.pooled)
-        self.terms = self.gap, self.own, self.coefficient
-        challenge.conditions(*self.program, *self.terms)
-
-    @property
-    def z(self):
-        return challenge.z_scores(*self.terms, self.basis, self.counts)
+def decided(evidence):
+    """The arrays of a decision; the program is solved and the conditions are known."""
+    problem = evidence.problem
+    state = challenge.new_state(len(problem.arms), len(evidence.means), len(problem.bounds))
+    state.counts[:] = evidence.counts
+    if problem.arms:
+        state.scatter[:] = [m.scatter() for m in evidence.moments]
+    everything = np.arange(len(problem.columns))
+    assert challenge.solve(evidence.means, problem.bound, everything, state) == simplex.OPTIMAL
+    challenge.pool(state)
+    challenge.conditions(state)
+    return state

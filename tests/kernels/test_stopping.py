@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy import optimize
-from states import State, random_instance, told
+from states import decided, random_instance, told
 
 from bestmix import Instance
 from bestmix.evidence import PRIOR
-from bestmix.kernels import stopping
+from bestmix.kernels import challenge, stopping
 
 
 def nearest(state, j, row):
@@ -39,11 +39,11 @@ def nearest(state, j, row):
 @pytest.mark.parametrize("size", [(5, 5, 1), (6, 6, 2)])
 def test_distances_are_those_of_the_nearest_means(size):
     instance = random_instance(*size, 1)
-    state = State(told(instance, [400] * size[0], 3))
+    state = decided(told(instance, [400] * size[0], 3))
     checked = 0
     for j in range(size[0] + size[2]):
         row = int(np.flatnonzero(state.basis == j)[0]) if j in state.basis else -1
-        found = stopping.distance(j, row, *state.program)
+        found = stopping.distance(j, row, state)
         if row >= 0 and np.isinf(found):
             continue
         expected = nearest(state, j, row)
@@ -55,5 +55,5 @@ def test_distances_are_those_of_the_nearest_means(size):
 def test_distances_agree_with_z_scores_when_there_are_many_trials():
     """Linearising is exact in the limit: with a million trials the two differ by little near the boundary."""
     instance = Instance([1.7, 2.6, 2.098], [[0.0, 1.8, 0.8]], [1.0])
-    state = State(told(instance, [1_000_000, 1_000_000, 1_000_000], 0))
-    assert stopping.distance(2, -1, *state.program) == pytest.approx(state.z[2] ** 2, rel=0.02)
+    state = decided(told(instance, [1_000_000, 1_000_000, 1_000_000], 0))
+    assert stopping.distance(2, -1, state) == pytest.approx(challenge.z_scores(state)[2] ** 2, rel=0.02)

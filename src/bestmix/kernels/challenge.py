@@ -11,6 +11,7 @@ it in the basis the answer is that no mix is feasible, and its own condition say
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,25 +32,63 @@ NEGLIGIBLE = 80.0  # a squared z-score that is so much larger than the least one
 TIE = 1e-9  # scores of arms that differ by less than this share count as equal
 
 
+class State(NamedTuple):
+    """What a decision works on, for n columns (the elastic one is the last), L costs and the arms that are tried.
+
+    Attributes
+    ----------
+    mu, u, e, scale, basis, work
+        The linear program as ``simplex.py`` has it: (n,), (n, L), (n,), (L + 2,), (1 + L,).
+    counts, scatter, pooled
+        Trials of each arm, their scatter (arms, 1 + L, 1 + L), and the pooled covariance of one trial.
+    gap, own, coefficient
+        Each column's condition, (n,), and the terms of its variance: own (n,) and by basis row (n, 1 + L).
+    """
+
+    mu: Floats
+    u: Floats
+    e: Floats
+    scale: Floats
+    basis: Integers
+    work: Floats
+    counts: Integers
+    scatter: Floats
+    pooled: Floats
+    gap: Floats
+    own: Floats
+    coefficient: Floats
+
+
 @compiled
-def solve(
-    means: Floats,
-    bound: Floats,
-    everything: Integers,
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    scale: Floats,
-    basis: Integers,
-    work: Floats,
-) -> int:
-    """Elastic program of all columns, from ``basis``; a simplex status. The elastic column is the last one."""
+def new_state(unknown: int, arms: int, costs: int) -> State:
+    """Arrays for so many arms that are tried, of so many in all; the basis is to be found."""
+    n, d = arms + costs + 1, 1 + costs
+    return State(
+        np.empty(n),
+        np.empty((n, costs)),
+        np.empty(n),
+        np.empty(costs + 2),
+        np.full(d, -1),
+        simplex.workspace(costs),
+        np.zeros(unknown, dtype=np.int64),
+        np.zeros((unknown, d, d)),
+        np.zeros((d, d)),
+        np.empty(n),
+        np.empty(n),
+        np.empty((n, d)),
+    )
+
+
+@compiled
+def solve(means: Floats, bound: Floats, everything: Integers, state: State) -> int:
+    """Elastic program of all columns, from ``basis``; a simplex status."""
+    mu, u, e, basis, work = state.mu, state.u, state.e, state.basis, state.work
     n, costs = u.shape
     columns.load(means, bound, everything, mu[: n - 1], u[: n - 1], e[: n - 1])
     mu[n - 1], e[n - 1] = -PENALTY, 0.0
     for l in range(costs):
         u[n - 1, l] = -1.0
-    columns.rescale(mu, u, e, scale)
+    columns.rescale(mu, u, e, state.scale)
     if n <= sifting.SMALL:
         status = simplex.maximise(mu, u, e, basis, work)
     else:
@@ -60,8 +99,9 @@ def solve(
 
 
 @compiled
-def pool(counts: Integers, scatter: Floats, scale: Floats, result: Floats) -> None:
+def pool(state: State) -> None:
     """Pooled covariance of a trial; as wide as the arms are apart when no arm has two trials."""
+    counts, scatter, scale, result = state.counts, state.scatter, state.scale, state.pooled
     freedom = 0
     result[:] = 0.0
     for a in range(counts.shape[0]):
@@ -87,21 +127,11 @@ def variance(direction: Floats, common: float, count: int, scatter: Floats) -> f
 
 
 @compiled
-def conditions(
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    scale: Floats,
-    basis: Integers,
-    work: Floats,
-    counts: Integers,
-    scatter: Floats,
-    pooled: Floats,
-    gap: Floats,
-    own: Floats,
-    coefficient: Floats,
-) -> None:
-    """Gap of each column's condition (n,), and the terms of its variance: own (n,) and by basis row (n, m)."""
+def conditions(state: State) -> None:
+    """Gap of each column's condition, and the terms of its variance."""
+    mu, u, e, scale, basis, work = state.mu, state.u, state.e, state.scale, state.basis, state.work
+    counts, scatter, pooled = state.counts, state.scatter, state.pooled
+    gap, own, coefficient = state.gap, state.own, state.coefficient
     n, costs = u.shape
     m, unknown = costs + 1, counts.shape[0]
     direction, noise = np.empty(1 + costs), np.zeros(m)
@@ -143,8 +173,9 @@ def conditions(
 
 
 @compiled
-def spread_of(j: int, own: Floats, coefficient: Floats, counts: Integers, basis: Integers) -> float:
+def spread_of(j: int, state: State) -> float:
     """Variance of condition j's gap."""
+    own, coefficient, counts, basis = state.own, state.coefficient, state.counts, state.basis
     spread = own[j] / counts[j] if own[j] > 0.0 else 0.0
     for i in range(basis.shape[0]):
         if coefficient[j, i] > 0.0:
@@ -153,12 +184,12 @@ def spread_of(j: int, own: Floats, coefficient: Floats, counts: Integers, basis:
 
 
 @compiled
-def z_scores(gap: Floats, own: Floats, coefficient: Floats, basis: Integers, counts: Integers) -> Floats:
+def z_scores(state: State) -> Floats:
     """Distance of each condition from failing, in standard errors; infinite where it cannot fail."""
-    z = np.empty(gap.shape[0])
-    for j in range(gap.shape[0]):
-        spread = spread_of(j, own, coefficient, counts, basis)
-        z[j] = gap[j] / math.sqrt(spread) if spread > 0.0 else np.inf
+    z = np.empty(state.gap.shape[0])
+    for j in range(state.gap.shape[0]):
+        spread = spread_of(j, state)
+        z[j] = state.gap[j] / math.sqrt(spread) if spread > 0.0 else np.inf
     return z
 
 
@@ -184,22 +215,13 @@ def weigh(first: int, last: int, gap: Floats, spread: Floats, least: float, weig
 
 
 @compiled
-def allocate(
-    gap: Floats,
-    own: Floats,
-    coefficient: Floats,
-    basis: Integers,
-    counts: Integers,
-    size: int,
-    arm: Integers,
-    reason: Integers,
-    owed: Integers,
-) -> int:
+def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Integers) -> int:
     """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
 
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     ``owed`` (unknown,) the trials of each arm.
     """
+    gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis, state.counts
     n, m = coefficient.shape
     unknown = counts.shape[0]
     trials, spread, weight = np.empty(unknown), np.empty(n), np.empty(n)
@@ -207,7 +229,7 @@ def allocate(
         trials[a], owed[a] = counts[a], 0
     least = np.inf
     for j in range(n):
-        spread[j] = spread_of(j, own, coefficient, counts, basis)
+        spread[j] = spread_of(j, state)
         if spread[j] > 0.0:
             least = min(least, gap[j] * gap[j] / spread[j])
     weigh(0, n, gap, spread, least, weight)
@@ -287,11 +309,11 @@ def round_size(budget: int, unknown: int, spent: int, settings: Settings) -> int
 
 
 @compiled
-def chance(gap: Floats, own: Floats, coefficient: Floats, basis: Integers, counts: Integers) -> float:
+def chance(state: State) -> float:
     """Product of the chances that each condition holds, by its z-score."""
     result = 1.0
-    for j in range(gap.shape[0]):
-        spread = spread_of(j, own, coefficient, counts, basis)
+    for j in range(state.gap.shape[0]):
+        spread = spread_of(j, state)
         if spread > 0.0:
-            result *= 0.5 * math.erfc(-gap[j] / math.sqrt(2.0 * spread))
+            result *= 0.5 * math.erfc(-state.gap[j] / math.sqrt(2.0 * spread))
     return result

@@ -31,12 +31,11 @@ def challenger(
     arms, costs = means.shape[0], bound.shape[0]
     d, n = 1 + costs, arms + costs + 1
     start = sampling.origin(model, means, unknown)
-    sums, squares, scatter = np.empty((unknown, d)), np.empty((unknown, d, d)), np.empty((unknown, d, d))
-    counts, owed, estimate = np.empty(unknown, dtype=np.int64), np.empty(unknown, dtype=np.int64), means.copy()
+    sums, squares = np.empty((unknown, d)), np.empty((unknown, d, d))
+    owed, estimate = np.empty(unknown, dtype=np.int64), means.copy()
     space, everything = np.empty((3, d, d)), np.arange(arms + costs)
-    mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
-    basis, work = np.empty(d, dtype=np.int64), simplex.workspace(costs)
-    gap, own, coefficient, pooled = np.empty(n), np.empty(n), np.empty((n, d)), np.empty((d, d))
+    state = challenge.new_state(unknown, arms, costs)
+    mu, u, e, basis, counts = state.mu[: n - 1], state.u[: n - 1], state.e[: n - 1], state.basis, state.counts
     chunks = challenge.decisions(unknown)
     arm, reason = np.empty(chunks, dtype=np.int64), np.empty(chunks, dtype=np.int64)
     for run in range(answer.shape[0]):
@@ -50,22 +49,18 @@ def challenger(
                     sampling.add_moments(rng, model, means[a], a, owed[a], sums[a], squares[a], space)
                     counts[a] += owed[a]
                     spent += owed[a]
-                    summarise(start[a], counts[a], sums[a], squares[a], estimate[a], scatter[a])
-            challenge.solve(estimate, bound, everything, mu, u, e, scale, basis, work)
-            challenge.pool(counts, scatter, scale, pooled)
-            challenge.conditions(mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient)
+                    summarise(start[a], counts[a], sums[a], squares[a], estimate[a], state.scatter[a])
+            challenge.solve(estimate, bound, everything, state)
+            challenge.pool(state)
+            challenge.conditions(state)
             size = challenge.round_size(budget, unknown, spent, settings)
-            if size == 0 or stopping.stops(
-                settings, mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient
-            ):
+            if size == 0 or stopping.stops(settings, state):
                 break
-            challenge.allocate(gap, own, coefficient, basis, counts, size, arm, reason, owed)
+            challenge.allocate(state, size, arm, reason, owed)
         pulls[run] = spent
-        chance[run] = challenge.chance(gap, own, coefficient, basis, counts)
-        columns.load(estimate, bound, everything, mu[: n - 1], u[: n - 1], e[: n - 1])
-        status = replicate.finish(
-            everything, mu[: n - 1], u[: n - 1], e[: n - 1], scale, basis, work, answer[run], weight[run]
-        )
+        chance[run] = challenge.chance(state)
+        columns.load(estimate, bound, everything, mu, u, e)
+        status = replicate.finish(everything, mu, u, e, state.scale, basis, state.work, answer[run], weight[run])
         if status != simplex.OPTIMAL:
             answer[run, 0] = -1
 

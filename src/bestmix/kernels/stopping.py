@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from bestmix.kernels.challenge import PRIOR, Settings, spread_of
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels.challenge import PRIOR, Settings, State, spread_of
+from bestmix.kernels.jit import Floats, compiled
 
 MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
 STEPS = 8  # of Gauss-Newton
@@ -18,39 +18,25 @@ FIXED = 1.0  # how firmly the length of a direction is held
 
 
 @compiled
-def stops(
-    settings: Settings,
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    scale: Floats,
-    basis: Integers,
-    work: Floats,
-    counts: Integers,
-    scatter: Floats,
-    pooled: Floats,
-    gap: Floats,
-    own: Floats,
-    coefficient: Floats,
-) -> bool:
+def stops(settings: Settings, state: State) -> bool:
     """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones."""
     _, _, delta, tail = settings
     if delta <= 0.0 and tail <= 0.0:
         return False
-    total = tails(gap, own, coefficient, counts, basis)
+    total = tails(state)
     if tail > 0.0 and total <= tail:
         return True
     if not total <= MARGIN * delta:
         return False
-    return exact_tails(mu, u, e, scale, basis, work, counts, scatter, pooled) <= MARGIN * delta
+    return exact_tails(state) <= MARGIN * delta
 
 
 @compiled
-def tails(gap: Floats, own: Floats, coefficient: Floats, counts: Integers, basis: Integers) -> float:
+def tails(state: State) -> float:
     """Sum over conditions of the chance that they fail, by their z-scores."""
-    total = 0.0
+    total, gap = 0.0, state.gap
     for j in range(gap.shape[0]):
-        spread = spread_of(j, own, coefficient, counts, basis)
+        spread = spread_of(j, state)
         if spread > 0.0 and gap[j] < np.inf:
             total += 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
         elif gap[j] == 0.0:
@@ -59,19 +45,9 @@ def tails(gap: Floats, own: Floats, coefficient: Floats, counts: Integers, basis
 
 
 @compiled
-def exact_tails(
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    scale: Floats,
-    basis: Integers,
-    work: Floats,
-    counts: Integers,
-    scatter: Floats,
-    pooled: Floats,
-) -> float:
+def exact_tails(state: State) -> float:
     """``tails`` by the exact distances."""
-    n, m = u.shape[0], basis.shape[0]
+    n, m, basis = state.mu.shape[0], state.basis.shape[0], state.basis
     total = 0.0
     for j in range(n):
         row = -1
@@ -79,25 +55,13 @@ def exact_tails(
             if basis[i] == j:
                 row = i
         if j < n - 1 or row >= 0:
-            far = distance(j, row, mu, u, e, scale, basis, work, counts, scatter, pooled)
+            far = distance(j, row, state)
             total += 0.5 * math.erfc(math.sqrt(0.5 * far))
     return total
 
 
 @compiled
-def distance(
-    j: int,
-    row: int,
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    scale: Floats,
-    basis: Integers,
-    work: Floats,
-    counts: Integers,
-    scatter: Floats,
-    pooled: Floats,
-) -> float:
+def distance(j: int, row: int, state: State) -> float:
     """Squared distance of the means from the nearest ones at which the condition of column ``j`` fails.
 
     Dual (``row`` < 0): the columns of the basis and j lie on one hyperplane mu = lambda.u + v e. Primal:
@@ -105,6 +69,7 @@ def distance(
     Gauss-Newton on the residuals, each divided by its standard error along the direction. Columns without
     noise must fit: they are given almost none.
     """
+    basis, work, unknown = state.basis, state.work, state.counts.shape[0]
     m = basis.shape[0]
     dual = row < 0
     price, normal, step = np.empty(m), np.empty((m, m + 1)), np.empty(m)
@@ -120,8 +85,8 @@ def distance(
             if i == row or (i == m and not dual):
                 continue
             a = j if i == m else basis[i]
-            noisy |= a < counts.shape[0]
-            total += fit(a, dual, price, mu, u, e, scale, counts, scatter, pooled, normal, step)
+            noisy |= a < unknown
+            total += fit(a, dual, price, state, normal, step)
         if not noisy:
             break
         if iteration > 0:
@@ -139,21 +104,10 @@ def distance(
 
 
 @compiled
-def fit(
-    a: int,
-    dual: bool,
-    price: Floats,
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    scale: Floats,
-    counts: Integers,
-    scatter: Floats,
-    pooled: Floats,
-    normal: Floats,
-    slope: Floats,
-) -> float:
+def fit(a: int, dual: bool, price: Floats, state: State, normal: Floats, slope: Floats) -> float:
     """Squared residual of column ``a``, in standard errors; adds its part to the normal equations (m, m + 1)."""
+    mu, u, e, scale = state.mu, state.u, state.e, state.scale
+    counts, scatter, pooled = state.counts, state.scatter, state.pooled
     m = price.shape[0]
     direction = np.zeros(m)
     direction[0] = 1.0 / scale[1] if dual else 0.0

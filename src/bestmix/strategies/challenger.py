@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bestmix import checks
 from bestmix.evidence import Evidence
 from bestmix.instance import Instance
-from bestmix.kernels import challenge, challenger, simplex, stopping
+from bestmix.kernels import challenge, challenger, stopping
 from bestmix.problem import Problem
 from bestmix.recommendation import ELASTIC
 from bestmix.strategies.search import MOST, Memory, Replicator, Search
@@ -118,31 +118,28 @@ class Challenger:
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Find the conditions in doubt and decide on the next round's trials."""
         problem, counts = evidence.problem, evidence.counts
-        costs, label = len(problem.bounds), [*problem.columns, ELASTIC]
-        n, d = len(label), 1 + costs
-        mu, u, e, scale = np.empty(n), np.empty((n, costs)), np.empty(n), np.empty(costs + 2)
-        basis, work, pooled = np.full(d, -1), simplex.workspace(costs), np.empty((d, d))
-        gap, own, coefficient = np.empty(n), np.empty(n), np.empty((n, d))
-        basis[: len(memory["basis"])] = memory["basis"]
-        challenge.solve(evidence.means, problem.bound, np.arange(n - 1), mu, u, e, scale, basis, work)
-        scatter = np.array([m.scatter() for m in evidence.moments])
-        challenge.pool(counts, scatter, scale, pooled)
-        challenge.conditions(mu, u, e, scale, basis, work, counts, scatter, pooled, gap, own, coefficient)
-        z = challenge.z_scores(gap, own, coefficient, basis, counts)
+        label = [*problem.columns, ELASTIC]
+        state = challenge.new_state(len(counts), len(evidence.means), len(problem.bounds))
+        state.counts[:] = counts
+        state.scatter[:] = [m.scatter() for m in evidence.moments]
+        state.basis[: len(memory["basis"])] = memory["basis"]
+        challenge.solve(evidence.means, problem.bound, np.arange(len(label) - 1), state)
+        challenge.pool(state)
+        challenge.conditions(state)
+        z = challenge.z_scores(state)
         told: dict[str, Any] = {
             "scores": {name: float(s) for name, s in zip(label, z, strict=True) if abs(s) < np.inf},
             "reasons": memory["reasons"],
         }
-        memory = {"quota": None, "basis": [int(j) for j in basis], "reasons": {}}
+        memory = {"quota": None, "basis": [int(j) for j in state.basis], "reasons": {}}
         spent = int(counts.sum())
         settings = self._settings(len(counts))
         size = challenge.round_size(budget, len(counts), spent, settings)
-        lp = mu, u, e, scale, basis, work, counts, scatter, pooled
-        if size == 0 or stopping.stops(settings, *lp, gap, own, coefficient):
+        if size == 0 or stopping.stops(settings, state):
             return memory, told
         arm, reason = np.empty((2, challenge.decisions(len(counts))), dtype=np.int64)
         owed, step = np.empty_like(counts), challenge.chunk_size(size, len(counts))
-        chunks = challenge.allocate(gap, own, coefficient, basis, counts, size, arm, reason, owed)
+        chunks = challenge.allocate(state, size, arm, reason, owed)
         reasons: dict[str, dict[str, int]] = {}
         for k in range(chunks):
             some = min(step, size - k * step)
