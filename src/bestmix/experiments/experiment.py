@@ -16,6 +16,7 @@ from bestmix.experiments.model import (
     Event,
     Handout,
     Outcome,
+    Picture,
     Query,
     Recipe,
     Record,
@@ -163,7 +164,14 @@ class Experiment:
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
-        now = self.storage.store.picture(self.record.key)
+        return self.answer(self.picture())
+
+    def picture(self) -> Picture:
+        """All that the answer is made of, as it is at this moment."""
+        return self.storage.store.picture(self.record.key)
+
+    def answer(self, now: Picture) -> Recommendation:
+        """The recommendation of a moment."""
         return recommend(
             Evidence(self.problem, now.moments),
             self.strategy.columns(self.problem, now.memory),
@@ -176,12 +184,12 @@ class Experiment:
     @property
     def history(self) -> tuple[Round, ...]:
         """The rounds that are over."""
-        return tuple(self.storage.store.picture(self.record.key).rounds)
+        return tuple(self.picture().rounds)
 
     @property
     def mixtures(self) -> list[tuple[int, Mapping[str, float] | None]]:
         """The answer after each round that is over, with the round's number; None where it was not kept."""
-        now = self.storage.store.picture(self.record.key)
+        now = self.picture()
         return [(r.number, mixture) for r, mixture in zip(now.rounds, now.mixtures, strict=True)]
 
     def trials(

@@ -185,7 +185,7 @@ def policy(experiment: Current) -> Response:
 @router.get("/{experiment}/history", response_model=schemas.Rounds, responses=ONE, dependencies=[Depends(READ)])
 def history(experiment: Current, after: After = 0, limit: Limit = 100) -> Response:
     """The rounds that are over: trials, scores, who was rejected, and the mixture after each."""
-    picture = experiment.storage.store.picture(experiment.record.key)
+    picture = experiment.picture()
     pairs = zip(picture.rounds, picture.mixtures, strict=True)
     wanted = [finite(vars(r)) | {"mixture": mixture} for r, mixture in pairs if r.number > after]
     more = wanted[limit - 1]["number"] if len(wanted) > limit else None

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from bestmix.evidence import Evidence
 from bestmix.experiments import Experiment, State, Trial
-from bestmix.experiments.model import Picture
-from bestmix.recommendation import Recommendation, question, recommend
+from bestmix.recommendation import Recommendation, question
 from bestmix.service import plane
 
 MOST_LINES = 8  # curves in one chart
@@ -136,8 +134,8 @@ class View:
 
 def look(experiment: Experiment, trials: bool = True) -> View:
     """Read what a page shows; however many trials there are, few are read."""
-    picture = experiment.storage.store.picture(experiment.record.key)
-    rec = answer(experiment, picture)
+    picture = experiment.picture()
+    rec = experiment.answer(picture)
     recent, leased, odd = list[Trial](), list[Trial](), list[Trial]()
     if trials:
         recent = [t for t in experiment.trials(limit=RECENT, newest_first=True) if t.told is not None]
@@ -146,18 +144,6 @@ def look(experiment: Experiment, trials: bool = True) -> View:
             odd += experiment.trials(state, limit=ODD, newest_first=True)
         odd = sorted(odd, key=lambda t: -t.token)[:ODD]
     return View(experiment.record.key, picture.state, rec, picture.mixtures, recent, leased, odd)
-
-
-def answer(experiment: Experiment, picture: Picture) -> Recommendation:
-    """The recommendation of a picture, so that a page shows one moment only."""
-    return recommend(
-        Evidence(experiment.problem, picture.moments),
-        experiment.strategy.columns(experiment.problem, picture.memory),
-        strategy=experiment.strategy.name,
-        budget=picture.state.budget,
-        complete=picture.state.status == "done",
-        history=picture.rounds,
-    )
 
 
 def series(rounds: list[dict[str, float]], missing: float | None) -> list[dict[str, Any]]:
