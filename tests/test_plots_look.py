@@ -39,6 +39,6 @@ def test_others_can_use_the_style():
         assert not matplotlib.rcParams["axes.spines.top"]
 
 
-@pytest.mark.parametrize("thing", ["support", "rejected", "known", "mix", "ink", "grid"])
+@pytest.mark.parametrize("thing", ["support", "rejected", "known", "bound", "mix", "ink", "muted", "grid", "paper"])
 def test_reports_on_paper_have_the_colours_of_figures(thing):
     assert f"--{thing}: {plots.COLOURS[thing]};" in CSS.split("@media")[0]

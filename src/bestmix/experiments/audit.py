@@ -44,7 +44,7 @@ def audit(experiment: Experiment) -> list[str]:
     count = Count()
     for trial in experiment.iter_trials():
         count.add(trial)
-    now = experiment.storage.store.picture(experiment.record.key)
+    now = experiment.picture()
     return [*_figures(count, now), *_sums(experiment, count, now), *_replay(experiment, count, now)]
 
 

@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# The Okabe-Ito palette, which stays distinct under the common kinds of colour blindness.
+# The Okabe-Ito palette, which stays distinct under the common kinds of colour blindness; the bound's orange is
+# darker, since it is also a colour of text. Reports and the dashboard have the same ones.
 COLOURS = {
     "ink": "#222426",
-    "muted": "#646a70",
+    "muted": "#5c6268",
     "grid": "#e3e5e8",
     "support": "#0072b2",
     "rejected": "#80868c",
     "known": "#aa4499",
-    "bound": "#d55e00",
+    "bound": "#b84f00",
     "mix": "#e69f00",
     "paper": "#ffffff",
 }
