@@ -32,7 +32,7 @@ def main() -> None:
         start = time.perf_counter()
         figures = module.measure(options.quick)
         timing.show(module.TITLE, figures)
-        timing.save(part, time.perf_counter() - start, figures)
+        timing.save(part, time.perf_counter() - start, figures, options.quick)
 
 
 if __name__ == "__main__":

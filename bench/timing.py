@@ -118,11 +118,12 @@ def show(title: str, figures: Sequence[Figure]) -> None:
     console.print(table)
 
 
-def save(part: str, seconds: float, figures: Sequence[Figure]) -> None:
+def save(part: str, seconds: float, figures: Sequence[Figure], quick: bool) -> None:
     """Write the figures of a part to ``results/<part>.json``."""
     RESULTS.mkdir(exist_ok=True)
     content = {
         "part": part,
+        "quick": quick,
         "python": platform.python_version(),
         "machine": platform.machine(),
         "seconds": round(seconds, 1),

@@ -38,7 +38,7 @@ def run(
         experiment = storage.create(name, PROBLEM, load.trials, Uniform(), lease=load.lease, failures=10**9)
         crew = Crew(url, name, folder, load)
         try:
-            seen = _drive(experiment, crew, load, outage, outages)
+            seen, broken = _drive(experiment, crew, load, outage, outages)
         finally:
             crew.end()
         seconds = time.monotonic() - began
@@ -48,7 +48,7 @@ def run(
         "trials": load.trials,
         "workers": load.workers,
         "kills": crew.killed,
-        "outages": outages,
+        "outages": broken,
         "expired": state.expired,
         "surplus": state.surplus,
         "looks": len(seen),
@@ -59,8 +59,8 @@ def run(
 
 def _drive(
     experiment: Experiment, crew: "Crew", load: Load, outage: Callable[[], None] | None, outages: int
-) -> list[dict[str, Any]]:
-    """Kill and break things, spread over the run, and look at the figures all along."""
+) -> tuple[list[dict[str, Any]], int]:
+    """Kill and break things, spread over the run, and look at the figures all along; how often something broke."""
     rng = random.Random(1)
     seen: list[dict[str, Any]] = []
     broken = 0
@@ -70,7 +70,7 @@ def _drive(
         figures = {key: getattr(state, key) for key in ("complete", "leased", "waiting")}
         seen.append(figures | {"room": room})
         if not state.open:
-            return seen
+            return seen, broken
         share = state.complete / load.trials
         while crew.killed < load.kills * share:
             crew.kill(rng)

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any
 
 OK, FULL = 0, 13
-DELETE_SYNCED = 1
 
 Pointer = ctypes.c_void_p
 # Names are passed on as the pointers they are: the system keeps them, and reads what stands behind them.

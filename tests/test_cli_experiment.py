@@ -207,6 +207,32 @@ def test_the_doctor_finds_what_is_wrong(made, tmp_path):
     assert "not an SQLite database" in invoke("doctor", tmp_path / "text.db", "--json").stdout
 
 
+def test_the_doctor_reads_on_when_trials_are_there_twice(made):
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        exp.tell_many([(t, 1.0, [0.5]) for t in exp.ask(6)])
+    with sqlite3.connect(made) as connection:
+        names = [row[1] for row in connection.execute("PRAGMA table_info(trials)")]
+        chosen = ", ".join("number + 100" if name == "number" else name for name in names)
+        connection.execute(f"INSERT INTO trials ({', '.join(names)}) SELECT {chosen} FROM trials WHERE arm = 0")
+    sick = invoke("doctor", made, "--audit", "--json")
+    assert sick.exit_code == 1
+    assert "complete: the figure is 6, the trials are 9" in sick.stdout
+    assert "replay: a search does not take the trials of round 1" in sick.stdout
+
+
+def test_a_worker_whose_command_is_not_there_loses_nothing(made, tmp_path):
+    link, script = tmp_path / "program", tmp_path / "vanish.py"
+    link.symlink_to(sys.executable)
+    answer = json.dumps({"reward": 1, "costs": {"dollars": 0.5}})
+    script.write_text(f"import os\nos.unlink({str(link)!r})\nprint({answer!r})\n")
+    result = invoke("worker", made, "r", "--exec", f"{link} {script} {{arm}}")
+    assert result.exit_code != 0
+    with open_storage(made) as storage:
+        state = storage.open("r").state
+    assert (state.complete, state.leased) == (1, 0)
+
+
 def test_an_experiment_created_in_python_is_there_for_the_shell(db):
     with open_storage(db) as storage:
         storage.create("r", Problem(["a", "b"]), 4, Uniform(), notes="hello")

@@ -68,6 +68,6 @@ def test_mistakes_are_one_line(db, words, part):
 def test_a_report_tells_what_the_page_tells(db, tmp_path):
     assert invoke("report", db, "r", "-o", tmp_path / "r.html").exit_code == 0
     page = (tmp_path / "r.html").read_text()
-    for part in ("Ask Ann.", "How the trials went", "How the mixture moved", "w2", "no &lt;luck&gt;", "<svg"):
+    for part in ("Ask Ann.", "How the trials went", "Round by round", "w2", "no &lt;luck&gt;", "<svg"):
         assert part in page
     assert "<script" not in page

@@ -4,6 +4,8 @@ import json
 import os
 import tempfile
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,16 +42,25 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Replace the file's text in one step, after the new text is safely on disk."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A file to be filled, which takes the place of ``path`` when all went well and it is safely on disk."""
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        raise ValueError(f"{path}: expected the name of a file in a folder that exists; check the path")
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=".bestmix-")
+    os.close(handle)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        yield Path(name)
+        with open(name, "rb") as written:
+            os.fsync(written.fileno())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
     except BaseException:
-        os.unlink(temporary)
+        os.unlink(name)
         raise
 
 

@@ -25,6 +25,7 @@ def test_a_killed_server_loses_nothing(tmp_path):
     try:
         load = crashes.Load(workers=2, trials=100, kills=0, lease=1.0)
         found = crashes.run(server.url, tmp_path / "journals", load, outage, outages=1)
+        assert found["outages"] == 1
     finally:
         server.stop()
     assert found["problems"] == []

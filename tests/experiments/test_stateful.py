@@ -2,6 +2,8 @@
 
 import os
 import random
+import threading
+import time
 from itertools import count
 
 import pytest
@@ -23,12 +25,33 @@ from bestmix.experiments.database import Database, parse_url
 from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.sql import SqlStore
 from bestmix.experiments.storage import Storage
+from bestmix.experiments.together import Line
 
 NUMBERS = count()
 VALUES = [(0.5, (0.25,)), (1.0, (2.0,)), (-3.0, (1e-3,)), (0.1, (0.7,)), (1e9, (0.0,))]
 STRATEGIES = [SFSR("lagrangian"), Uniform(), SingleArm()]
 workers = st.sampled_from(["w1", "w2"])
 picks = st.integers(0, 10**6)
+KINDS = ["ask", "tell", "tell", "tell", "tell_failed", "renew", "give_back"]
+
+
+def crowd(experiment, calls):
+    """The answers of calls that wait in line in this order while somebody else writes."""
+    together, key, found = experiment.storage.store._together, experiment.record.key, {}
+    line = together._lines[key] = Line()
+    crew = []
+    for k, call in enumerate(calls):
+        crew.append(threading.Thread(target=lambda k=k, call=call: found.update({k: call()})))
+        crew[-1].start()
+        while len(line.waiting) <= k and crew[-1].is_alive():
+            time.sleep(0.0005)
+    if line.waiting:
+        line.waiting[0].leads = True
+        line.waiting[0].woken.set()
+    for thread in crew:
+        thread.join(60)
+    assert not together._lines.get(key)
+    return [found[k] for k in range(len(calls))]
 
 
 class Histories(RuleBasedStateMachine):
@@ -101,6 +124,30 @@ class Histories(RuleBasedStateMachine):
     def tell_what_was_lost(self, value):
         """Late results, some of them of slots that were filled meanwhile."""
         self.all(lambda e, i: [e.tell(trial, *value) for trial in [*e.trials("expired"), *e.trials("withdrawn")]])
+
+    @rule(plan=st.lists(st.tuples(st.sampled_from(KINDS), picks, st.integers(1, 4)), min_size=2, max_size=6))
+    def at_once(self, plan):
+        """Calls of several threads, which share a transaction, have the answers of calls one after another."""
+        ids, given = list(self.ids), [[] for _ in self.experiments]
+
+        def call(experiment, i, kind, pick, n):
+            trial = ids[pick % len(ids)][i] if ids else None
+            if kind == "ask" or trial is None:
+                found = experiment.ask(n, "w1")
+                given[i] += [t.id for t in found]
+                return list(found), found.retry_after, found.why
+            if kind == "tell":
+                return experiment.tell(trial, *VALUES[n])
+            return getattr(experiment, kind)(trial)
+
+        def both(experiment, i):
+            calls = [lambda step=step: call(experiment, i, *step) for step in plan]
+            made = [lambda c=c: self.answer(experiment, c) for c in calls]
+            return [c() for c in made] if i == 0 else crowd(experiment, made)
+
+        self.all(both)
+        in_order = [sorted(some, key=lambda trial: int(trial.split("-")[1])) for some in given]
+        self.ids += list(zip(*in_order, strict=True))
 
     @rule(jump=st.sampled_from([-3600.0, 3600.0, 315_360_000.0]))
     def move_the_wall_clock(self, jump):
@@ -184,10 +231,13 @@ def test_long_histories_are_the_same_on_every_store(machine, seed):
             history.reopen()
         elif happens < 0.6:
             history.extend(3)
+        elif happens < 0.8:
+            history.at_once([(rng.choice(KINDS), rng.randrange(10**6), rng.randint(1, 4)) for _ in range(5)])
         history.figures_are_the_same_and_keep_the_limits()
         if history.experiments[0].state.status == "failed":
             history.steer("resume")
     states = {trial.state.value for trial in history.experiments[0].trials()}
     assert {"complete", "expired", "surplus"} <= states  # else the history was too tame to mean anything
-    assert history.experiments[0].state.round > 1
+    state = history.experiments[0].state
+    assert state.round > 1 or state.status == "done"
     history.teardown()

@@ -1,14 +1,15 @@
 """Calls that share a transaction: who writes for whom, and that nobody pays for another's mistake."""
 
+import os
 import threading
 import time
 
 import pytest
 
 from bestmix import Problem, Uniform
-from bestmix.experiments import Conflict
+from bestmix.experiments import Conflict, StorageError
 from bestmix.experiments.store import Ahead
-from bestmix.experiments.together import MOST, Together
+from bestmix.experiments.together import MOST, Line, Together
 
 NOTHING = Ahead()
 
@@ -77,6 +78,77 @@ def test_an_interrupt_ends_one_call_and_the_others_are_done():
     found = slow.run([lambda books, k=k: k for k in range(4)])
     assert sum(isinstance(f, KeyboardInterrupt) for f in found) == 1
     assert len([f for f in found if f in range(4)]) == 3
+
+
+def test_a_database_out_of_reach_is_everybodys_trouble_once():
+    def lost(books):
+        raise StorageError("out of reach")
+
+    slow = Slow(others=5)
+    found = slow.run([lambda books: 0, *[lost] * 5])
+    assert [type(f) for f in found] == [int, *[StorageError] * 5]
+    assert slow.sizes == [1, 5]
+
+
+def test_an_interrupt_of_a_retry_is_that_of_the_thread_that_writes():
+    slow = Slow(others=3, interrupted=[4])  # 1: alone, 2: the group, 3: its leader alone, 4: the next one
+    found = slow.run([lambda books: 0, refuse, lambda books: 2, lambda books: 3])
+    kinds = sorted(type(f).__name__ for f in found)
+    assert kinds.count("KeyboardInterrupt") == 1
+    assert 0 in found
+    assert kinds.count("int") == 3 or kinds.count("ValueError") == 1
+
+
+def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
+    slow, left = Slow(others=3), []
+    plain = threading.Event.wait
+
+    def impatient(event, timeout=None):
+        if threading.current_thread().name == "impatient":
+            left.append(1)
+            while len(slow.together._lines["key"].waiting) < 3:
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+        return plain(event, timeout)
+
+    monkeypatch.setattr(threading.Event, "wait", impatient)
+    found, crew = {}, []
+
+    def one(k):
+        try:
+            found[k] = slow.together.run("key", lambda books: k, NOTHING)
+        except KeyboardInterrupt as error:
+            found[k] = error
+
+    for k in range(4):
+        crew.append(threading.Thread(target=one, args=(k,), name="impatient" if k == 1 else str(k)))
+        crew[-1].start()
+        while k == 0 and not slow.sizes:
+            time.sleep(0.001)
+    slow.others = 2  # one has left
+    for thread in crew:
+        thread.join(10)
+    assert left
+    assert isinstance(found.pop(1), KeyboardInterrupt)
+    assert found == {0: 0, 2: 2, 3: 3}
+    assert slow.together.run("key", lambda books: 9, NOTHING) == 9
+
+
+def test_a_forked_child_does_not_wait_for_its_parents_threads():
+    together = Together(lambda key, calls: [call.work(None) for call in calls])
+    together._lines["key"] = Line()  # somebody writes
+    child = os.fork()
+    if child == 0:
+        os._exit(together.run("key", lambda books: 7, NOTHING))
+    for _ in range(1000):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
 
 
 def test_a_transaction_is_about_so_many_trials_at_most():

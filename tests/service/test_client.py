@@ -14,15 +14,14 @@ from bestmix import SFSR, Uniform, connect, open_storage
 from bestmix.client import RemoteExperiment
 from bestmix.experiments import Closed, Conflict, Experiment, StorageError, UnknownTrial
 
-HERE = ("storage", "record", "problem")  # set when it is made, or of the database alone
-
 
 def names(kind):
     return {name for name in vars(kind) if not name.startswith("_")}
 
 
 def test_it_has_the_methods_of_a_local_experiment():
-    assert names(Experiment) - names(RemoteExperiment) <= {"problem"}
+    # An attribute, and what the service itself answers from.
+    assert names(Experiment) - names(RemoteExperiment) <= {"problem", "picture", "answer"}
     for name in names(Experiment) & names(RemoteExperiment):
         local, remote = getattr(Experiment, name), getattr(RemoteExperiment, name)
         if inspect.isfunction(local):
@@ -89,6 +88,26 @@ def test_an_ask_whose_answer_was_lost_hands_out_nothing_more(running, monkeypatc
     given = exp.ask(3)
     assert len(given) == 3
     assert exp.state.leased == 3
+
+
+def test_patience_is_not_stretched_by_what_a_server_asks_for(running, monkeypatch):
+    exp = running.create()
+    exp._transport._patience = 0.5
+    monkeypatch.setattr(exp._transport, "_attempt", lambda *_: (503, b"{}", 3600.0))
+    began = time.monotonic()
+    with pytest.raises(StorageError):
+        exp.recommend()
+    assert time.monotonic() - began < 5.0
+
+
+def test_more_events_than_a_page_are_read(running, monkeypatch):
+    from bestmix.client import experiment as module
+
+    exp = running.create()
+    exp.tell_many([(trial, 1.0, [0.5]) for trial in exp.ask(4)])
+    monkeypatch.setattr(module, "PAGE", 2)
+    assert [event.number for event in exp.events(limit=5000)] == [event.number for event in exp.events(limit=2)] + [3]
+    assert len(exp.events(limit=1)) == 1
 
 
 BESTMIX = [sys.executable, "-c", "from bestmix.cli import main; main()"]

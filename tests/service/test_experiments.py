@@ -9,7 +9,8 @@ import pytest
 from markupsafe import escape
 from servers import PROBLEM
 
-from bestmix import Uniform
+from bestmix import SFSR, Problem, Uniform
+from bestmix.experiments import StorageError
 
 EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)</script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
 
@@ -215,6 +216,34 @@ def test_limits(tmp_path):
             running.stop()
 
 
+def test_made_up_tokens_are_limited_and_good_ones_go_on(tmp_path):
+    from servers import Running
+
+    from bestmix import open_storage
+    from bestmix.service.app import Settings
+
+    with open_storage(tmp_path / "x.db") as storage:
+        running = Running(storage, Settings(strangers=3.0))
+        try:
+            assert running.send("GET", "/v1/experiments")[0] == 200
+            tries = [running.send("GET", "/v1/experiments", token=f"bm_{k:08x}_guess")[0] for k in range(20)]
+            assert tries.count(429) > 10
+            assert set(tries) == {401, 429}
+            assert running.send("GET", "/v1/experiments")[0] == 200
+            assert running.send("GET", "/healthz", token=None)[0] == 200
+        finally:
+            running.stop()
+
+
+def test_the_list_shows_an_experiment_whose_strategy_is_elsewhere(running):
+    running.storage.create("own score", Problem(["a", "b"]), 8, SFSR(score=lambda mu, u, e: mu))
+    running.create("plain")
+    status, _, content = running.send("GET", "/")
+    assert status == 200
+    assert "own score" in content.decode()
+    assert "a function of its own" in content.decode()
+
+
 def test_a_body_without_a_length_is_limited_too(running):
     connection = HTTPConnection("127.0.0.1", running.port, timeout=30)
     headers = {"Authorization": f"Bearer {running.token}", "Content-Type": "application/json"}
@@ -237,3 +266,13 @@ def test_operations(running):
     assert all(line.startswith(("#", "bestmix_", "process_")) for line in text.splitlines())
     running.app.state.stopping.set()
     assert running.json("GET", "/readyz", token=None)[0] == 503
+
+
+def test_a_database_that_does_not_answer_is_not_ready(running, monkeypatch):
+    def lost(patience):
+        assert patience <= 2.0
+        raise StorageError("out of reach")
+
+    monkeypatch.setattr(running.storage.store, "ping", lost)
+    assert running.json("GET", "/readyz", token=None)[0] == 503
+    assert running.json("GET", "/healthz", token=None)[0] == 200

@@ -12,8 +12,8 @@ from rich.text import Text
 from bestmix.cli import common
 
 if TYPE_CHECKING:
-    from bestmix.client import RemoteExperiment
-    from bestmix.experiments import Experiment, State
+    from bestmix.client import RemoteExperiment, Server
+    from bestmix.experiments import Experiment, State, Storage
 
 NOTHING_NOW, NOTHING_MORE = 1, 3  # exit codes of ask
 
@@ -31,14 +31,20 @@ TrialState = Annotated[str | None, typer.Option("--state", help="Only trials in 
 
 def open_named(url: str, name: str, patience: float = 60.0) -> "Experiment | RemoteExperiment":
     """The experiment, in a database or behind a server; nothing is created."""
-    from bestmix.experiments import open_storage
+    return open_all(url, patience).open(name)
 
+
+def open_all(url: str, patience: float = 60.0, new: bool = False) -> "Storage | Server":
+    """The experiments of a database or a server; a file that is not there is made only if a new one is wanted."""
     if url.startswith(("http://", "https://")):
         from bestmix.client import connect
 
-        return connect(url, patience=patience).open(name)
-    check_there(url)
-    return open_storage(url, patience=patience).open(name)
+        return connect(url, patience=patience)
+    from bestmix.experiments import open_storage
+
+    if not new:
+        check_there(url)
+    return open_storage(url, patience=patience)
 
 
 def check_there(url: str) -> None:
@@ -69,16 +75,16 @@ def create(
 
     Example: [bold]bestmix experiment create router.db router problem.toml --budget 2000[/bold]
     """
-    from bestmix.experiments import open_storage
     from bestmix.problem import Problem
 
     found = Problem.load(problem)
     terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes}
-    with open_storage(url) as storage:
-        made = storage.create(
-            name, found, budget, common.make_strategy(strategy), log=log, arm=arm, reward=reward, **terms
-        )
-        report(made.state, as_json)
+    if log is not None:
+        if url.startswith(("http://", "https://")):
+            raise ValueError("--log: a server takes no log; give the database's own URL, or tell the trials one by one")
+        terms |= {"log": log, "arm": arm, "reward": reward}
+    with open_all(url, new=True) as storage:
+        report(storage.create(name, found, budget, common.make_strategy(strategy), **terms).state, as_json)
     if not as_json:
         hint = f"Now run on any machine: bestmix worker {url} {name} --exec './trial.sh {{arm}}' -j 4"
         common.messages().print(hint, markup=False, soft_wrap=True)
@@ -86,14 +92,11 @@ def create(
 
 @app.command("list")
 def list_all(url: Url, as_json: common.Json = False) -> None:
-    """List the experiments of a database.
+    """List the experiments of a database or a server.
 
     Example: [bold]bestmix experiment list router.db[/bold]
     """
-    from bestmix.experiments import open_storage
-
-    check_there(url)
-    with open_storage(url) as storage:
+    with open_all(url) as storage:
         states = storage.experiments()
     if as_json:
         typer.echo(json.dumps([state.to_dict() for state in states], indent=1))

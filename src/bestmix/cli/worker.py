@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from bestmix.experiments import Experiment, Handout, Trial
 
 LOOK = 1.0  # seconds between two looks at the experiment's figures, and at most between two asks
-Flying = "dict[Future[Result], Trial]"
 
 
 def worker(
@@ -117,7 +116,7 @@ class Crew:
             finally:
                 self.trials.stop()
                 wait(flying)
-        self._give_back(flying)
+                self._give_back(flying)
 
     def _fill(self, pool: ThreadPoolExecutor, flying: "dict[Future[Result], Trial]") -> bool:
         """Ask for as many trials as there are hands free; whether there will be no more."""
@@ -136,18 +135,21 @@ class Crew:
         if not flying:
             time.sleep(seconds)
             return
-        results = []
-        for future in wait(flying, seconds, FIRST_COMPLETED).done:
-            trial = flying.pop(future)
+        done = wait(flying, seconds, FIRST_COMPLETED).done
+        self._tell(flying, [future for future in done if future.exception() is None])
+        for future in done:
             error = future.exception()
             if isinstance(error, TrialFailed):
                 self.failed += 1
-                self.experiment.tell_failed(trial, f"{error}: {error.written[-500:]}")
+                self.experiment.tell_failed(flying.pop(future), f"{error}: {error.written[-500:]}")
             elif error is not None:
                 raise error
-            else:
-                results.append((trial, *future.result()))
-        outcomes = self.experiment.tell_many(results)
+
+    def _tell(self, flying: "dict[Future[Result], Trial]", good: "list[Future[Result]]") -> None:
+        """Tell results; those that are told are no longer under way."""
+        outcomes = self.experiment.tell_many([(flying[future], *future.result()) for future in good])
+        for future in good:
+            del flying[future]
         self.told += len(outcomes)
         self.surplus += outcomes.count("surplus")  # type: ignore[arg-type]
 
@@ -173,9 +175,8 @@ class Crew:
         """Tell what finished after all; the rest may be handed to others at once."""
         from bestmix.experiments import Closed
 
-        left = {future: trial for future, trial in flying.items() if future.exception() is None}
         try:
-            self.told += len(self.experiment.tell_many((trial, *future.result()) for future, trial in left.items()))
-            self.experiment.give_back(*(trial for future, trial in flying.items() if future not in left))
+            self._tell(flying, [future for future in flying if future.exception() is None])
+            self.experiment.give_back(*flying.values())
         except Closed:
             pass

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from bestmix import checks
+from bestmix import checks, files
 from bestmix.client import values
 from bestmix.client.transport import Transport
 from bestmix.experiments import Event, Handout, Outcome, State, Trial
@@ -215,7 +215,14 @@ class RemoteExperiment:
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """What happened, in order: at most ``limit`` events numbered above ``after``."""
-        return list(map(values.event, self._get("/events", after=after, limit=limit)["events"]))
+        found: list[Event] = []
+        while len(found) < limit:
+            page = self._get("/events", after=after, limit=min(limit - len(found), PAGE))
+            found += map(values.event, page["events"])
+            if page["next"] is None:
+                break
+            after = page["next"]
+        return found
 
     def pause(self) -> None:
         """Hand out nothing until it is resumed; results are still taken."""
@@ -248,7 +255,8 @@ class RemoteExperiment:
         kind = path.suffix.lower().removeprefix(".")
         checks.choice("path", kind, ["csv", "parquet", "json"])
         content = self._transport.fetch(f"{self._path}/export/{kind}", state=state)
-        path.write_bytes(content)
+        with files.replacing(path) as temporary:
+            temporary.write_bytes(content)
         return path
 
     def close(self) -> None:

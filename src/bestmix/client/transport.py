@@ -77,9 +77,9 @@ class Transport:
             wait = pause * (0.5 + random.random())
             try:
                 status, content, after = self._attempt(method, target, body)
+                wait = max(wait, after)
                 if status not in PASSING or time.monotonic() + wait > limit:
                     return status, content
-                wait = max(wait, after)
             except ssl.SSLCertVerificationError as error:
                 raise StorageError(
                     f"{self.url}: its certificate is not trusted here ({error.verify_message})"

@@ -81,9 +81,13 @@ def _replay(experiment: Experiment, count: Count, now: Picture) -> Iterator[str]
     import numpy as np
 
     search = Search(experiment.strategy, experiment.problem, now.state.budget)
-    for number in sorted(count.told):
-        for arm, rows in count.told[number].items():
-            table = np.array(rows)
-            search.tell(arm, table[:, 0], table[:, 1:])
+    try:
+        for number in sorted(count.told):
+            for arm, rows in count.told[number].items():
+                table = np.array(rows)
+                search.tell(arm, table[:, 0], table[:, 1:])
+    except (ValueError, RuntimeError) as error:
+        yield f"replay: a search does not take the trials of round {number} ({error})"
+        return
     if search.memory != now.memory or search.history != list(now.rounds):
         yield "replay: a search that is told the same trials gets to another point"

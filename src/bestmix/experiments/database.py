@@ -41,9 +41,9 @@ class Database:
         """Do work in a transaction that is on disk when this returns."""
         return self._insist(work, writing=True)
 
-    def read(self, work: Callable[[sa.Connection], T]) -> T:
+    def read(self, work: Callable[[sa.Connection], T], patience: float | None = None) -> T:
         """Do work that sees one moment of the database."""
-        return self._insist(work, writing=False)
+        return self._insist(work, writing=False, patience=patience)
 
     def close(self) -> None:
         """Let go of connections and files."""
@@ -51,9 +51,10 @@ class Database:
         if self._queue is not None:
             self._queue.close()
 
-    def _insist(self, work: Callable[[sa.Connection], T], writing: bool) -> T:
+    def _insist(self, work: Callable[[sa.Connection], T], writing: bool, patience: float | None = None) -> T:
         """Try again while the trouble is one that passes, as long as patience lasts."""
-        limit = time.monotonic() + (self.patience if self.reached else min(self.patience, FIRST_PATIENCE))
+        patience = self.patience if patience is None else patience
+        limit = time.monotonic() + (patience if self.reached else min(patience, FIRST_PATIENCE))
         pause = 0.01
         while True:
             try:
@@ -63,7 +64,11 @@ class Database:
                 return result
             except exc.DBAPIError as error:
                 if not passes(error) or time.monotonic() + pause > limit:
-                    raise explain(error, self.url) from error
+                    raise explain(error, self.url, writing) from error
+            except exc.TimeoutError as error:  # all connections are taken
+                if time.monotonic() + pause > limit:
+                    said = "all connections to the database are in use; try again later"
+                    raise StorageError(f"{self.url.render_as_string(hide_password=True)}: {said}") from error
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 
@@ -145,16 +150,19 @@ def passes(error: exc.DBAPIError) -> bool:
     )
 
 
-def explain(error: exc.DBAPIError, url: sa.URL) -> StorageError:
+def explain(error: exc.DBAPIError, url: sa.URL, writing: bool = False) -> StorageError:
     """The error in plain words, with the remedy."""
     where, said = url.render_as_string(hide_password=True), " ".join(str(error.orig).split())
     kind = getattr(error.orig, "sqlite_errorname", "") or getattr(error.orig, "sqlstate", None) or ""
     for start, words in WORDS.items():
         if kind.startswith(start):
             return StorageError(f"{where}: {words} ({said})")
-    if error.connection_invalidated or isinstance(error, exc.OperationalError):
-        return StorageError(f"{where}: the database cannot be reached; check that it runs and the address ({said})")
-    return StorageError(f"{where}: {said}")
+    if isinstance(error.orig, sqlite3.Error) or not passes(error):
+        return StorageError(f"{where}: {said}")
+    unknown = "; whether the call had its effect is unknown, so repeat it" if writing else ""
+    return StorageError(
+        f"{where}: the database cannot be reached; check that it runs and the address{unknown} ({said})"
+    )
 
 
 WORDS = {

@@ -32,6 +32,7 @@ from bestmix.experiments.store import NOTHING, Ahead, Books, T
 from bestmix.problem import Problem
 from bestmix.recommendation import Recommendation, Round, recommend
 from bestmix.strategies import Strategy
+from bestmix.strategies.search import MOST
 
 if TYPE_CHECKING:
     from bestmix.experiments.storage import Storage
@@ -144,6 +145,7 @@ class Experiment:
         told = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in results]
         if not told:
             return []
+        checks.whole("results", len(told), 0, "tell them in parts", MOST_ASKED)
         ahead = Ahead(trials=[number for number, _ in told])
         return self._write(lambda books: ledger.tell(books, self.storage.watch, told, self._recipe), ahead)
 
@@ -256,7 +258,7 @@ class Experiment:
 
     def extend(self, budget: int) -> None:
         """Raise the budget to a new total, where the strategy allows it."""
-        budget = checks.whole("budget", budget, 0, "give the new total")
+        budget = checks.whole("budget", budget, 0, "give the new total", MOST)
         self._write(lambda books: control.extend(books, budget, self._recipe))
 
     def rename(self, name: str) -> None:

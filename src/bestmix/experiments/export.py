@@ -2,15 +2,11 @@
 
 import csv
 import json
-import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bestmix import checks
+from bestmix import files
 
 if TYPE_CHECKING:
     from bestmix.experiments.experiment import Experiment
@@ -30,7 +26,7 @@ def export(experiment: "Experiment", path: Path, state: str | None = None) -> Pa
         raise ValueError(f"{path}: {HOW}, got {path.suffix or 'none'}; rename it")
     if state is not None:
         experiment.trials(state, limit=1)  # complains about an unknown state before anything is written
-    with _replacing(path) as temporary:
+    with files.replacing(path) as temporary:
         writers[kind](experiment, temporary, state)
     return path
 
@@ -104,19 +100,3 @@ def _parquet(experiment: "Experiment", path: Path, state: str | None) -> None:
         while page := [_values(experiment, trial) for trial in islice(trials, PAGE)]:
             entries = [dict(zip(names, values, strict=True)) for values in page]
             writer.write_table(pyarrow.Table.from_pylist(entries, schema))
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A file to write, which takes the place of ``path`` when all went well."""
-    if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ValueError(f"{path}: expected the name of a file in a folder that exists; check the path")
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{checks.shown(path.stem)[1:30]}.")
-    os.close(handle)
-    try:
-        yield Path(name)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise

@@ -21,15 +21,10 @@ class Start:
     moments: list[Moments]
 
 
-def empty(problem: Problem) -> list[Moments]:
-    """Sums of no trials."""
-    return [Moments(1 + len(problem.bounds)) for _ in problem.arms]
-
-
 def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, now: float) -> Start:
     """Give the log's trials to the strategy as it asks for them; the rest is surplus."""
     tables = _tables(recipe.problem, log, arm, reward)
-    used, moments, rows = [0] * len(tables), empty(recipe.problem), list[Row]()
+    used, moments, rows = [0] * len(tables), rounds.no_trials(recipe.problem), list[Row]()
     step, closed = rounds.begin(recipe, budget), list[Any]()
     while step.quota is not None:
         closed += step.rounds

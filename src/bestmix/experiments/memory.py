@@ -248,6 +248,9 @@ class MemoryStore:
         with self._lock:
             self._shelves.pop(key, None)
 
+    def ping(self, patience: float) -> None:
+        """It is always there."""
+
     def close(self) -> None:
         """Nothing to let go of."""
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bestmix.evidence import Evidence
 from bestmix.experiments.model import Recipe
 from bestmix.moments import Moments
+from bestmix.problem import Problem
 from bestmix.recommendation import Round, recommend
 from bestmix.strategies.search import Memory
 
@@ -25,8 +26,12 @@ class Step:
 def begin(recipe: Recipe, budget: int) -> Step:
     """The first round that owes anything."""
     memory = recipe.strategy.begin(recipe.problem, budget)
-    moments = [Moments(1 + len(recipe.problem.bounds)) for _ in recipe.problem.arms]
-    return settle(recipe, budget, memory, moments, 0)
+    return settle(recipe, budget, memory, no_trials(recipe.problem), 0)
+
+
+def no_trials(problem: Problem) -> list[Moments]:
+    """Sums of no trials, for each arm."""
+    return [Moments(1 + len(problem.bounds)) for _ in problem.arms]
 
 
 def settle(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], closed: int) -> Step:

@@ -131,6 +131,10 @@ class SqlStore:
                 connection.exec_driver_sql(postgres.lock(number))
             connection.execute(sa.delete(tables.experiments).where(x.id == number))
 
+    def ping(self, patience: float) -> None:
+        """Raise an error unless the database answers."""
+        self.database.read(lambda connection: connection.execute(sa.select(1)), patience)
+
     def close(self) -> None:
         """Let go of files and connections."""
         self.database.close()

@@ -86,8 +86,9 @@ class Storage:
             checks.whole("failures", terms.failures, 1, "give the number of failed trials that end it"),
         )
         notes = check_text("notes", terms.notes, LONGEST_NOTE, empty=True)
-        start = logs.Start(rounds.begin(recipe, record.first_budget), [], logs.empty(problem))
-        if terms.log is not None:
+        if terms.log is None:
+            start = logs.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem))
+        else:
             now = self.watch.clock.now()
             start = logs.replay(recipe, record.first_budget, terms.log, terms.arm, terms.reward, now)
         step = start.step

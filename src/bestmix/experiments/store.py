@@ -33,7 +33,8 @@ identical history. If the strategy raises an error, the result is kept all the s
 with the error as its reason; resuming tries again.
 
 **Acknowledgement.** A call that returns has its effect safely on disk; a call that raises has none, unless it says
-that the outcome is unknown. Every call can be repeated, so that stores repeat them when a connection is lost.
+that the outcome is unknown. Every call can be repeated, so that stores repeat them when a connection is lost. An ask
+without a key is then a new ask: what the lost one handed out goes to others when its leases end.
 
 **pause** stops handing out, and results are still taken; **resume** goes on. **stop** ends the experiment for good:
 leases are withdrawn, later results are refused, repeated ones are still no-ops. **extend** raises the budget where
@@ -203,6 +204,9 @@ class Store(Protocol):
 
     def delete(self, key: str) -> None:
         """Remove the experiment and all that belongs to it."""
+
+    def ping(self, patience: float) -> None:
+        """Raise an error unless the storage answers within so many seconds."""
 
     def close(self) -> None:
         """Let go of files and connections."""

@@ -5,18 +5,20 @@ whoever comes next waits in line; the first of the line then writes for all of i
 is so kept from doing for each of them what the disk can do only so many times a second.
 """
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from bestmix.experiments.model import StorageError
 from bestmix.experiments.store import Ahead
 
 T = TypeVar("T")
-MOST = 1000  # trials that one transaction is about, unless a single call is about more
+MOST = 1000  # trials whose results one transaction takes, unless a single call brings more
 
 
-@dataclass
+@dataclass(eq=False)
 class Call:
     """One thread's work, and what became of it."""
 
@@ -30,9 +32,8 @@ class Call:
 
 @dataclass
 class Line:
-    """Those who wait for one experiment."""
+    """Those who wait for one experiment while somebody writes."""
 
-    busy: bool = False
     waiting: list[Call] = field(default_factory=list)
 
     def take(self) -> list[Call]:
@@ -57,18 +58,23 @@ class Together:
 
     def __init__(self, write: Callable[[str, Sequence[Call]], Sequence[Any]]) -> None:
         self._write = write
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, Line] = {}  # of experiments that somebody writes for
         self._lock = threading.Lock()
+        self._owner = os.getpid()
 
     def run(self, key: str, work: Callable[[Any], T], ahead: Ahead) -> T:
         """The call's result, or its error."""
+        if self._owner != os.getpid():  # those who wrote in the parent of a forked child are not here
+            self._lines, self._lock, self._owner = {}, threading.Lock(), os.getpid()
         call = Call(work, ahead)
         with self._lock:
-            line = self._lines.setdefault(key, Line())
+            line = self._lines.get(key)
+            if line is None:
+                line = self._lines[key] = Line()
+                call.leads = True
             line.waiting.append(call)
-            call.leads, line.busy = not line.busy, True
         if not call.leads:
-            call.woken.wait()
+            self._wait(key, line, call)
         if call.leads:
             self._lead(key, line)
         if call.error is not None:
@@ -76,12 +82,25 @@ class Together:
         result: T = call.result
         return result
 
+    def _wait(self, key: str, line: Line, call: Call) -> None:
+        """Until the call is done or leads; one that is interrupted leaves the line in order."""
+        try:
+            call.woken.wait()
+        except BaseException:
+            with self._lock:
+                if call in line.waiting and not call.leads:
+                    line.waiting.remove(call)
+                    raise
+            if call.leads:
+                self._lead(key, line)
+            raise
+
     def _lead(self, key: str, line: Line) -> None:
-        """Write for those who wait, and let the next one lead."""
+        """Write for those who wait, oneself first, and let the next one lead."""
         with self._lock:
             calls = line.take()
         try:
-            self._attempt(key, calls)
+            self._settle(key, calls)
         finally:
             with self._lock:
                 following = line.waiting[0] if line.waiting else None
@@ -94,15 +113,23 @@ class Together:
             for call in [*calls, following] if following else calls:
                 call.woken.set()
 
-    def _attempt(self, key: str, calls: Sequence[Call]) -> None:
-        """All together or, when one of them is refused, each alone, so that nobody pays for another's mistake."""
-        try:
-            for call, result in zip(calls, self._write(key, calls), strict=True):
-                call.result = result
-            return
-        except BaseException as error:  # raised again by the thread that it belongs to
-            alone = calls[1:] if not isinstance(error, Exception) else calls if len(calls) > 1 else []
-            if alone != calls:
-                calls[0].error = error  # an interrupt is that of the thread that writes
-        for call in alone:
-            self._attempt(key, [call])
+    def _settle(self, key: str, calls: Sequence[Call]) -> None:
+        """Write all together or, when one is refused, each alone, so that nobody pays for another's mistake."""
+        left = [list(calls)]
+        while left:
+            group = left.pop(0)
+            try:
+                for call, result in zip(group, self._write(key, group), strict=True):
+                    call.result = result
+            except StorageError as error:  # the database's trouble is everybody's
+                for call in group:
+                    call.error = error
+            except Exception as error:
+                if len(group) == 1:
+                    group[0].error = error
+                else:
+                    left = [[call] for call in group] + left
+            except BaseException as interrupt:  # that of this thread, whose call is the first of all
+                calls[0].error = interrupt
+                others = [call for call in group if call is not calls[0]]
+                left = [[call] for call in others] + left

@@ -316,7 +316,7 @@ def search(
         rival = rivals[r]
         value[r] = np.inf
         for attempt in range((m + 1) * (m + 1)):
-            begin(attempt, best, share, rival, shares[r], held[r], start)
+            begin(attempt, share, shares[r], held[r], start)
             start[2 * m] = np.sqrt(lead(z, e, best, rival, start))
             found = minimise(start, z, e, covariance, movable, best, rival, held[r], work, moves)
             if found < value[r]:
@@ -331,11 +331,9 @@ def search(
 
 
 @compiled
-def begin(
-    attempt: int, best: Integers, share: Floats, rival: Integers, other: Floats, held: Flags, start: Floats
-) -> None:
+def begin(attempt: int, share: Floats, other: Floats, held: Flags, start: Floats) -> None:
     """Free variables of a start: I at its true weights or mostly at one column, J even or mostly at one column."""
-    m = best.shape[0]
+    m = share.shape[0]
     ours, theirs = attempt % (m + 1), attempt // (m + 1)
     for i in range(m):
         x = share[i] + 0.02 if ours == m else (1.0 if ours == i else 0.2)

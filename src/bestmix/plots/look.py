@@ -1,6 +1,7 @@
 """The look that all figures share: colours, markers, style, and how a figure becomes a file."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -46,6 +47,7 @@ OTHER_MARKERS = ("v", "P", "X", "<", ">", "h")
 STYLE = Path(__file__).with_name("bestmix.mplstyle")  # for matplotlib.style.use
 
 SUFFIXES = (".png", ".svg", ".pdf")
+DRAWING = threading.RLock()  # Matplotlib's settings belong to the whole process
 
 
 def available() -> bool:
@@ -55,7 +57,7 @@ def available() -> bool:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """The look of all figures, for the time of a ``with`` block.
+    """The look of all figures, for the time of a ``with`` block; other threads that draw wait meanwhile.
 
     >>> import matplotlib
     >>> with style():
@@ -66,7 +68,7 @@ def style() -> Iterator[None]:
         raise RuntimeError("figures need Matplotlib, which is not installed; install bestmix[plots]")
     import matplotlib.style
 
-    with matplotlib.style.context(STYLE):
+    with DRAWING, matplotlib.style.context(STYLE):
         yield
 
 

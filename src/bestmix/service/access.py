@@ -14,7 +14,6 @@ from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Scope, Token, Tokens, prefix_of
 
 COOKIE = "bestmix"
-REMEMBERED = 1.0  # seconds that a token is taken for good without a look at the database
 MOST_REMEMBERED = 1000
 SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -22,7 +21,7 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 class Gatekeeper:
     """Knows tokens: those of the database, and the one of this process's own session."""
 
-    def __init__(self, tokens: Tokens, session: Token | None = None, remember: float = REMEMBERED) -> None:
+    def __init__(self, tokens: Tokens, session: Token | None, remember: float) -> None:
         self._tokens = tokens
         self._session = session
         self._remember = remember

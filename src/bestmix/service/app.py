@@ -36,7 +36,7 @@ class Settings:
     rate: float = 5000.0  # requests a second of one caller
     strangers: float = 100.0  # requests a second from an address that has no valid token
     largest: int = 8_000_000  # bytes of a body
-    remember: float = 1.0  # seconds until a revoked token is noticed
+    remember: float = 1.0  # seconds that a token is taken for good without a look at the database
 
 
 def create_app(storage: Storage, settings: Settings | None = None, session: Token | None = None) -> FastAPI:

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestmix.service import errors
 from bestmix.service.metrics import Metrics
+from bestmix.service.tokens import Token
 
 log = logging.getLogger("bestmix.service")
 
@@ -30,6 +31,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 MOST_CALLERS = 10_000  # whose rate is remembered
+HARMLESS = ("/healthz", "/readyz", "/static/")  # what anybody may ask for at any rate
 
 
 class Rates:
@@ -69,7 +71,8 @@ class Gate:
         self.metrics = metrics
         self.largest = largest
         self._rates = Rates(rate)
-        self._strangers = Rates(strangers)  # those who were refused a token
+        self._strangers = Rates(strangers)  # by address, for those who are not known
+        self._known: OrderedDict[int, None] = OrderedDict()  # whose token was good the last time
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, and see to what it leaves behind."""
@@ -84,8 +87,7 @@ class Gate:
             else:
                 await self.app(scope, visit.receive, visit.send)
         finally:
-            if visit.status == 401:
-                self._strangers.wait(visit.address)
+            self._remember(visit)
             self.metrics.count(visit.method, visit.route, visit.status, visit.seconds)
             visit.write()
 
@@ -93,9 +95,19 @@ class Gate:
         wait = self._rates.wait(visit.caller)
         if wait:
             return errors.answer("too_many", "too many requests; slow down, or raise --rate", retry=wait)
-        if self._strangers.wait(visit.address) if visit.stranger else 0.0:
+        if visit.who not in self._known and not visit.harmless and self._strangers.wait(visit.address):
             return errors.answer("too_many", "too many requests without a valid token; wait a little", retry=1.0)
         return errors.answer("too_large", large(self.largest)) if visit.length > self.largest else None
+
+    def _remember(self, visit: "Visit") -> None:
+        """Whether the caller's token was good."""
+        if visit.status == 401:
+            self._known.pop(visit.who, None)
+        elif visit.token is not None:
+            self._known[visit.who] = None
+            self._known.move_to_end(visit.who)
+            while len(self._known) > MOST_CALLERS:
+                self._known.popitem(last=False)
 
 
 def large(largest: int) -> str:
@@ -112,7 +124,9 @@ class Visit:
         self.id = secrets.token_hex(8)
         self.status = 0
         self.address = (scope.get("client") or ("unknown", 0))[0]
-        self.stranger = "authorization" not in headers and "cookie" not in headers
+        self.harmless = scope["path"].startswith(HARMLESS)
+        # A number that stands for the whole token, which is kept nowhere.
+        self.who = hash((headers.get("authorization", ""), headers.get("cookie", "")))
         # The rate is that of the token, of which only the part that may be shown is looked at.
         self.caller = headers.get("authorization", "")[:18] or self.address
         length = headers.get("content-length", "0")
@@ -120,6 +134,12 @@ class Visit:
         self._scope, self._receive, self._send = scope, receive, send
         self._began = time.perf_counter()
         self._largest, self._read = largest, 0
+
+    @property
+    def token(self) -> Token | None:
+        """The token that it was admitted with."""
+        found: Token | None = self._scope.get("bestmix.token")
+        return found
 
     @property
     def seconds(self) -> float:
@@ -153,9 +173,8 @@ class Visit:
 
     def write(self) -> None:
         """A line in the log; the query is left out, for it may hold a token."""
-        token = self._scope.get("bestmix.token")
         line = {"request": self.id, "method": self.method, "path": self._scope["path"], "status": self.status}
-        line |= {"ms": round(1e3 * self.seconds, 1), "token": None if token is None else token.prefix}
+        line |= {"ms": round(1e3 * self.seconds, 1), "token": None if self.token is None else self.token.prefix}
         log.info("request", extra={"data": line | {"from": self.address}})
 
 

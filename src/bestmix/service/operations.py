@@ -12,6 +12,7 @@ from bestmix.service import schemas
 from bestmix.service.access import PUBLIC, READ_ALL
 from bestmix.service.errors import documented
 
+READY = 1.0  # seconds in which the database has to answer
 router = APIRouter(tags=["operations"])
 NOT_READY: dict[int | str, dict[str, Any]] = {
     503: {"model": schemas.Health, "description": "The database is out of reach, or the server stops."}
@@ -19,7 +20,7 @@ NOT_READY: dict[int | str, dict[str, Any]] = {
 
 
 @router.get("/healthz", response_model=schemas.Health, dependencies=[Depends(PUBLIC)])
-def healthz() -> Response:
+async def healthz() -> Response:
     """Whether the process answers at all."""
     return JSONResponse({"status": "ok", "version": __version__})
 
@@ -28,7 +29,7 @@ def healthz() -> Response:
 def readyz(request: Request) -> Response:
     """Whether it can serve: the database answers, and nobody has told it to stop."""
     try:
-        request.app.state.storage.experiments(limit=1)
+        request.app.state.storage.store.ping(READY)
         ready = not request.app.state.stopping.is_set()
     except StorageError:
         ready = False

@@ -14,11 +14,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from bestmix import __version__
 from bestmix.experiment_report import experiment_report
-from bestmix.experiments import Experiment, TrialState
+from bestmix.experiments import Closed, Experiment, State, TrialState
 from bestmix.service import views
 from bestmix.service.access import ADMIN, COOKIE, PUBLIC, READ
 from bestmix.service.errors import CODES, Refusal
 from bestmix.service.experiments import Current
+from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Scope, Token
 
 router = APIRouter(include_in_schema=False)
@@ -128,13 +129,18 @@ def home(request: Request, after: str = "") -> Response:
     only = token.experiment
     entries = storage.store.entries(after.replace("\x00", ""), None if only else PAGE + 1)
     mine = [record for record, _ in entries if only in (None, record.key)]
-    shown = [_try(shelf.known(record.key) or shelf.open(record.key)) for record in mine[:PAGE]]
+    states = {record.key: state for record, state in entries}
+    shown = [_card(shelf, record.key, states[record.key]) for record in mine[:PAGE]]
     more = quote(mine[PAGE - 1].name) if len(mine) > PAGE else ""
     return render(request, "home.html", rows=shown, more=more, first=not after)
 
 
-def _try(experiment: Experiment) -> views.View:
-    return views.look(experiment, trials=False)
+def _card(shelf: Shelf, key: str, state: State) -> views.View | views.Plain:
+    """What the list shows of an experiment; one whose strategy is a function of somebody's own has no answer here."""
+    try:
+        return views.look(shelf.known(key) or shelf.open(key), trials=False)
+    except (ValueError, Closed, Refusal):
+        return views.Plain(key, state)
 
 
 @router.get("/experiments/{experiment}", dependencies=[Depends(READ)])

@@ -57,7 +57,7 @@ def draw(rec: Recommendation, cost: str) -> str:
     bound = rec.problem.bounds[cost]
     x = fit([bound, *(v for e in arms for v in (e.costs[cost], *_ends(e.cost_intervals[cost])))], LEFT, WIDTH - RIGHT)
     y = fit([v for e in arms for v in (e.reward, *_ends(e.reward_interval))], HEIGHT - BOTTOM, TOP)
-    parts = [_frame(x, y, cost), _bound(x, bound, cost)]
+    parts = [_frame(x, y, cost), _bound(x, bound)]
     parts += [_arm(rec, e, cost, x, y) for e in reversed(arms)]
     labelled = arms if len(arms) <= MOST_LABELS else [e for e in arms if e.arm in rec.mixture]
     parts += _labels(rec, labelled, cost, x, y)
@@ -86,7 +86,7 @@ def _frame(x: Axis, y: Axis, cost: str) -> str:
     return "".join(lines) + across + up + "mean reward</text>"
 
 
-def _bound(x: Axis, bound: float, cost: str) -> str:
+def _bound(x: Axis, bound: float) -> str:
     at = x.at(bound)
     side = ("end", at - 6) if at > WIDTH * 0.6 else ("start", at + 6)
     return (

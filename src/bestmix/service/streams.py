@@ -60,16 +60,15 @@ class Feed:
 
     def look(self) -> list[str]:
         """Messages in the format of server-sent events."""
-        messages = []
         state = told(self._experiment.state, self._experiment.record.key)
-        if state != self._state:
-            self._state = state
-            messages.append(f"event: state\ndata: {json.dumps(state)}\n\n")
-        if self._events:
-            for event in self._new():
-                self._after = event.number
-                data = json.dumps(event.to_dict())
-                messages.append(f"id: {event.number}\nevent: {event.kind}\ndata: {data}\n\n")
+        new = self._new() if self._events else []
+        # All is read by now, so that what is remembered as sent is sent.
+        messages = [f"event: state\ndata: {json.dumps(state)}\n\n"] if state != self._state else []
+        self._state = state
+        for event in new:
+            self._after = event.number
+            data = json.dumps(event.to_dict())
+            messages.append(f"id: {event.number}\nevent: {event.kind}\ndata: {data}\n\n")
         return messages
 
     def _new(self) -> list[Any]:

@@ -19,21 +19,27 @@ ODD = 12  # failed and late trials shown
 
 
 @dataclass(frozen=True)
-class View:
-    """One experiment at one moment."""
+class Plain:
+    """An experiment whose figures are known, and nothing else."""
 
     key: str
     state: State
-    rec: Recommendation
-    mixtures: Sequence[Mapping[str, float] | None]
-    recent: Sequence[Trial]
-    leased: Sequence[Trial]
-    odd: Sequence[Trial]
 
     @property
     def share(self) -> float:
         """How much of the budget is spent."""
         return self.state.complete / self.state.budget if self.state.budget else 1.0
+
+
+@dataclass(frozen=True)
+class View(Plain):
+    """One experiment at one moment."""
+
+    rec: Recommendation
+    mixtures: Sequence[Mapping[str, float] | None]
+    recent: Sequence[Trial]
+    leased: Sequence[Trial]
+    odd: Sequence[Trial]
 
     @property
     def time_left(self) -> str:
@@ -86,7 +92,7 @@ class View:
         for r in reversed(self.rec.history):
             if r.rejected is not None:
                 score, margin = r.scores.get(r.rejected), r.margin
-                rows.append({"round": r.number, "what": r.rejected, "why": why(r.rejected, score, margin)})
+                rows.append({"round": r.number, "what": r.rejected, "why": why(score, margin)})
         return rows[:MOST_ROWS]
 
     @property
@@ -174,10 +180,10 @@ def thin(places: Sequence[int], most: int) -> list[int]:
     return [places[round(i * (len(places) - 1) / (most - 1))] for i in range(most)]
 
 
-def why(what: str, score: float | None, margin: float | None) -> str:
+def why(score: float | None, margin: float | None) -> str:
     """Why a column was rejected, in words.
 
-    >>> why("large", 0.5, 0.25)
+    >>> why(0.5, 0.25)
     'lowest score, 0.5; the next was 0.25 better'
     """
     if score is None or not math.isfinite(score):
