@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bestmix.experiments import Experiment, State, Storage
 
 NOTHING_NOW, NOTHING_MORE = 1, 3  # exit codes of ask
+PATIENCE = 10.0  # seconds that a command keeps trying: somebody waits for it
 
 app = typer.Typer(no_args_is_help=True, help="Experiments kept in a database, for any number of workers.")
 
@@ -29,12 +30,12 @@ Reason = Annotated[str, typer.Option(help="Why, for people.", show_default=False
 TrialState = Annotated[str | None, typer.Option("--state", help="Only trials in this state.", show_default="all")]
 
 
-def open_named(url: str, name: str, patience: float = 60.0) -> "Experiment | RemoteExperiment":
+def open_named(url: str, name: str, patience: float = PATIENCE) -> "Experiment | RemoteExperiment":
     """The experiment, in a database or behind a server; nothing is created."""
     return open_all(url, patience).open(name)
 
 
-def open_all(url: str, patience: float = 60.0, new: bool = False) -> "Storage | Server":
+def open_all(url: str, patience: float = PATIENCE, new: bool = False) -> "Storage | Server":
     """The experiments of a database or a server; a file that is not there is made only if a new one is wanted."""
     if url.startswith(("http://", "https://")):
         from bestmix.client import connect
