@@ -26,9 +26,12 @@ def measure(quick: bool) -> list[Figure]:
 
 
 def instances(quick: bool) -> dict[str, Instance]:
-    """The catalog, and instances with uniform means."""
+    """The catalog, instances with uniform means, and small ones, on which a single rival decides."""
     found = {name: catalog.load(name) for name in catalog.names()[:: 4 if quick else 1]}
-    for arms, costs, count in ((16, 1, 10), (24, 2, 5)):
+    noise = {"sigma_reward": 0.1, "sigma_cost": 0.5}
+    found["3 arms, 1 cost"] = Instance([0.6, 0.7, 0.9], [[1.0, 4.0, 9.0]], [5.0], **noise)
+    found["2 arms, 1 cost"] = Instance([0.6, 0.62], [[1.0, 4.0]], [5.0], **noise)
+    for arms, costs, count in ((4, 1, 6), (16, 1, 10), (24, 2, 5)):
         for seed in range(2_000, 2_000 + (1 if quick else count)):
             found[f"uniform {arms} x {costs}, seed {seed}"] = families.uniform_instance(arms, costs, seed)
     return found

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bestmix import SFSR, Known, Problem, Uniform
+from bestmix import SFSR, Known, Problem, Uniform, identify
 from bestmix.recommendation import finite
 
 
@@ -131,3 +131,13 @@ def test_plain_data_hold_no_infinities():
     assert data["support"] == ["a", "b"]
     assert data["problem"] == Problem(["a", "b"], {"dollars": 1.0}).to_dict()
     assert finite({"a": (float("inf"), [float("nan"), 1.0]), "b": "x"}) == {"a": [None, [None, 1.0]], "b": "x"}
+
+
+def test_a_search_that_kept_the_wrong_arms_does_not_say_that_there_is_no_mix():
+    def pull(arm):
+        return 1.0, {"c": 1.0}
+
+    rec = identify(Problem(["a", "b", "c"], {"c": 1.0}), pull, 20, SFSR())
+    assert not rec.feasible
+    assert not rec.violation
+    assert rec.sentence().startswith("The arms that the search kept have no mix within the bounds")

@@ -177,11 +177,17 @@ def test_the_budget_is_never_exceeded_and_known_arms_are_never_pulled(size, seed
 
 
 def test_one_arm_needs_no_trials():
-    search = SFSR().start(Problem(["only"], {"x": 1.0}), budget=10)
+    search = SFSR().start(Problem(["only"]), budget=10)
     assert search.done
     answer = search.recommend()
     assert (answer.support, answer.trials, answer.complete) == (("only",), 0, True)
     assert "No trials were made" in answer.note
+
+
+def test_one_arm_that_was_not_tried_is_not_said_to_keep_a_bound():
+    answer = SFSR().start(Problem(["only"], {"x": 1.0}), budget=10).recommend()
+    assert (answer.support, answer.feasible, answer.complete) == ((), False, True)
+    assert "there is no answer" in answer.sentence()
 
 
 def test_known_arms_alone_are_solved_at_once():

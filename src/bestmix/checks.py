@@ -1,6 +1,7 @@
 """Checks of what users pass: every error names the argument, what was expected, what came, the remedy."""
 
 import math
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,20 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     return value
 
 
+def unprintable(text: str, allowed: str = "") -> bool:
+    r"""Whether a text has control characters, which could do things to a terminal.
+
+    >>> unprintable("small"), unprintable("\x1b[2J"), unprintable("two\nlines", allowed="\n")
+    (False, True, False)
+    """
+    return any(unicodedata.category(letter) == "Cc" and letter not in allowed for letter in text)
+
+
+def unencodable(text: str) -> bool:
+    """Whether a text has half of a surrogate pair, which no file and no database takes."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def names(name: str, values: Iterable[Any], what: str) -> tuple[str, ...]:
     """Distinct, non-empty strings."""
     if isinstance(values, str):
@@ -65,6 +80,8 @@ def names(name: str, values: Iterable[Any], what: str) -> tuple[str, ...]:
     for value in result:
         if not isinstance(value, str) or not value.strip():
             raise ValueError(f"{name}: expected non-empty strings, got {shown(value)}; name every {what}")
+        if unprintable(value) or unencodable(value):
+            raise ValueError(f"{name}: {shown(value)} has a character that cannot be shown; remove it")
         if value in seen:
             raise ValueError(f"{name}: {shown(value)} is listed twice; give every {what} its own name")
         seen.add(value)

@@ -51,7 +51,10 @@ def replacing(path: Path) -> Iterator[Path]:
     """A file to be filled, which takes the place of ``path`` when all went well and it is safely on disk."""
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ValueError(f"{path}: expected the name of a file in a folder that exists; check the path")
-    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=".bestmix-")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=".bestmix-")
+    except OSError as error:
+        raise ValueError(f"{path}: it cannot be written there ({error.strerror}); choose another place") from None
     os.close(handle)
     try:
         yield Path(name)

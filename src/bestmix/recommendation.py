@@ -147,8 +147,11 @@ class Recommendation:
         parts = [f"{share:.0%} {arm}" if share < 1 else arm for arm, share in self.mixture.items()]
         verb = "Use" if len(parts) == 1 else "Mix"
         mixed = f"{verb} {' with '.join(parts)}: estimated reward {self.value:.4g}{self._plus_minus()}"
+        if not self.feasible and not self.violation:
+            kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
+            return f"{kept}: {mixed[0].lower()}{mixed[1:]}."
         if not self.feasible:
-            failing = ", ".join(f"{c} by {_short(v)}" for c, v in self.violation.items()) or "none by its means"
+            failing = ", ".join(f"{c} by {_short(v)}" for c, v in self.violation.items())
             return f"No mix keeps all bounds. The least violation (of {failing}) has: {mixed[0].lower()}{mixed[1:]}."
         for cost, slack in self.slack.items():
             mixed += f", {cost} at its bound" if slack == 0 else f", {cost} {_short(slack)} below its bound"
@@ -267,10 +270,10 @@ def recommend(
 def _untried(
     columns: NDArray[np.int64] | None, estimates: dict[str, Estimate], common: dict[str, Any]
 ) -> Recommendation:
-    """Before any trial there is no answer, unless only one arm is left to choose."""
+    """Before any trial there is no answer, unless only one arm is left to choose and there is no bound to keep."""
     problem: Problem = common["problem"]
     left = [] if columns is None else [problem.names[j] for j in columns if j < len(problem.names)]
-    mixture = {left[0]: 1.0} if common["complete"] and len(left) == 1 else {}
+    mixture = {left[0]: 1.0} if common["complete"] and len(left) == 1 and not problem.bounds else {}
     return Recommendation(
         feasible=bool(mixture),
         mixture=mixture,

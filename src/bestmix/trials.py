@@ -118,7 +118,7 @@ def _numbers(name: str, values: list[Any]) -> Floats:
     for i, value in enumerate(values):
         try:
             result[i] = math.nan if _label(value) is None else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(
                 f"log: expected numbers in column {name!r}, got {checks.shown(value)} in row {i + 1}"
             ) from None

@@ -145,3 +145,49 @@ def test_pages_without_a_token_show_the_way_in(running):
     assert b"A token of this server" in page
     assert "script-src 'self'" in headers["content-security-policy"]
     assert "unsafe" not in headers["content-security-policy"]
+
+
+def test_a_dead_id_meets_no_other_experiment(running):
+    first, second = running.create("one").record.key, running.create("two").record.key
+    path = f"/v1/experiments/{first}"
+    assert running.json("PATCH", path, {"name": second})[0] == 422
+    assert running.send("DELETE", f"/v1/experiments/{second}")[0] == 204
+    assert running.send("DELETE", f"/v1/experiments/{second}")[0] == 404
+    assert running.json("GET", path)[0] == 200
+
+
+def test_only_a_token_for_all_experiments_renames_one(running):
+    running.create("one")
+    exp = running.create("two")
+    _, own = running.tokens.create("admin", experiment="two")
+    path = f"/v1/experiments/{exp.record.key}"
+    assert running.json("PATCH", path, {"name": "one"}, token=own)[0] == 403
+    assert running.json("PATCH", path, {"notes": "mine"}, token=own)[0] == 200
+
+
+def test_a_wrong_secret_costs_the_token_nothing(tmp_path):
+    from servers import Running
+
+    from bestmix import open_storage
+    from bestmix.service.app import Settings
+
+    with open_storage(tmp_path / "x.db") as storage:
+        running = Running(storage, Settings(rate=10.0, strangers=1000.0))
+        try:
+            assert running.send("GET", "/v1/experiments")[0] == 200
+            wrong = running.token[:12] + "wrong"
+            assert {running.send("GET", "/v1/experiments", token=wrong)[0] for _ in range(30)} == {401}
+            assert running.send("GET", "/v1/experiments")[0] == 200
+        finally:
+            running.stop()
+
+
+@pytest.mark.parametrize("arm", ["\ud800", "\x1b[2J", "a\x00"])
+def test_names_that_nobody_can_show_are_refused_before_anything_is_kept(running, arm):
+    problem = {"arms": [arm, "b"], "bounds": {"c": 1.0}}
+    assert running.json("POST", "/v1/experiments", {"name": "x", "budget": 4, "problem": problem})[0] == 422
+    assert running.json("GET", "/v1/experiments")[1]["experiments"] == []
+    exp = running.create()
+    path = f"/v1/experiments/{exp.record.key}/ask"
+    assert running.json("POST", path, {"n": 1, "worker": f"w{arm}"})[0] == 422
+    assert exp.state.leased == 0

@@ -76,6 +76,7 @@ def create(
 
     Example: [bold]bestmix experiment create router.db router problem.toml --budget 2000[/bold]
     """
+    from bestmix.experiments import open_storage
     from bestmix.problem import Problem
 
     found = Problem.load(problem)
@@ -84,10 +85,18 @@ def create(
         if url.startswith(("http://", "https://")):
             raise ValueError("--log: a server takes no log; give the database's own URL, or tell the trials one by one")
         terms |= {"log": log, "arm": arm, "reward": reward}
+    chosen = common.make_strategy(strategy)
+    try:
+        with open_storage("memory://") as trial:  # what is wrong is said before a file is made
+            trial.create(name, found, budget, chosen, **terms)
+    except ValueError as error:
+        raise ValueError(str(error).replace("pass drop_missing=True", "take these rows out of the log")) from None
     with open_all(url, new=True) as storage:
-        report(storage.create(name, found, budget, common.make_strategy(strategy), **terms).state, as_json)
+        report(storage.create(name, found, budget, chosen, **terms).state, as_json)
     if not as_json:
-        hint = f"Now run on any machine: bestmix worker {url} {name} --exec './trial.sh {{arm}}' -j 4"
+        shared = url.startswith(("http", "postgres"))
+        where = "any machine" if shared else "this machine, as often as you like"
+        hint = f"Now run on {where}: bestmix worker {url} {name} --exec './trial.sh {{arm}}' -j 4"
         common.messages().print(hint, markup=False, soft_wrap=True)
 
 

@@ -106,7 +106,8 @@ def _gap(alternative: Any) -> tuple[str, str]:
 
 def _bounds(known: "ErrorBounds") -> str:
     sure = "" if known.proven else " (with gaps that are the best found)"
-    says = f"is wrong in at most {known.upper:.3g} of all cases" if known.upper < 1 else "may err: the bound is one"
+    most = f"at most {known.upper:.3g}" if known.upper > 0 else "fewer than 1e-300"
+    says = f"is wrong in {most} of all cases" if known.upper < 1 else "may err: the bound is one"
     return (
         f"With {known.budget:,} trials SFSR {says}{sure}.\n"
         f"In the long run an error falls at most like exp(-{known.any_exponent:.3g} N) for any consistent algorithm, "

@@ -69,7 +69,10 @@ def run(
     with locked(state):
         search = open_search(asked, common.make_strategy(strategy, confidence), budget, state, fresh)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
-    common.conclude(search.recommend(), outputs, f"The best mix for {problem.name}", as_json)
+    rec = search.recommend()
+    common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
+    if confidence and rec.trials == budget and (rec.support_probability or 0.0) < confidence:
+        common.messages().print(f"The budget of {budget} trials ended before {confidence:.0%} was reached.")
 
 
 def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Path, fresh: bool) -> "Search":
@@ -118,6 +121,8 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
 
 
 def _kept(search: "Search", state: Path) -> str:
+    if not search.trials:
+        return "no trial was made"
     return f"{search.trials} of {search.budget} trials are kept in {state}"
 
 

@@ -52,7 +52,7 @@ def worker(
     with open_named(url, name, patience) as experiment:
         if isinstance(experiment, Experiment):  # a server does the arithmetic itself
             common.warm_up(experiment.strategy, common.messages())
-        crew = Crew(experiment, Trials(command, experiment.problem, retries, timeout), jobs, who)
+        crew = Crew(experiment, Trials(command, experiment.problem, retries, timeout), jobs, who, url)
         with catch_signals() as caught, crew.bar():
             crew.work(caught)
         conclude(crew, caught, as_json)
@@ -67,6 +67,9 @@ def conclude(crew: "Crew", caught: list[int], as_json: bool) -> None:
     else:
         line = f"This worker told {crew.told} trials, {crew.failed} failed. {state.name} is {state.status}"
         common.output().print(f"{line}: {state.complete} of {state.budget} trials.", markup=False, soft_wrap=True)
+        if state.status == "done":
+            hint = f"See the answer with: bestmix experiment show {crew.url} {state.name}"
+            common.messages().print(hint, markup=False, soft_wrap=True)
     if caught:
         raise typer.Exit(128 + caught[0])
     if state.status == "failed":
@@ -82,6 +85,7 @@ class Crew:
     trials: Trials
     jobs: int
     who: str | None = None
+    url: str = ""
     told: int = 0
     failed: int = 0
     surplus: int = 0

@@ -125,7 +125,7 @@ def parse_url(url: str | os.PathLike[str]) -> sa.URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
-HOW = "expected sqlite:///FILE, postgresql://USER@HOST/DATABASE, a file's path, or memory://"
+HOW = "expected sqlite:///FILE, postgresql://USER@HOST/DATABASE or a file's path"
 
 
 def _check_file(url: sa.URL) -> sa.URL:

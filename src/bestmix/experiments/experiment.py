@@ -25,6 +25,7 @@ from bestmix.experiments.model import (
     Trial,
     TrialState,
     UnknownTrial,
+    check_name,
     check_text,
     moment,
 )
@@ -142,7 +143,11 @@ class Experiment:
 
     def tell_many(self, results: Iterable[tuple[Trial | str, float, Any]]) -> list[Outcome]:
         """Report several results, each (trial, reward, costs), in one transaction: all of them or none."""
-        told = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in results]
+        try:
+            given = [(trial, reward, costs) for trial, reward, costs in results]
+        except (TypeError, ValueError):
+            raise ValueError("results: expected (trial, reward, costs) for each; give a list of these three") from None
+        told = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
         if not told:
             return []
         checks.whole("results", len(told), 0, "tell them in parts", MOST_ASKED)
@@ -263,7 +268,7 @@ class Experiment:
 
     def rename(self, name: str) -> None:
         """Give it another name."""
-        name = check_text("name", name)
+        name = check_name(name)
         self._write(lambda books: control.rename(books, name))
 
     def delete(self) -> None:

@@ -41,8 +41,13 @@ def columns(experiment: "Experiment") -> list[str]:
     >>> columns(exp)[7:11]
     ['reward', 'dollars', 'cost round', 'asked']
     """
-    taken = {*BEFORE, *AFTER}
-    costs = [f"cost {name}" if name in taken else name for name in experiment.problem.costs]
+    taken, costs = {*BEFORE, *AFTER, *experiment.problem.costs}, []
+    for name in experiment.problem.costs:
+        free = name
+        while free in taken and (free != name or name in (*BEFORE, *AFTER)):
+            free = f"cost {free}"
+        taken.add(free)
+        costs.append(free)
     return [*BEFORE, *costs, *AFTER]
 
 

@@ -1,5 +1,6 @@
 """What an experiment and its trials are: plain values, and the errors that calls end with."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from bestmix.recommendation import Round
 from bestmix.strategies import Strategy
 from bestmix.strategies.search import Memory
 
+KEY = re.compile(r"[0-9a-f]{12}")  # an experiment's id
 LONGEST_NAME = 200  # characters of a name, a worker or a key
 LONGEST_NOTE = 100_000  # characters of notes
 
@@ -257,6 +259,19 @@ def check_text(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = Fa
         raise ValueError(f"{name}: expected some text, got {checks.shown(value)}; give it a name")
     if len(value) > most:
         raise ValueError(f"{name}: expected at most {most:,} characters, got {len(value):,}; shorten it")
-    if "\x00" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise ValueError(f"{name}: {checks.shown(value)} has a character that cannot be stored; remove it")
+    allowed = "\n\r\t" if most == LONGEST_NOTE else ""
+    if "\x00" in value or (not empty and checks.unprintable(value, allowed)) or checks.unencodable(value):
+        raise ValueError(f"{name}: {checks.shown(value)} has a character that cannot be stored or shown; remove it")
     return value
+
+
+def check_name(value: Any) -> str:
+    """The name of an experiment, which must not look like the id of one.
+
+    >>> check_name("router")
+    'router'
+    """
+    name = check_text("name", value)
+    if KEY.fullmatch(name):
+        raise ValueError(f"name: {name!r} looks like an experiment's id; choose another name")
+    return name

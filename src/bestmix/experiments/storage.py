@@ -10,7 +10,7 @@ from bestmix.experiments import logs, rounds
 from bestmix.experiments.clock import Clock, SystemClock, Watch
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.memory import MemoryStore
-from bestmix.experiments.model import LONGEST_NOTE, Draft, Recipe, Record, State, check_text
+from bestmix.experiments.model import LONGEST_NOTE, Draft, Recipe, Record, State, check_name, check_text
 from bestmix.experiments.store import Store
 from bestmix.problem import Problem
 from bestmix.strategies import Challenger, Strategy
@@ -78,7 +78,7 @@ class Storage:
         recipe = Recipe(_check_problem(problem), _check_strategy(strategy or Challenger()))
         record = Record(
             secrets.token_hex(6),
-            check_text("name", name),
+            check_name(name),
             problem.to_dict(),
             recipe.strategy.to_dict(),
             checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST),

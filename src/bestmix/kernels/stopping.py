@@ -12,6 +12,7 @@ from bestmix.kernels.challenge import PRIOR, Settings, State, spread_of
 from bestmix.kernels.jit import Floats, compiled
 
 MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
+SINGLE = 0.45  # of delta that one tail may be: the sum of many is larger than the chance that any fails, one is not
 STEPS = 8  # of Gauss-Newton
 NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled one
 FIXED = 1.0  # how firmly the length of a direction is held
@@ -23,32 +24,34 @@ def stops(settings: Settings, state: State) -> bool:
     _, _, delta, tail = settings
     if delta <= 0.0 and tail <= 0.0:
         return False
-    total = tails(state)
+    total, largest = tails(state)
     if tail > 0.0 and total <= tail:
         return True
-    if not total <= MARGIN * delta:
+    if not (total <= MARGIN * delta and largest <= SINGLE * delta):
         return False
-    return exact_tails(state) <= MARGIN * delta
+    total, largest = exact_tails(state)
+    return total <= MARGIN * delta and largest <= SINGLE * delta
 
 
 @compiled
-def tails(state: State) -> float:
-    """Sum over conditions of the chance that they fail, by their z-scores."""
-    total, gap = 0.0, state.gap
+def tails(state: State) -> tuple[float, float]:
+    """Chances that conditions fail, by their z-scores: the sum, and the largest of them."""
+    total, largest, gap = 0.0, 0.0, state.gap
     for j in range(gap.shape[0]):
-        spread = spread_of(j, state)
+        spread, chance = spread_of(j, state), 0.0
         if spread > 0.0 and gap[j] < np.inf:
-            total += 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
+            chance = 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
         elif gap[j] == 0.0:
-            total += 0.5
-    return total
+            chance = 0.5
+        total, largest = total + chance, max(largest, chance)
+    return total, largest
 
 
 @compiled
-def exact_tails(state: State) -> float:
+def exact_tails(state: State) -> tuple[float, float]:
     """``tails`` by the exact distances."""
     n, m, basis = state.mu.shape[0], state.basis.shape[0], state.basis
-    total = 0.0
+    total, largest = 0.0, 0.0
     for j in range(n):
         row = -1
         for i in range(m):
@@ -56,8 +59,9 @@ def exact_tails(state: State) -> float:
                 row = i
         if j < n - 1 or row >= 0:
             far = distance(j, row, state)
-            total += 0.5 * math.erfc(math.sqrt(0.5 * far))
-    return total
+            chance = 0.5 * math.erfc(math.sqrt(0.5 * far))
+            total, largest = total + chance, max(largest, chance)
+    return total, largest
 
 
 @compiled

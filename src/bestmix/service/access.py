@@ -72,13 +72,19 @@ class Rule:
             raise Refusal("forbidden", "the request comes from another site; use the page of this server")
         if not token.scope.allows(self.scope):
             raise Refusal("forbidden", f"this needs a token of scope {self.scope}; {token.prefix} has {token.scope}")
-        if self.whole and token.experiment is not None:
-            raise Refusal("forbidden", f"the token {token.prefix} is for one experiment only")
+        if self.whole:
+            check_whole(token)
         if "experiment" in request.path_params:
             shelf: Shelf = request.app.state.shelf
             name = request.path_params["experiment"]
             request.state.experiment = shelf.known(name) or await run_in_threadpool(shelf.open, name, token)
             check_own(token, request.state.experiment)
+
+
+def check_whole(token: Token) -> None:
+    """Refuse a token of one experiment only."""
+    if token.experiment is not None:
+        raise Refusal("forbidden", f"the token {token.prefix} is for one experiment only")
 
 
 def check_own(token: Token, experiment: Experiment) -> None:

@@ -92,10 +92,11 @@ class Gate:
             visit.write()
 
     def _refusal(self, visit: "Visit") -> ASGIApp | None:
-        wait = self._rates.wait(visit.caller)
-        if wait:
-            return errors.answer("too_many", "too many requests; slow down, or raise --rate", retry=wait)
-        if visit.who not in self._known and not visit.harmless and self._strangers.wait(visit.address):
+        if visit.who in self._known:
+            wait = self._rates.wait(visit.caller)
+            if wait:
+                return errors.answer("too_many", "too many requests; slow down, or raise --rate", retry=wait)
+        elif not visit.harmless and self._strangers.wait(visit.address):
             return errors.answer("too_many", "too many requests without a valid token; wait a little", retry=1.0)
         return errors.answer("too_large", large(self.largest)) if visit.length > self.largest else None
 

@@ -1,15 +1,13 @@
 """Experiments that this server has open, found by id or by name."""
 
-import re
 import threading
 from collections import OrderedDict
 
 from bestmix.experiments import Experiment, Storage
-from bestmix.experiments.model import check_text
+from bestmix.experiments.model import KEY, check_text
 from bestmix.service.errors import Refusal
 from bestmix.service.tokens import Token
 
-KEY = re.compile(r"[0-9a-f]{12}")
 MOST = 500  # experiments kept open
 
 
@@ -26,10 +24,9 @@ class Shelf:
         return self._open.get(name)
 
     def open(self, name: str, token: Token | None = None) -> Experiment:
-        """The experiment with that id or, failing that, of that name."""
-        found = self.storage.open_key(name) if KEY.fullmatch(name) else None
-        if found is None:
-            found = self._by_name(name)
+        """The experiment with that id, or of that name."""
+        # What looks like an id is never taken for a name: a call on a deleted experiment must not meet another one.
+        found = self.storage.open_key(name) if KEY.fullmatch(name) else self._by_name(name)
         if found is None:
             if token is not None and token.experiment is not None:  # it shall not learn which ones there are
                 raise Refusal("forbidden", f"the token {token.prefix} is for another experiment")

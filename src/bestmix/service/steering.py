@@ -1,10 +1,10 @@
 """The API's calls that steer an experiment: pause, resume, stop, extend, rename, annotate."""
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
 from bestmix.service import schemas
-from bestmix.service.access import ADMIN
+from bestmix.service.access import ADMIN, check_whole
 from bestmix.service.errors import documented
 from bestmix.service.experiments import CALL, Current, told
 
@@ -45,9 +45,10 @@ def extend(experiment: Current, body: schemas.Extend) -> Response:
 
 
 @router.patch("/{experiment}", response_model=schemas.State, responses=CALL)
-def change(experiment: Current, body: schemas.Change) -> Response:
-    """Give it another name, or replace its notes."""
+def change(experiment: Current, body: schemas.Change, request: Request) -> Response:
+    """Give it another name, which needs a token for all experiments, or replace its notes."""
     if body.name is not None:
+        check_whole(request.scope["bestmix.token"])
         experiment.rename(body.name)
     if body.notes is not None:
         experiment.notes = body.notes
