@@ -10,7 +10,7 @@ from bench.simulation import block
 from bench.timing import Action, Figure, fastest, shown
 from bestmix import SFSR, Challenger, Problem, Search, catalog
 from bestmix.evidence import Evidence
-from bestmix.kernels import challenge, sifting, simplex
+from bestmix.kernels import allocation, challenge, sifting, simplex
 from bestmix.simulation.cells import BLOCK, Cell
 
 TITLE = "Challenger: a decision against one linear program, a simulated run against one of SFSR"
@@ -67,7 +67,7 @@ def kernels(evidence: Evidence) -> Action:
     """One decision in buffers that are there already."""
     means, bound, everything = evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns))
     state = loaded(evidence)
-    arm, reason = np.empty((2, challenge.decisions(len(state.counts))), dtype=np.int64)
+    arm, reason = np.empty((2, allocation.decisions(len(state.counts))), dtype=np.int64)
     owed = np.empty_like(state.counts)
 
     def decide() -> None:
@@ -75,7 +75,7 @@ def kernels(evidence: Evidence) -> Action:
         assert challenge.solve(means, bound, everything, state) == simplex.OPTIMAL
         challenge.pool(state)
         challenge.conditions(state)
-        challenge.allocate(state, ROUND, arm, reason, owed)
+        allocation.allocate(state, ROUND, arm, reason, owed)
 
     return decide
 

@@ -44,7 +44,7 @@ def test_subjects_are_the_catalog_and_seeded_random_instances():
     found = beyond.subjects(instances=2)
     assert [s.name for s in found[:12]] == catalog.names()
     assert [s.name for s in found[12:]] == ["1000"] * 6 + ["1001"] * 6
-    assert [s.runs for s in found] == [5000] * 12 + [2000] * 12
+    assert {s.runs for s in found} == {5000}
     assert {s.runs for s in beyond.subjects(runs=7, instances=1)} == {7}
     assert len(beyond.subjects(instances=101)) == 12 + 6 * 101
     one = next(s for s in found if s.group == "uniform, 24 arms, 2 costs" and s.name == "1001")

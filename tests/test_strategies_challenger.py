@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import strategies
 from bestmix import Challenger, Instance, Known, Problem, Search, catalog, identify, simulate
-from bestmix.kernels import challenge
+from bestmix.kernels import allocation
 from bestmix.recommendation import ELASTIC
 
 
@@ -190,4 +190,4 @@ def test_data_without_spread_are_shared_out_evenly():
             search.tell(arm, [value] * count, [[value]] * count)
     assert search.evidence.counts.sum() == 90
     assert search.evidence.counts.min() >= 20
-    assert challenge.CHUNKS == 10
+    assert allocation.CHUNKS == 10

@@ -7,6 +7,8 @@ from bestmix.evidence import Evidence
 from bestmix.kernels import challenge, simplex
 from bestmix.moments import Moments
 
+SIZES = [(1, 1, 0), (6, 6, 0), (6, 6, 1), (7, 4, 1), (6, 5, 2), (8, 8, 3)]  # arms, those that are tried, costs
+
 
 def told(instance, pulls, seed):
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ each arm's count, mean and scatter, so that Gaussian noise costs a draw for each
 
 import numpy as np
 
-from bestmix.kernels import challenge, columns, replicate, sampling, simplex, stopping
+from bestmix.kernels import allocation, challenge, columns, replicate, sampling, simplex, stopping
 from bestmix.kernels.jit import Floats, Integers, compiled
 
 
@@ -36,12 +36,12 @@ def challenger(
     space, everything = np.empty((3, d, d)), np.arange(arms + costs)
     state = challenge.new_state(unknown, arms, costs)
     mu, u, e, basis, counts = state.mu[: n - 1], state.u[: n - 1], state.e[: n - 1], state.basis, state.counts
-    chunks = challenge.decisions(unknown)
+    chunks = allocation.decisions(unknown)
     arm, reason = np.empty(chunks, dtype=np.int64), np.empty(chunks, dtype=np.int64)
     for run in range(answer.shape[0]):
         sums[:], squares[:], counts[:] = 0.0, 0.0, 0
         basis[0] = -1
-        owed[:] = challenge.first_pulls(budget, unknown, settings)
+        owed[:] = allocation.first_pulls(budget, unknown, settings)
         spent = 0
         while True:
             for a in range(unknown):
@@ -53,10 +53,10 @@ def challenger(
             challenge.solve(estimate, bound, everything, state)
             challenge.pool(state)
             challenge.conditions(state)
-            size = challenge.round_size(budget, unknown, spent, settings)
+            size = allocation.round_size(budget, unknown, spent, settings)
             if size == 0 or stopping.stops(settings, state):
                 break
-            challenge.allocate(state, size, arm, reason, owed)
+            allocation.allocate(state, size, arm, reason, owed)
         pulls[run] = spent
         chance[run] = challenge.chance(state)
         columns.load(estimate, bound, everything, mu, u, e)

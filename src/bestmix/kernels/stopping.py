@@ -38,7 +38,7 @@ def tails(state: State) -> tuple[float, float]:
     """Chances that conditions fail, by their z-scores: the sum, and the largest of them."""
     total, largest, gap = 0.0, 0.0, state.gap
     for j in range(gap.shape[0]):
-        spread, chance = spread_of(j, state), 0.0
+        spread, chance = spread_of(j, state, state.counts), 0.0
         if spread > 0.0 and gap[j] < np.inf:
             chance = 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
         elif gap[j] == 0.0:

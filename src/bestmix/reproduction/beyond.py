@@ -29,7 +29,7 @@ from bestmix.reproduction.pulls import (
 from bestmix.simulation import sweep
 from bestmix.simulation.cells import BLOCK
 
-RUNS, RANDOM_RUNS = 5000, 2000  # of each cell: D, A and H; random instances
+RUNS = 5000  # of each cell
 FIRST_SEED = 1000  # of the random instances
 
 
@@ -97,7 +97,7 @@ def subjects(runs: int | None = None, instances: int | None = None) -> list[Subj
             if k < count:
                 seed = FIRST_SEED + k
                 instance = family.make(family.arms, family.costs, seed)
-                found.append(Subject(family.label, str(seed), instance, runs or RANDOM_RUNS))
+                found.append(Subject(family.label, str(seed), instance, runs or RUNS))
     return found
 
 
@@ -182,18 +182,18 @@ def _summed_up(needs: Sequence[Need], groups: Sequence[str]) -> list[dict[str, s
 
 
 def _caption(needs: Sequence[Need], seed: int) -> str:
-    named, random = ([n for n in needs if (n.instance in catalog.names()) == kind] for kind in (True, False))
+    random = [need for need in needs if need.instance not in catalog.names()]
+    runs = needs[0].runs
     return (
-        f"Error curves (beyond.png): Challenger beside SFSR, SFSR-L and USLP on D, A and H; share of {named[0].runs:,} "
+        f"Error curves (beyond.png): Challenger beside SFSR, SFSR-L and USLP on D, A and H; share of {runs:,} "
         "runs with a wrong support, with 95% intervals (Wilson). D has the means of the paper's table, A and H were "
         "designed for this package. Gains (beyond-gains.png): trials that the better of SFSR and SFSR-L needs for an "
         "error, over those of Challenger; every instance a dot, the one with the smallest gain named. Uniform: means "
         "uniform on [0, 2], bounds 1. Designed: all rivals are about equally close to the best mix, so that it matters "
         f"less where the trials go{_by_design(random)}. Random instances have the seeds {FIRST_SEED} and up. "
         "Trials for an error: budgets grow by 1.41 until it is below "
-        f"{100 * ENOUGH:.1f}%, {random[0].runs:,} runs each on random instances, {named[0].runs:,} on D, A and H "
-        f"({BLOCK} where more than {HOPELESS:.0%} of those are wrong), with a straight line in logarithms between "
-        f"budgets. {_exactness(random)}{_unreached(needs)} Seed {seed}."
+        f"{100 * ENOUGH:.1f}%, {runs:,} runs each ({BLOCK} where more than {HOPELESS:.0%} of those are wrong), "
+        f"with a straight line in logarithms between budgets. {_exactness(runs)}{_unreached(needs)} Seed {seed}."
     )
 
 
@@ -206,9 +206,8 @@ def _by_design(needs: Sequence[Need]) -> str:
     return f" (geometric mean of the gains with one cost at 10% error: {said})" if len(means) == 2 else ""
 
 
-def _exactness(needs: Sequence[Need]) -> str:
+def _exactness(runs: int) -> str:
     """What chance alone does to a ratio: errors at 1% as a count, and a fall of the error by N to the power -3."""
-    runs = needs[0].runs
     noise = math.sqrt(2.0) / (3.0 * math.sqrt(min(TARGETS) * runs))
     return f"At 1% error chance moves a single ratio by about {noise:.0%}, so that the smallest of many looks worse."
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bestmix import checks
 from bestmix.evidence import Evidence
 from bestmix.instance import Instance
-from bestmix.kernels import challenge, challenger, stopping
+from bestmix.kernels import allocation, challenge, challenger, stopping
 from bestmix.problem import Problem
 from bestmix.recommendation import ELASTIC
 from bestmix.strategies.search import MOST, Memory, Replicator, Search
@@ -108,7 +108,7 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.arms)
         check_budget(problem, budget, least=unknown)
-        first = challenge.first_pulls(budget, unknown, self._settings(unknown))
+        first = allocation.first_pulls(budget, unknown, self._settings(unknown))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
@@ -134,12 +134,12 @@ class Challenger:
         memory = {"quota": None, "basis": [int(j) for j in state.basis], "reasons": {}}
         spent = int(counts.sum())
         settings = self._settings(len(counts))
-        size = challenge.round_size(budget, len(counts), spent, settings)
+        size = allocation.round_size(budget, len(counts), spent, settings)
         if size == 0 or stopping.stops(settings, state):
             return memory, told
-        arm, reason = np.empty((2, challenge.decisions(len(counts))), dtype=np.int64)
-        owed, step = np.empty_like(counts), challenge.chunk_size(size, len(counts))
-        chunks = challenge.allocate(state, size, arm, reason, owed)
+        arm, reason = np.empty((2, allocation.decisions(len(counts))), dtype=np.int64)
+        owed, step = np.empty_like(counts), allocation.chunk_size(size, len(counts))
+        chunks = allocation.allocate(state, size, arm, reason, owed)
         reasons: dict[str, dict[str, int]] = {}
         for k in range(chunks):
             some = min(step, size - k * step)

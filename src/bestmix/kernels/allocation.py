@@ -1,0 +1,147 @@
+"""Where the next trials help most, and how many there are in a round.
+
+Trials go, a chunk at a time, to the arm that most reduces the sum over the conditions of ``challenge.py`` of the
+chance that the answer is wrong because of it; first of all to whether there is an answer, where that is in doubt.
+"""
+
+import math
+
+import numpy as np
+
+from bestmix.kernels.challenge import Settings, State, spread_of
+from bestmix.kernels.feasibility import in_doubt
+from bestmix.kernels.jit import Floats, Integers, compiled
+
+CHUNKS = 10  # decisions in a round, at least
+EACH = 8  # arms for each of them, where there are many
+RESERVED = 0.2  # share of them, the last ones, that look past the condition most in doubt: perhaps nothing resolves it
+LEAST = 3  # trials of each arm in the first round, at least
+FIRST = 10  # and as many where the budget does not say, because the run ends when it is sure
+GROWTH = 0.1  # there a round's share of the trials made so far
+NEGLIGIBLE = 80.0  # a squared z-score that is so much larger than the least one has no weight
+TIE = 1e-9  # scores of arms that differ by less than this share count as equal
+
+
+@compiled
+def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Integers) -> int:
+    """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
+
+    ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
+    ``owed`` (unknown,) the trials of each arm.
+    """
+    gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis, state.counts
+    n, m = coefficient.shape
+    unknown = counts.shape[0]
+    trials, spread, weight = counts.copy(), np.empty(n), np.empty(n)
+    owed[:] = 0
+    step, given, chunk = chunk_size(size, unknown), 0, 0
+    reserved = decisions(unknown) - int(RESERVED * decisions(unknown))
+    safest, term = np.empty(m, dtype=np.int64), np.empty(m)
+    if in_doubt(state, safest, term):
+        while given < size and chunk < reserved:
+            some, best, chosen = min(step, size - given), 0.0, -1
+            for i in range(m):
+                if term[i] > 0.0 and term[i] / (trials[safest[i]] * trials[safest[i]]) > best * (1.0 + TIE):
+                    best, chosen = term[i] / (trials[safest[i]] * trials[safest[i]]), safest[i]
+            arm[chunk], reason[chunk] = chosen, n - 1
+            trials[chosen] += some
+            owed[chosen] += some
+            given, chunk = given + some, chunk + 1
+    least = np.inf
+    for j in range(n):
+        spread[j] = spread_of(j, state, trials)
+        if spread[j] > 0.0:
+            least = min(least, gap[j] * gap[j] / spread[j])
+    weigh(0, n, gap, spread, least, weight)
+    while given < size:
+        some = min(step, size - given)
+        if chunk >= reserved:
+            weight[closest(gap, spread)] = 0.0
+        best, chosen, row = 0.0, -1, -1
+        for i in range(m):
+            if basis[i] < unknown:
+                total = 0.0
+                for j in range(n):
+                    total += weight[j] * coefficient[j, i]
+                value = total / (trials[basis[i]] * trials[basis[i]])
+                if value > best * (1.0 + TIE):
+                    best, chosen, row = value, basis[i], i
+        for j in range(unknown):
+            value = weight[j] * own[j] / (trials[j] * trials[j])
+            if value > best * (1.0 + TIE):
+                best, chosen, row = value, j, -1
+        if chosen < 0:  # nothing is in doubt: keep the numbers of trials even
+            chosen = int(np.argmin(trials))
+        arm[chunk], reason[chunk] = chosen, chosen
+        less = 1.0 / trials[chosen] - 1.0 / (trials[chosen] + some)
+        most = 0.0
+        for j in range(n):
+            if row >= 0:
+                spread[j] -= coefficient[j, row] * less
+                if weight[j] * coefficient[j, row] > most:
+                    most, reason[chunk] = weight[j] * coefficient[j, row], j
+        if row < 0:
+            spread[chosen] -= own[chosen] * less
+        alone = row < 0 and chunk < reserved  # only the arm's own condition has changed
+        weigh(chosen if alone else 0, chosen + 1 if alone else n, gap, spread, least, weight)
+        trials[chosen] += some
+        owed[chosen] += some
+        given, chunk = given + some, chunk + 1
+    return chunk
+
+
+@compiled
+def closest(gap: Floats, spread: Floats) -> int:
+    """The condition with the smallest z-score of those that trials can change; 0 if there is none."""
+    chosen, least = 0, np.inf
+    for j in range(gap.shape[0]):
+        if spread[j] > 0.0 and gap[j] * gap[j] / spread[j] < least:
+            chosen, least = j, gap[j] * gap[j] / spread[j]
+    return chosen
+
+
+@compiled
+def weigh(first: int, last: int, gap: Floats, spread: Floats, least: float, weight: Floats) -> None:
+    """What a unit of variance less is worth to conditions: exp(-z^2/2) / ((1 + z) V), up to a common factor."""
+    for j in range(first, last):
+        weight[j] = 0.0
+        if spread[j] > 0.0:
+            square = gap[j] * gap[j] / spread[j]
+            if square - least < NEGLIGIBLE:
+                weight[j] = math.exp(0.5 * (least - square)) / ((1.0 + math.sqrt(square)) * spread[j])
+
+
+@compiled
+def decisions(unknown: int) -> int:
+    """Chunks in a round, at most."""
+    return max(CHUNKS, unknown // EACH)
+
+
+@compiled
+def chunk_size(size: int, unknown: int) -> int:
+    """Trials in a chunk of a round of ``size``; the last one may be smaller."""
+    return (size + decisions(unknown) - 1) // decisions(unknown)
+
+
+@compiled
+def first_pulls(budget: int, unknown: int, settings: Settings) -> int:
+    """Trials of each arm in the first round."""
+    if unknown == 0:
+        return 0
+    share, _, delta, tail = settings
+    some = FIRST if delta > 0.0 or tail > 0.0 else max(LEAST, int(share * budget / unknown))
+    return min(some, budget // unknown)
+
+
+@compiled
+def round_size(budget: int, unknown: int, spent: int, settings: Settings) -> int:
+    """Trials of the next round; none when the budget is spent."""
+    _, rounds, delta, tail = settings
+    if unknown == 0:
+        return 0
+    if delta > 0.0 or tail > 0.0:
+        size = max(unknown, int(GROWTH * spent))
+    else:
+        later = budget - unknown * first_pulls(budget, unknown, settings)
+        size = (later + rounds - 1) // rounds
+    return min(size, budget - spent)

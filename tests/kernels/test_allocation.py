@@ -1,0 +1,66 @@
+"""Allocation of a round's trials, against plain NumPy."""
+
+import numpy as np
+import pytest
+from states import SIZES, decided, random_instance, told
+
+from bestmix import Instance
+from bestmix.kernels import allocation
+
+NEARLY = Instance([1.0, 2.0, 3.0, 1.5], [[0.97, 1.3, 1.5, 1.02]], [1.0], sigma_cost=0.5)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_chunks_go_where_the_gradient_is_largest(size):
+    _, unknown, _ = size
+    state = decided(told(random_instance(*size, 2), [20] * unknown, 5))
+    arm, reason = np.empty(allocation.CHUNKS, dtype=np.int64), np.empty(allocation.CHUNKS, dtype=np.int64)
+    owed = np.empty(unknown, dtype=np.int64)
+    trials = state.counts.astype(float)
+    chunks = allocation.allocate(state, 95, arm, reason, owed)
+    assert chunks == 10
+    assert owed.sum() == 95
+    coefficients = np.zeros((len(state.gap), unknown))  # of each condition, by arm
+    for i, a in enumerate(state.basis):
+        if a < unknown:
+            coefficients[:, a] += state.coefficient[:, i]
+    coefficients[np.arange(unknown), np.arange(unknown)] += state.own[:unknown]
+    for k in range(chunks):
+        spread = (coefficients / trials).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(spread > 0, state.gap / np.sqrt(spread), np.inf)
+            worth = np.where(spread > 0, np.exp(-(z**2 - z.min() ** 2) / 2) / ((1 + z) * spread), 0.0)
+        if k >= 8:
+            worth[np.argmin(z)] = 0.0
+        gain = worth @ coefficients / trials**2
+        assert gain[arm[k]] >= gain.max() * (1 - 1e-6)
+        if gain.max() > 0:
+            assert worth[reason[k]] * coefficients[reason[k], arm[k]] > 0
+        trials[arm[k]] += 5 if k == 9 else 10
+    np.testing.assert_array_equal(trials - state.counts, owed)
+
+
+def test_first_rounds_and_sizes_never_pass_the_budget():
+    for settings in ((0.1, 30, 0.0, 0.0), (0.5, 3, 0.0, 0.0), (0.1, 30, 0.05, 0.0), (0.1, 30, 0.0, 0.05)):
+        for unknown in (1, 3, 24):
+            for budget in (unknown, unknown + 1, 4 * unknown, 1000, 10_001):
+                spent = unknown * allocation.first_pulls(budget, unknown, settings)
+                assert unknown <= spent <= budget
+                while size := allocation.round_size(budget, unknown, spent, settings):
+                    spent += size
+                assert spent == budget
+    assert allocation.first_pulls(100, 0, (0.1, 30, 0.0, 0.0)) == 0
+    assert allocation.round_size(100, 0, 0, (0.1, 30, 0.0, 0.0)) == 0
+
+
+def test_while_feasibility_is_in_doubt_the_trials_tell_whether_any_mix_is_feasible():
+    state = decided(told(NEARLY, [40] * 4, 3))
+    assert 5 not in state.basis  # feasible by the estimates
+    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    owed = np.empty(4, dtype=np.int64)
+    allocation.allocate(state, 100, arm, reason, owed)
+    cheapest = int(np.argmin(state.u[:4, 0]))
+    np.testing.assert_array_equal(arm[:8], cheapest)
+    np.testing.assert_array_equal(reason[:8], 5)
+    assert not (reason[8:] == 5).any()  # the last fifth goes to the other conditions
+    assert owed.sum() == 100
