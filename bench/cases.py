@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.optimize import linprog
 
 from bestmix import Challenger, Instance, catalog, noise, solve
 from bestmix.families import uniform_instance
@@ -100,8 +101,30 @@ def at_the_edge() -> list[Case]:
         Case("nearly infeasible: 0.07 within the bound, A2", varied("A2", shift=0.6), (2_000, 4_000)),
         Case("infeasible: 0.05 above the bound, A2", varied("A2", shift=0.72), (1_000, 2_000)),
         Case("infeasible: 0.05 above one bound of two, D2P", varied("D2P", shift=0.35), (2_000,)),
+        *beside_the_bounds(16, 1),
+        *beside_the_bounds(12, 2),
+        *beside_the_bounds(24, 3),
         Case("single-arm optimum, A1", catalog.load("A1"), (2_000, 4_000)),
         Case("single-arm optimum, D1P", catalog.load("D1P"), (8_000,)),
+    ]
+
+
+def beside_the_bounds(arms: int, costs: int) -> list[Case]:
+    """Uniform means, with the costs moved until the best that a mix can do is a little above all bounds, or within."""
+    old = uniform_instance(arms, costs, seed=50)
+    excess = old.cost - old.bound[:, None]
+    least = linprog(  # of x and t: t, where every cost's excess is at most t
+        np.r_[np.zeros(arms), 1.0],
+        A_ub=np.c_[excess, -np.ones(costs)],
+        b_ub=np.zeros(costs),
+        A_eq=np.r_[np.ones(arms), 0.0][None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * arms + [(None, None)],
+    ).fun
+    above, within = (Instance(old.reward, old.cost - least + by, old.bound, noise=old.noise) for by in (0.06, -0.06))
+    return [
+        Case(f"infeasible: 0.06 above the bounds, {arms} arms, L = {costs}", above, (300, 1_000)),
+        Case(f"nearly infeasible: 0.06 within the bounds, {arms} arms, L = {costs}", within, (3_000,)),
     ]
 
 

@@ -50,6 +50,7 @@ PROBLEMS = {
     "costs without noise": (varied(noise.Gaussian(1.0, 0.0)), 2_000),
     "half of the arms known": (varied(known=8), 1_000),
     "nearly infeasible": (varied(shift=0.6), 2_000),
+    "infeasible by a hair": (varied(shift=0.72), 1_000),
     "single-arm optimum": (bm.catalog.load("A1"), 2_000),
     "three costs": (uniform_instance(16, 3, seed=5), 1_000),
     "hard for reduced costs": (bm.catalog.load("H2"), 1_000),

@@ -33,7 +33,8 @@ class Challenger:
     The best mix of the estimates stays the best as long as each of its weights is positive and no other
     column has a positive reduced cost: K + L conditions. Every round gives its trials, a chunk at a time,
     to the arm whose trials most reduce the chance that one of them fails, with the arms' variances and
-    correlations as estimated. All arms stay in the running, so no early bad luck is final.
+    correlations as estimated. All arms stay in the running, so no early bad luck is final. While it is in
+    doubt whether any mix keeps the bounds, most trials go to that question first.
 
     Parameters
     ----------
