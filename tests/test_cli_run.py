@@ -178,9 +178,22 @@ def test_mistakes(place, more, options, part):
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+def test_a_larger_budget_goes_on(place):
+    run()
+    assert json.loads(run("--json", budget=20).stdout)["trials"] == 20
+    assert calls(place) == kept(place) == 20
+    other = ["--state", "other.json"]
+    run(*other, strategy="sfsr-l")
+    before = kept(place, "other.json")
+    refused = run(*other, strategy="sfsr-l", budget=20)
+    assert refused.exit_code == 2
+    assert "SFSR-L lays out its rounds from the budget at the start" in refused.stderr
+    assert kept(place, "other.json") == before
+
+
 def test_the_state_of_other_work_is_refused(place):
     run()
-    assert "another budget (12, not 14)" in run(budget=14).stderr
+    assert "a larger budget (12, not 10)" in run(budget=10).stderr
     assert "another strategy (USLP, not SFSR-L)" in run(strategy="sfsr-l").stderr
     Problem(["small", "the large"], {"dollars": 2.0}).save(place / "problem.toml")
     assert "another problem" in run().stderr

@@ -116,7 +116,7 @@ def test_threads_may_fail_and_go_on_too(tmp_path):
 @pytest.mark.parametrize(
     ("problem", "budget", "strategy", "message"),
     [
-        (PROBLEM, 60, None, r"checkpoint: .* another problem or budget \(50\)"),
+        (PROBLEM, 40, None, r"checkpoint: .* another problem, or with a larger budget \(50\)"),
         (Problem(["a", "b", "c"], {"x": 2.0}), 50, None, "checkpoint: .* another problem"),
         (PROBLEM, 50, Uniform(), "strategy: the search was saved with .*Challenger"),
     ],
@@ -125,6 +125,14 @@ def test_a_checkpoint_of_other_work_is_refused(tmp_path, problem, budget, strate
     identify(PROBLEM, steady, 50, checkpoint=tmp_path / "search.json")
     with pytest.raises(ValueError, match=message):
         identify(problem, steady, budget, strategy, checkpoint=tmp_path / "search.json")
+
+
+def test_a_checkpoint_goes_on_with_a_larger_budget(tmp_path):
+    path = tmp_path / "search.json"
+    identify(PROBLEM, steady, 50, checkpoint=path)
+    calls = []
+    found = identify(PROBLEM, lambda arm: (calls.append(arm), steady(arm))[1], 80, checkpoint=path)
+    assert (found.trials, found.budget, len(calls)) == (80, 80, 30)
 
 
 def test_costs_in_another_order_are_other_work(tmp_path):

@@ -49,10 +49,10 @@ def test_intervals_are_those_of_the_t_distribution():
 
 def test_the_sentence_says_what_to_do():
     text = answer().sentence()
-    assert text.startswith("Mix 50% a with 50% b: estimated reward 2 ± 0.0")
+    assert text.startswith("Mix 50% a with 50% b: estimated reward 2.0")
     assert "dollars at its bound" in text
     assert text.endswith("chance that this support is right above 99%.")
-    assert answer(reward=(3.0, 1.0)).sentence().startswith("Use a: estimated reward 3 ± ")
+    assert answer(reward=(3.0, 1.0)).sentence().startswith("Use a: estimated reward 3.0")
     assert "dollars 1 below its bound" in answer(reward=(3.0, 1.0)).sentence()
 
 
@@ -63,7 +63,9 @@ def test_an_infeasible_answer_has_the_least_violation():
     assert found.violation == pytest.approx({"dollars": 1.0})
     assert found.shadow_prices == {}
     assert found.support_probability is None
-    assert found.sentence().startswith("No mix keeps all bounds. The least violation (of dollars by 1) has: use b:")
+    assert found.sentence().startswith(
+        "No mix keeps all bounds. The closest is b: dollars 1 above its bound, estimated"
+    )
     assert not found.policy().feasible
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies
-from bestmix import SFSR, Instance, Known, Problem, Search, SingleArm, Uniform
+from bestmix import SFSR, Challenger, Instance, Known, Problem, Search, SingleArm, Uniform
 
 STRATEGIES = [SFSR(), SFSR("lagrangian"), Uniform(), SingleArm()]
 each_strategy = pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda s: s.name)
@@ -295,3 +295,32 @@ def test_only_json_holds_a_search(tmp_path):
     with pytest.raises(ValueError, match=r"json"):
         search.save(tmp_path / "search.toml")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("strategy", [Uniform(), Challenger()], ids=lambda s: s.name)
+@pytest.mark.parametrize("told", [0, 3, 40])
+def test_a_larger_budget_goes_on_with_what_was_told(strategy, told):
+    search = strategy.start(problem(), 40)
+    for _ in range(told):
+        arm = next(iter(search.ask()))
+        search.tell(arm, *trial(arm, search.moments[search.problem.index(arm)].count))
+    before = search.trials
+    assert before == told
+    search.extend(100)
+    assert (search.budget, search.trials, search.done) == (100, told, False)
+    again = Search.from_json(search.to_json())
+    assert finish(search).trials == 100
+    assert search.recommend().complete
+    assert finish(again).to_json() == search.to_json()
+    search.extend(100)  # nothing more
+    assert search.done
+    with pytest.raises(ValueError, match="budget: expected at least the present 100 trials, got 99"):
+        search.extend(99)
+
+
+def test_a_strategy_that_plans_from_the_budget_cannot_be_extended():
+    search = SFSR().start(problem(), 40)
+    saved = search.to_json()
+    with pytest.raises(ValueError, match=r"SFSR lays out its rounds .* from 40 to 50; start anew"):
+        search.extend(50)
+    assert search.to_json() == saved

@@ -48,7 +48,8 @@ def identify(
     executor
         Or a pool to make them in; ``pull`` must then suit it (a process pool needs to pickle it).
     checkpoint
-        A .json file to save the search to as it goes. If it exists the search goes on from it.
+        A .json file to save the search to as it goes. If it exists the search goes on from it, with the budget
+        given now if that is larger.
 
     Examples
     --------
@@ -90,11 +91,12 @@ def resume(
     if checkpoint is None or not check_path(checkpoint).exists():
         return fresh
     search = Search.load(checkpoint, strategy)
-    if search.problem != problem or search.budget != fresh.budget:
+    if search.problem != problem or search.budget > fresh.budget:
         raise ValueError(
-            f"checkpoint: {checkpoint} holds a search of another problem or budget ({search.budget}); "
+            f"checkpoint: {checkpoint} holds a search of another problem, or with a larger budget ({search.budget}); "
             "remove the file, or choose another"
         )
+    search.extend(fresh.budget)
     return search
 
 

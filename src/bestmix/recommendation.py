@@ -146,23 +146,24 @@ class Recommendation:
             return "No arm has been tried yet, so there is no answer."
         parts = [f"{share:.0%} {arm}" if share < 1 else arm for arm, share in self.mixture.items()]
         verb = "Use" if len(parts) == 1 else "Mix"
-        mixed = f"{verb} {' with '.join(parts)}: estimated reward {self.value:.4g}{self._plus_minus()}"
-        if not self.feasible and not self.violation:
-            kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
-            return f"{kept}: {mixed[0].lower()}{mixed[1:]}."
+        mix, reward = " with ".join(parts), f"estimated reward {measured(self.value, self._half_width())}"
+        if self.violation and not self.feasible:
+            failing = ", ".join(f"{c} {_short(v)} above its bound" for c, v in self.violation.items())
+            return f"No mix keeps all bounds. The closest is {mix}: {failing}, {reward}."
         if not self.feasible:
-            failing = ", ".join(f"{c} by {_short(v)}" for c, v in self.violation.items())
-            return f"No mix keeps all bounds. The least violation (of {failing}) has: {mixed[0].lower()}{mixed[1:]}."
+            kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
+            return f"{kept}: {verb.lower()} {mix}: {reward}."
+        mixed = f"{verb} {mix}: {reward}"
         for cost, slack in self.slack.items():
             mixed += f", {cost} at its bound" if slack == 0 else f", {cost} {_short(slack)} below its bound"
         if self.support_probability is not None:
             mixed += f"; chance that this support is right {chance_text(self.support_probability)}"
         return mixed + "."
 
-    def _plus_minus(self) -> str:
+    def _half_width(self) -> float:
+        """Of the interval of the mix's reward."""
         widths = [self.estimates[a].reward_interval for a in self.mixture]
-        half = math.sqrt(sum((p * (w[1] - w[0]) / 2) ** 2 for p, w in zip(self.mixture.values(), widths, strict=True)))
-        return f" ± {half:.2g}" if 0 < half < math.inf else ""
+        return math.sqrt(sum((p * (w[1] - w[0]) / 2) ** 2 for p, w in zip(self.mixture.values(), widths, strict=True)))
 
     def rows(self) -> list[list[str]]:
         """The table of arms, as text, that the terminal and the notebook show; a header first."""
@@ -173,7 +174,7 @@ class Recommendation:
             trials = "known" if e.known else str(e.trials)
             costs = [_estimate(e.costs[c], e.cost_intervals[c]) for c in self.problem.costs]
             rows.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval), *costs])
-        foot = ["the mix", "", str(self.trials), f"{self.value:.4g}"]
+        foot = ["the mix", "", str(self.trials), measured(self.value, self._half_width())]
         foot += [f"{self.problem.bounds[c] - s:.4g} of {self.problem.bounds[c]:.4g}" for c, s in self.slack.items()]
         return [header, *rows, foot]
 
@@ -334,6 +335,20 @@ def chance_text(chance: float) -> str:
     return f"{chance:.0%}" if chance < 0.995 else "above 99%"
 
 
+def measured(mean: float, half: float) -> str:
+    """A mean with half of its interval, both to the second digit of the latter.
+
+    >>> measured(0.74826, 0.0124), measured(1234.5, 187.0), measured(2.0, 0.0)
+    ('0.748 ± 0.012', '1230 ± 190', '2')
+    """
+    if not (0 < half < math.inf and math.isfinite(mean)):
+        return f"{mean:.4g}"
+    places = 1 - math.floor(math.log10(half))
+    if not -6 < places < 8:
+        return f"{mean:.4g} ± {half:.2g}"
+    return f"{round(mean, places):.{max(places, 0)}f} ± {round(half, places):.{max(places, 0)}f}"
+
+
 def _short(value: float) -> str:
     return f"{value:.3g}"
 
@@ -341,5 +356,4 @@ def _short(value: float) -> str:
 def _estimate(mean: float, interval: tuple[float, float]) -> str:
     if math.isnan(mean):
         return "not tried"
-    half = (interval[1] - interval[0]) / 2
-    return f"{mean:.4g} ± {half:.2g}" if 0 < half < math.inf else f"{mean:.4g}"
+    return measured(mean, (interval[1] - interval[0]) / 2)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bestmix import __version__, files, plots
-from bestmix.recommendation import Estimate, Recommendation, chance_text, question
+from bestmix.recommendation import Estimate, Recommendation, chance_text, measured, question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -285,8 +285,7 @@ def _bar(share: float, over: bool = False) -> str:
 def _interval(mean: float, interval: tuple[float, float]) -> str:
     if math.isnan(mean):
         return _cell("not tried")
-    half = (interval[1] - interval[0]) / 2
-    return _cell(f"{_number(mean)} ± {half:.2g}" if 0 < half < math.inf else _number(mean))
+    return _cell(measured(mean, (interval[1] - interval[0]) / 2))
 
 
 def _number(value: float | None) -> str:

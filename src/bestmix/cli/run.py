@@ -53,7 +53,8 @@ def run(
     """Find the best mix by running a command for each trial.
 
     The command gets the arm's name in place of {arm}. Its last line on standard output is JSON:
-    {"reward": 0.7, "costs": {"dollars": 0.1, "seconds": 0.4}}. Ctrl-C stops the run; the same command goes on with it.
+    {"reward": 0.7, "costs": {"dollars": 0.1, "seconds": 0.4}}. Ctrl-C stops the run; the same command goes on with it,
+    and so does one with a larger budget (Challenger and USLP).
 
     Example: [bold]bestmix run problem.toml --budget 2000 --exec './trial.sh {arm}' -j 4[/bold]
     """
@@ -76,7 +77,7 @@ def run(
 
 
 def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Path, fresh: bool) -> "Search":
-    """The search in the state file if it is of the same work; a new one if there is none."""
+    """The search in the state file if it is of the same work, perhaps with more trials; a new one if there is none."""
     from bestmix.strategies import Search
 
     if fresh or not state.exists():
@@ -85,8 +86,8 @@ def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Pa
         search = Search.load(state)
     except ValueError as error:
         raise ValueError(f"{state}: not the state of a run ({error}); choose another --state, or use --fresh") from None
-    asked = {"problem": problem, "budget": budget, "strategy": strategy.name}
-    held = {"problem": search.problem, "budget": search.budget, "strategy": search.strategy.name}
+    asked = {"problem": problem, "strategy": strategy.name}
+    held = {"problem": search.problem, "strategy": search.strategy.name}
     for what in asked:
         if asked[what] != held[what]:
             detail = "" if what == "problem" else f" ({held[what]}, not {asked[what]})"
@@ -94,6 +95,12 @@ def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Pa
                 f"{state}: the run kept there has another {what}{detail}; ask for the same, choose another --state, "
                 "or start over with --fresh"
             )
+    if budget < search.budget:
+        raise ValueError(
+            f"{state}: the run kept there has a larger budget ({search.budget}, not {budget}); ask for no fewer, "
+            "choose another --state, or start over with --fresh"
+        )
+    search.extend(budget)
     return search
 
 

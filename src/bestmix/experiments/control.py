@@ -5,7 +5,7 @@ from bestmix.experiments.clock import Watch
 from bestmix.experiments.model import Closed, Recipe
 from bestmix.experiments.store import Books
 from bestmix.moments import Moments
-from bestmix.strategies.search import Memory
+from bestmix.strategies.search import Memory, extended
 
 
 def pause(books: Books) -> None:
@@ -54,7 +54,7 @@ def extend(books: Books, budget: int, recipe: Recipe) -> None:
     if budget < head.budget:
         raise ValueError(f"budget: expected more than the present {head.budget} trials, got {budget}; stop it instead")
     memory = books.memory()
-    longer = extended(recipe, head.budget, budget, memory)
+    longer = extended(recipe.strategy, recipe.problem, head.budget, budget, memory)
     if head.status == "done":
         step = rounds.settle(recipe, budget, longer, _in_order(books.moments()), head.round)
         head.status, head.ended = ("done", head.ended) if step.quota is None else ("running", None)
@@ -79,18 +79,6 @@ def _added(recipe: Recipe, books: Books, budget: int, longer: Memory, memory: Me
     if old is None or new is None or (new < old).any() or head.complete + head.owing + (new - old).sum() > budget:
         raise RuntimeError(f"{recipe.strategy.name}: its open round does not fit a budget of {budget}; mend extended()")
     return [int(n) for n in new - old]
-
-
-def extended(recipe: Recipe, old: int, new: int, memory: Memory) -> Memory:
-    """The strategy's memory under a larger budget; the optional method ``extended`` of a strategy says it."""
-    hook = getattr(recipe.strategy, "extended", None)
-    if hook is None:
-        raise ValueError(
-            f"budget: {recipe.strategy.name} lays out its rounds from the budget at the start, so that it cannot be "
-            "extended; create a new experiment with the larger budget, from this one's log if you like"
-        )
-    longer: Memory = hook(recipe.problem, old, new, memory)
-    return longer
 
 
 def rename(books: Books, name: str) -> None:

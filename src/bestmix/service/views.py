@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bestmix.experiments import Experiment, State, Trial
-from bestmix.recommendation import Recommendation, question
+from bestmix.recommendation import Recommendation, measured, question
 from bestmix.service import plane
 
 MOST_LINES = 8  # curves in one chart
@@ -217,5 +217,4 @@ def number(value: float | None) -> str:
 
 def estimate(mean: float, interval: tuple[float, float]) -> str:
     """A mean with half of its interval."""
-    half = (interval[1] - interval[0]) / 2
-    return f"{mean:.4g} ± {half:.2g}" if 0 < half < math.inf and math.isfinite(mean) else number(mean)
+    return measured(mean, (interval[1] - interval[0]) / 2) if math.isfinite(mean) else number(mean)

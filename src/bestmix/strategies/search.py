@@ -141,6 +141,24 @@ class Search:
         if len(rows) == owed:
             self._settle()
 
+    def extend(self, budget: int) -> None:
+        """Raise the budget of a run, over or not, where the strategy knows how to go on.
+
+        >>> from bestmix import Problem, Uniform
+        >>> search = Uniform().start(Problem(["a", "b"]), budget=2)
+        >>> search.tell("a", 1.0)
+        >>> search.extend(6)
+        >>> search.ask()
+        {'a': 2, 'b': 3}
+        """
+        budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST)
+        if budget < self.budget:
+            raise ValueError(f"budget: expected at least the present {self.budget} trials, got {budget}")
+        if budget > self.budget:
+            memory = extended(self.strategy, self.problem, self.budget, budget, self.memory)
+            self.__dict__.update(memory=memory, budget=budget)
+            self._settle()
+
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
         return recommend(
@@ -246,6 +264,18 @@ class Search:
     def load(cls, path: str | os.PathLike[str], strategy: Strategy | None = None) -> "Search":
         """Read a search from a .json file."""
         return cls.from_dict(files.read(check_path(path)), strategy)
+
+
+def extended(strategy: Strategy, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
+    """The memory of a run under a larger budget; the optional method ``extended`` of a strategy says it."""
+    hook = getattr(strategy, "extended", None)
+    if hook is None:
+        raise ValueError(
+            f"budget: {strategy.name} lays out its rounds from the budget at the start, so that it cannot be extended "
+            f"from {old} to {new}; start anew with the larger budget"
+        )
+    longer: Memory = hook(problem, old, new, memory)
+    return longer
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:

@@ -14,12 +14,12 @@ def reasons(found: Gaps, count: int = 3) -> list[str]:
 
 
 def _condition(found: Gaps, column: int) -> str:
-    """The condition of a column, and that it nearly fails."""
+    """How the condition of a column could fail."""
     name, inside = found.instance.problem.columns[column], column in found.basis
     if column < len(found.instance.arms):
-        return f"{name} nearly loses its place in the mix" if inside else f"{name} nearly belongs in the mix"
+        return f"{name} could lose its place in the mix" if inside else f"{name} could gain a place in the mix"
     cost = name.removeprefix(SLACK)
-    return f"The mix nearly reaches its bound on {cost}" if inside else f"The bound on {cost} is barely worth using up"
+    return f"The mix could reach its bound on {cost}" if inside else f"The bound on {cost} could be not worth using up"
 
 
 def trials_to_tell(margin: float) -> int:
