@@ -17,6 +17,7 @@ PARTS = (
     "challenger",
     "confidence",
     "robustness",
+    "oracle",
 )
 
 
