@@ -53,6 +53,27 @@ def test_first_rounds_and_sizes_never_pass_the_budget():
     assert allocation.round_size(100, 0, 0, (0.1, 30, 0.0, 0.0)) == 0
 
 
+@pytest.mark.parametrize("size", [1, 4, 5, 8, 11, 16, 23, 31, 32, 81, 100, 1000])
+def test_a_fifth_of_a_round_is_kept_from_the_doubt_about_feasibility(size):
+    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    chunks = allocation.allocate(decided(told(NEARLY, [40] * 4, 3)), size, arm, reason, np.empty(4, dtype=np.int64))
+    step = allocation.chunk_size(size, 4)
+    spent = sum(min(step, size - k * step) for k in range(chunks) if reason[k] == 5)
+    assert size - int(0.2 * size) <= spent < size - int(0.2 * size) + step
+    assert spent < size or size < 5
+
+
+def test_billions_of_trials_are_counted_right():
+    state = decided(told(NEARLY, [40] * 4, 3))
+    cheapest = int(np.argmin(state.u[:4, 0]))
+    state.counts[:] = 10**6
+    state.counts[cheapest] = 4 * 10**9
+    state.scatter[:] *= state.counts[:, None, None] * 1e12
+    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    allocation.allocate(state, 10**9, arm, reason, np.empty(4, dtype=np.int64))
+    np.testing.assert_array_equal(arm[:8], cheapest)
+
+
 def test_while_feasibility_is_in_doubt_the_trials_tell_whether_any_mix_is_feasible():
     state = decided(told(NEARLY, [40] * 4, 3))
     assert 5 not in state.basis  # feasible by the estimates

@@ -38,11 +38,11 @@ def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Int
     reserved = decisions(unknown) - int(RESERVED * decisions(unknown))
     safest, term = np.empty(m, dtype=np.int64), np.empty(m)
     if in_doubt(state, safest, term):
-        while given < size and chunk < reserved:
+        while given < size - int(RESERVED * size) and chunk < reserved:
             some, best, chosen = min(step, size - given), 0.0, -1
             for i in range(m):
-                if term[i] > 0.0 and term[i] / (trials[safest[i]] * trials[safest[i]]) > best * (1.0 + TIE):
-                    best, chosen = term[i] / (trials[safest[i]] * trials[safest[i]]), safest[i]
+                if term[i] > 0.0 and term[i] / float(trials[safest[i]]) ** 2 > best * (1.0 + TIE):
+                    best, chosen = term[i] / float(trials[safest[i]]) ** 2, safest[i]
             arm[chunk], reason[chunk] = chosen, n - 1
             trials[chosen] += some
             owed[chosen] += some
@@ -63,11 +63,11 @@ def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Int
                 total = 0.0
                 for j in range(n):
                     total += weight[j] * coefficient[j, i]
-                value = total / (trials[basis[i]] * trials[basis[i]])
+                value = total / float(trials[basis[i]]) ** 2
                 if value > best * (1.0 + TIE):
                     best, chosen, row = value, basis[i], i
         for j in range(unknown):
-            value = weight[j] * own[j] / (trials[j] * trials[j])
+            value = weight[j] * own[j] / float(trials[j]) ** 2
             if value > best * (1.0 + TIE):
                 best, chosen, row = value, j, -1
         if chosen < 0:  # nothing is in doubt: keep the numbers of trials even

@@ -11,6 +11,7 @@ from bestmix.kernels.challenge import PRIOR, State, maximise, variance
 from bestmix.kernels.jit import Floats, Integers, compiled
 
 DOUBT = 2.0  # standard errors of the widest margin, below which feasibility is in doubt
+SOME = 5  # trials of an arm that say by themselves how noisy its costs are
 RAISED = 2.0  # by how much the costs are raised to find that margin: more than it can be, in units of the cost spreads
 
 
@@ -19,35 +20,45 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     """Whether the estimates say that some mix is feasible, but are not sure of it.
 
     ``safest`` (m,) receives the columns of the mix that keeps all bounds by the widest margin, in units of the cost
-    spreads, and ``term`` (m,) what a trial of each adds to the variance of that margin.
+    spreads, and ``term`` (m,) each one's part of the variance of that margin, times the number of its trials.
     """
     counts, scatter, unknown = state.counts, state.scatter, state.counts.shape[0]
     n, costs = state.u.shape
     m = costs + 1
-    direction = np.zeros(m)
+    direction, work = np.zeros(m), simplex.workspace(costs)
     if costs == 0 or np.any(state.basis == n - 1) or any_arm_is_safe(state, direction):
         return False
-    mu, u, work = np.zeros(n), state.u.copy(), simplex.workspace(costs)
+    if unknown < n - 1 - costs and widest_margin(unknown, state, safest, work) >= 0.0:  # of known arms alone
+        return False
+    margin = widest_margin(0, state, safest, work)
+    direction[:] = 0.0
+    for l in range(costs):
+        direction[1 + l] = work[m + 1, l] / state.scale[2 + l]
+    common, spread = variance(direction, 0.0, 1, state.pooled) * PRIOR, 0.0
+    for i in range(m):
+        term[i] = 0.0
+        if safest[i] < unknown:
+            a = safest[i]
+            term[i] = work[i, costs] * work[i, costs] * own_variance(direction, common, counts[a], scatter[a])
+            spread += term[i] / counts[a]
+    return margin * margin < DOUBT * DOUBT * spread
+
+
+@compiled
+def widest_margin(first: int, state: State, safest: Integers, work: Floats) -> float:
+    """The widest margin that a mix of the columns from ``first`` on keeps from all bounds; negative if it cannot."""
+    mu, u, e = np.zeros(state.mu.shape[0] - first), state.u[first:].copy(), state.e[first:].copy()
+    n, costs = u.shape
     mu[n - 1] = -1.0
     for j in range(n - 1 - costs):
         u[j] += RAISED
     safest[0] = -1
-    if maximise(mu, u, state.e, safest, work) != simplex.OPTIMAL:
-        return False
-    direction[0] = 0.0
-    for l in range(costs):
-        direction[1 + l] = work[m + 1, l] / state.scale[2 + l]
-    common = variance(direction, 0.0, 1, state.pooled) * PRIOR
-    margin, spread = RAISED, 0.0
-    for i in range(m):
-        j, weight = safest[i], work[i, costs]
-        term[i] = 0.0
-        if j == n - 1:
-            margin -= weight
-        elif j < unknown:
-            term[i] = weight * weight * variance(direction, common, counts[j], scatter[j])
-            spread += term[i] / counts[j]
-    return margin * margin < DOUBT * DOUBT * spread
+    if maximise(mu, u, e, safest, work) != simplex.OPTIMAL:
+        return -RAISED
+    for i in range(costs + 1):
+        if safest[i] == n - 1:
+            return RAISED - float(work[i, costs])
+    return RAISED
 
 
 @compiled
@@ -60,11 +71,18 @@ def any_arm_is_safe(state: State, direction: Floats) -> bool:
         for l in range(costs):
             below = -state.u[j, l] * scale[2 + l]
             spread = 0.0
-            if below > 0.0 and j < unknown:
+            if below >= 0.0 and j < unknown:
                 direction[:] = 0.0
                 direction[1 + l] = 1.0
-                spread = variance(direction, state.pooled[1 + l, 1 + l], counts[j], scatter[j]) / counts[j]
+                spread = own_variance(direction, state.pooled[1 + l, 1 + l], counts[j], scatter[j]) / counts[j]
             safe = safe and below >= 0.0 and below * below >= DOUBT * DOUBT * spread
         if safe:
             return True
     return False
+
+
+@compiled
+def own_variance(direction: Floats, common: float, count: int, scatter: Floats) -> float:
+    """Variance of a trial along a direction; of the arm's own trials where there are some: its costs may be exact."""
+    blended = variance(direction, common, count, scatter)
+    return blended if count < SOME else (blended * (count - 1 + PRIOR) - PRIOR * common) / (count - 1)
