@@ -101,11 +101,25 @@ def at_the_edge() -> list[Case]:
         Case("nearly infeasible: 0.07 within the bound, A2", varied("A2", shift=0.6), (2_000, 4_000)),
         Case("infeasible: 0.05 above the bound, A2", varied("A2", shift=0.72), (1_000, 2_000)),
         Case("infeasible: 0.05 above one bound of two, D2P", varied("D2P", shift=0.35), (2_000,)),
+        *alone_at_the_bound(),
         *beside_the_bounds(16, 1),
         *beside_the_bounds(12, 2),
         *beside_the_bounds(24, 3),
         Case("single-arm optimum, A1", catalog.load("A1"), (2_000, 4_000)),
         Case("single-arm optimum, D1P", catalog.load("D1P"), (8_000,)),
+    ]
+
+
+def alone_at_the_bound() -> list[Case]:
+    """One arm that costs a little more or less than its bound, and others that cost far more."""
+    rng = np.random.default_rng(103)
+    others, reward = rng.uniform(1.2, 2.0, 11), np.r_[0.0, rng.uniform(0.5, 2.0, 11)]
+    above, within = (
+        Instance(reward, [np.r_[cost, others]], [1.0], noise=noise.Gaussian(0.5, 0.5)) for cost in (1.05, 0.95)
+    )
+    return [
+        Case("infeasible: one arm 0.05 above the bound, 11 far above", above, (500, 1_000)),
+        Case("nearly infeasible: one arm 0.05 within the bound, 11 far above", within, (1_000, 3_000)),
     ]
 
 

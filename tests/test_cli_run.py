@@ -188,6 +188,7 @@ def test_a_larger_budget_goes_on(place):
     refused = run(*other, strategy="sfsr-l", budget=20)
     assert refused.exit_code == 2
     assert "SFSR-L lays out its rounds from the budget at the start" in refused.stderr
+    assert "choose another --state, or use --fresh" in refused.stderr
     assert kept(place, "other.json") == before
 
 

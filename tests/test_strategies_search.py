@@ -312,6 +312,8 @@ def test_a_larger_budget_goes_on_with_what_was_told(strategy, told):
     assert finish(search).trials == 100
     assert search.recommend().complete
     assert finish(again).to_json() == search.to_json()
+    assert [r.number for r in search.history] == list(range(1, len(search.history) + 1))
+    assert all(r.pulls for r in search.history)
     search.extend(100)  # nothing more
     assert search.done
     with pytest.raises(ValueError, match="budget: expected at least the present 100 trials, got 99"):

@@ -338,15 +338,18 @@ def chance_text(chance: float) -> str:
 def measured(mean: float, half: float) -> str:
     """A mean with half of its interval, both to the second digit of the latter.
 
-    >>> measured(0.74826, 0.0124), measured(1234.5, 187.0), measured(2.0, 0.0)
-    ('0.748 ± 0.012', '1230 ± 190', '2')
+    >>> measured(0.74826, 0.0124), measured(1234.5, 187.0), measured(-0.0004, 0.0996), measured(2.0, 0.0)
+    ('0.748 ± 0.012', '1230 ± 190', '0.00 ± 0.10', '2')
     """
     if not (0 < half < math.inf and math.isfinite(mean)):
         return f"{mean:.4g}"
+    half = float(f"{half:.1e}")
     places = 1 - math.floor(math.log10(half))
+    mean = round(mean, places) + 0.0  # no minus before a zero
     if not -6 < places < 8:
-        return f"{mean:.4g} ± {half:.2g}"
-    return f"{round(mean, places):.{max(places, 0)}f} ± {round(half, places):.{max(places, 0)}f}"
+        digits = max(4, 2 + math.ceil(math.log10(abs(mean) / half))) if mean else 4
+        return f"{mean:.{min(digits, 15)}g} ± {half:.2g}"
+    return f"{mean:.{max(places, 0)}f} ± {half:.{max(places, 0)}f}"
 
 
 def _short(value: float) -> str:

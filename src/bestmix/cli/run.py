@@ -73,7 +73,7 @@ def run(
     rec = search.recommend()
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
     if confidence and rec.trials == budget and (rec.support_probability or 0.0) < confidence:
-        common.messages().print(f"The budget of {budget} trials ended before {confidence:.0%} was reached.")
+        common.messages().print(f"The budget of {budget} trials ended before {100 * confidence:g}% was reached.")
 
 
 def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Path, fresh: bool) -> "Search":
@@ -100,7 +100,10 @@ def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Pa
             f"{state}: the run kept there has a larger budget ({search.budget}, not {budget}); ask for no fewer, "
             "choose another --state, or start over with --fresh"
         )
-    search.extend(budget)
+    try:
+        search.extend(budget)
+    except ValueError as error:
+        raise ValueError(f"{state}: {error}: choose another --state, or use --fresh") from None
     return search
 
 

@@ -156,8 +156,11 @@ class Search:
             raise ValueError(f"budget: expected at least the present {self.budget} trials, got {budget}")
         if budget > self.budget:
             memory = extended(self.strategy, self.problem, self.budget, budget, self.memory)
+            over, rounds = self.done, len(self.history)
             self.__dict__.update(memory=memory, budget=budget)
             self._settle()
+            if over:  # what made a run that was over decide once more is no round
+                del self.history[rounds : rounds + 1]
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
