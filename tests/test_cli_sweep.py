@@ -294,11 +294,26 @@ def test_a_cluster_gives_the_same_numbers(place, cluster):
     assert f"The cluster at {cluster} has" in done.stderr
 
 
+def test_ctrl_c_while_the_arithmetic_is_compiled_ends_at_once(place):
+    write()
+    line = [sys.executable, "-c", "from bestmix.cli import main; main()", "sweep", "grid.json"]
+    nothing_compiled = os.environ | {"NUMBA_CACHE_DIR": str(place / "cache")}
+    process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=nothing_compiled)
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline and not list(place.glob("cache/**/*.nbi")):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 130, error
+    assert "Stopped before the work began." in error
+    assert "Traceback" not in error
+
+
 def test_ctrl_c_keeps_what_is_finished(place):
     write(strategies=["my_strategies:slow"], budgets=[30, 40, 50], runs=250)
     line = [sys.executable, "-c", "from bestmix.cli import main; main()", "sweep", "grid.json", "--threads", "1"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 50
+    deadline = time.monotonic() + 100
     while time.monotonic() < deadline and not list(place.glob("grid.sweep/*.npz")):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)

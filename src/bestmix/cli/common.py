@@ -3,7 +3,10 @@
 Everything that takes long to load is imported inside functions, so that ``--help`` is quick.
 """
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -146,11 +149,30 @@ def make_strategy(name: StrategyName, confidence: float | None = None) -> "Strat
     return SFSR(score="lagrangian" if name is StrategyName.sfsr_l else "intersection")
 
 
+@contextmanager
+def loading(console: Console) -> Iterator[None]:
+    """Says that the arithmetic is compiled inside, and ends the process on Ctrl-C: an interrupted compiler crashes."""
+
+    def leave(number: int, frame: object) -> None:
+        console.show_cursor()
+        complain("Stopped before the work began.")
+        os._exit(128 + number)
+
+    alone = threading.current_thread() is not threading.main_thread()
+    before = None if alone else signal.signal(signal.SIGINT, leave)
+    try:
+        with console.status("Loading; on the first run the arithmetic is compiled, which takes up to a minute ..."):
+            yield
+    finally:
+        if not alone:
+            signal.signal(signal.SIGINT, before)
+
+
 def warm_up(strategy: "Strategy", console: Console) -> None:
     """Load the compiled arithmetic with a search so small that only loading takes time."""
     from bestmix.problem import Problem
 
-    with console.status("Loading; on the first run the arithmetic is compiled, which takes up to half a minute ..."):
+    with loading(console):
         search = strategy.start(Problem(["a", "b", "c"], {"cost": 1.0}), budget=12)
         while owed := search.ask():
             for arm, count in owed.items():

@@ -95,7 +95,7 @@ def try_out(grid: "Grid") -> None:
 
     name, instance = next(iter(grid.instances.items()))
     budget = min(grid.budgets[name])
-    with common.messages().status("Loading; on the first run the arithmetic is compiled, which takes a minute ..."):
+    with common.loading(common.messages()):
         for written, strategy in grid.strategies.items():
             try:
                 simulate(instance, strategy, budget, runs=1, threads=1)
