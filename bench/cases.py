@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import linprog
 
 from bestmix import Challenger, Instance, catalog, noise, solve
-from bestmix.families import uniform_instance
-from bestmix.noise import Noise
+from bestmix.problems.families import uniform_instance
+from bestmix.problems.noise import Noise
 
 HALF = 0.5  # what turns costs around 1 into probabilities
 

@@ -9,7 +9,7 @@ from bench import lp
 from bench.simulation import block
 from bench.timing import Action, Figure, fastest, shown
 from bestmix import SFSR, Challenger, Problem, Search, catalog
-from bestmix.evidence import Evidence
+from bestmix.answers.evidence import Evidence
 from bestmix.kernels import allocation, challenge, sifting, simplex
 from bestmix.simulation.cells import BLOCK, Cell
 

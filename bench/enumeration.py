@@ -8,7 +8,7 @@ innermost loop is taken out of it, and columns are stored row by row.
 import numba
 import numpy as np
 
-from bestmix.kernels.jit import Floats
+from bestmix.arrays import Floats
 
 compiled = numba.njit(cache=True, error_model="numpy")
 

@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 
 from bench.timing import Figure, shown
 from bestmix import catalog, gaps
-from bestmix.instance import Instance
-from bestmix.theory.planes import basis_weights
+from bestmix.problems.instance import Instance
+from bestmix.theory.gaps.hyperplanes import basis_weights
 
 TITLE = "gaps: 24 arms, two costs (D3P), one core"
 STARTS = 4

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, linprog
 
 from bench.timing import Figure, fastest, shown
-from bestmix.solution import Solution, solve_means
+from bestmix.problems.solution import Solution, solve_means
 
 TITLE = "Linear program: solve_means against scipy.optimize.linprog(method='highs')"
 

@@ -15,10 +15,10 @@ from bench.timing import Figure, console
 from bestmix import Instance, solve
 from bestmix.kernels import challenge
 from bestmix.plots.gains import geometric_mean
+from bestmix.problems.solution import solve_means
 from bestmix.reproduction import beyond
 from bestmix.reproduction.pulls import ENOUGH, HOPELESS, RIVALS, STRATEGIES, TARGETS, Walk, pulls_for
 from bestmix.simulation.cells import BLOCK
-from bestmix.solution import solve_means
 
 TITLE = "Trials that shares need which know the instance, and that Challenger needs, for the same error"
 SEED = 9_000_011

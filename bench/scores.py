@@ -9,7 +9,7 @@ import numpy as np
 from bench import enumeration
 from bench.timing import Figure, growth, in_turns, shown
 from bestmix.kernels import bases, scores, simplex
-from bestmix.solution import scaled
+from bestmix.problems.solution import scaled
 
 TITLE = "One decision of SFSR (lowest intersection value) against compiled enumeration of all bases"
 CASES = ((1, 2_000, 50.0), (2, 200, 10.0), (3, 40, 3.0))

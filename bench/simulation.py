@@ -11,8 +11,9 @@ from tests import naive
 
 from bench.problems import sixteen
 from bench.timing import Figure, fastest, in_turns, shown
-from bestmix import SFSR, Uniform, catalog, schedule
+from bestmix import SFSR, Uniform, catalog
 from bestmix.simulation.cells import BLOCK, Cell
+from bestmix.strategies import schedule
 
 TITLE = "Simulation on one thread"
 MEMORY = """

@@ -12,8 +12,8 @@ from sqlalchemy import event
 from bestmix import Problem, Uniform
 from bestmix.experiments import StorageError, open_storage
 from bestmix.experiments.audit import audit
-from bestmix.experiments.database import Database, parse_url
-from bestmix.experiments.sql import SqlStore
+from bestmix.experiments.sql.database import Database, parse_url
+from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.storage import Storage, SystemClock
 from soak.history import value
 from soak.vfs import Operation, Recorder

@@ -111,7 +111,7 @@ def databases(server: Any, names: list[str]) -> list[str]:
     """URLs of new databases on a server."""
     import sqlalchemy as sa
 
-    from bestmix.experiments.database import parse_url
+    from bestmix.experiments.sql.database import parse_url
 
     base = parse_url(server.url)
     engine = sa.create_engine(base, isolation_level="AUTOCOMMIT")

@@ -4,6 +4,11 @@ Importing this module is light: a name's module is loaded when the name is first
 """
 
 import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -11,15 +16,15 @@ __version__ = "0.1.0"
 _HOME = {
     "Challenger": "strategies",
     "Experiment": "experiments",
-    "Instance": "instance",
-    "Known": "problem",
-    "Policy": "policy",
-    "Problem": "problem",
-    "Recommendation": "recommendation",
+    "Instance": "problems.instance",
+    "Known": "problems.problem",
+    "Policy": "answers.policy",
+    "Problem": "problems.problem",
+    "Recommendation": "answers.recommendation",
     "SFSR": "strategies",
     "Search": "strategies",
     "SingleArm": "strategies",
-    "Solution": "solution",
+    "Solution": "problems.solution",
     "Strategy": "strategies",
     "SweepResult": "simulation",
     "Uniform": "strategies",
@@ -33,38 +38,57 @@ _HOME = {
     "explain": "theory",
     "gaps": "theory",
     "plan": "theory",
-    "from_log": "logs",
-    "identify": "identify",
+    "from_log": "answers.logs",
+    "identify": "strategies.identify",
     "open_experiment": "experiments",
     "open_storage": "experiments",
     "simulate": "simulation",
-    "solve": "solution",
+    "solve": "problems.solution",
     "sweep": "simulation",
 }
-_MODULES = (
-    "catalog",
-    "client",
-    "experiment_report",
-    "experiments",
-    "explanation",
-    "families",
-    "noise",
-    "plots",
-    "report",
-    "reproduction",
-)
+_MODULES = {
+    "catalog": "problems.catalog",
+    "client": "client",
+    "experiment_report": "pages.experiment",
+    "experiments": "experiments",
+    "explanation": "pages.explanation",
+    "families": "problems.families",
+    "noise": "problems.noise",
+    "plots": "plots",
+    "report": "pages.report",
+    "reproduction": "reproduction",
+}
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"bestmix.{name}")
+        return importlib.import_module(f"bestmix.{_MODULES[name]}")
     if name not in _HOME:
         raise AttributeError(f"module 'bestmix' has no attribute {name!r}")
     value = getattr(importlib.import_module(f"bestmix.{_HOME[name]}"), name)
     globals()[name] = value
     return value
+
+
+class _Modules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """``import bestmix.catalog`` and the like find a public module in the room where it lives."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+        home = _MODULES.get(fullname.removeprefix("bestmix."))
+        return None if home is None or fullname == f"bestmix.{home}" else importlib.machinery.ModuleSpec(fullname, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(f"bestmix.{_MODULES[spec.name.removeprefix('bestmix.')]}")
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = module.__spec__ and module.__spec__.loader_state
+
+
+sys.meta_path.append(_Modules())
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from bestmix.arrays import Floats
 
 LARGEST = 1e150  # the square of a larger value is not a float
 
@@ -88,7 +89,7 @@ def names(name: str, values: Iterable[Any], what: str) -> tuple[str, ...]:
     return result
 
 
-def array(name: str, values: Any, shape: tuple[int | None, ...], axes: str) -> NDArray[np.float64]:
+def array(name: str, values: Any, shape: tuple[int | None, ...], axes: str) -> Floats:
     """A read-only array of finite floats; None in ``shape`` allows any length on that axis."""
     try:
         if np.asarray(values).dtype.kind in "USO" and any(isinstance(v, (str, bytes)) for v in np.ravel(values)):

@@ -3,11 +3,11 @@
 import os
 
 import pytest
-from kits import KINDS, NAMES, FakeClock
+from tests.experiments.kits import KINDS, NAMES, FakeClock
 
-from bestmix.experiments.database import Database, parse_url
 from bestmix.experiments.memory import MemoryStore
-from bestmix.experiments.sql import SqlStore
+from bestmix.experiments.sql.database import Database, parse_url
+from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.storage import Storage
 
 

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from kits import PROBLEM
+from tests.experiments.kits import PROBLEM
 
 from bestmix import SFSR, Problem, Uniform
 from bestmix.experiments import UnknownTrial, open_experiment

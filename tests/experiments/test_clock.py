@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kits import PROBLEM, FakeClock
+from tests.experiments.kits import PROBLEM, FakeClock
 
 from bestmix import Uniform
 from bestmix.experiments.clock import Reading, SystemClock, Watch

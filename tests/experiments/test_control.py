@@ -1,7 +1,7 @@
 """Pausing, stopping, extending and the rest, on every store."""
 
 import pytest
-from kits import PROBLEM
+from tests.experiments.kits import PROBLEM
 
 from bestmix import SFSR, Challenger, Uniform
 from bestmix.experiments import Closed

@@ -17,15 +17,15 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from kits import PROBLEM, FakeClock
+from tests.experiments.kits import PROBLEM, FakeClock
 
 from bestmix import SFSR, SingleArm, Uniform
 from bestmix.experiments.audit import audit
-from bestmix.experiments.database import Database, parse_url
 from bestmix.experiments.memory import MemoryStore
-from bestmix.experiments.sql import SqlStore
+from bestmix.experiments.sql.database import Database, parse_url
+from bestmix.experiments.sql.group_commit import Line
+from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.storage import Storage
-from bestmix.experiments.together import Line
 
 NUMBERS = count()
 VALUES = [(0.5, (0.25,)), (1.0, (2.0,)), (-3.0, (1e-3,)), (0.1, (0.7,)), (1e9, (0.0,))]

@@ -7,12 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from kits import PROBLEM
+from tests.experiments.kits import PROBLEM
 
 from bestmix import SFSR, Problem, Uniform, from_log, open_experiment, open_storage
-from bestmix.experiments import StorageError, sqlite
+from bestmix.experiments import StorageError
 from bestmix.experiments.audit import audit
-from bestmix.experiments.database import Database, parse_url
+from bestmix.experiments.sql import sqlite
+from bestmix.experiments.sql.database import Database, parse_url
 
 
 def test_an_experiment_is_created_once_and_opened_ever_after(tmp_path):

@@ -3,9 +3,9 @@
 import numpy as np
 
 from bestmix import Instance
-from bestmix.evidence import Evidence
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
 from bestmix.kernels import challenge, simplex
-from bestmix.moments import Moments
 
 SIZES = [(1, 1, 0), (6, 6, 0), (6, 6, 1), (7, 4, 1), (6, 5, 2), (8, 8, 3)]  # arms, those that are tried, costs
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from states import SIZES, decided, random_instance, told
+from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix import Instance
 from bestmix.kernels import allocation

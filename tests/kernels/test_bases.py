@@ -1,20 +1,19 @@
 import numpy as np
 import pytest
+from tests import generators, naive
 
-import naive
-import strategies
 from bestmix.kernels import bases, simplex
-from bestmix.solution import scaled
+from bestmix.problems.solution import scaled
 
 
-@pytest.mark.parametrize("kind", strategies.KINDS)
+@pytest.mark.parametrize("kind", generators.KINDS)
 @pytest.mark.parametrize("costs", range(5))
 def test_the_best_basis_through_each_column(costs, kind):
-    rng = np.random.default_rng([11, costs, strategies.KINDS.index(kind)])
+    rng = np.random.default_rng([11, costs, generators.KINDS.index(kind)])
     basis = np.empty(costs + 1, dtype=np.int64)
     for _ in range((20, 40, 20, 8, 3)[costs]):
         arms = int(rng.integers(1, 7))
-        means, bound = strategies.grid(rng, kind, arms, costs)
+        means, bound = generators.grid(rng, kind, arms, costs)
         chosen = np.arange(arms + costs)
         expected = naive.iv_scores(means.tolist(), bound.tolist())
         mu, u, e, scale = scaled(means, bound, chosen)

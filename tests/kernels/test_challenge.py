@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from states import SIZES, decided, random_instance, told
+from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix import Instance, Solution, solve
-from bestmix.certainty import z_scores
+from bestmix.answers.certainty import z_scores
 from bestmix.kernels import challenge
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from states import SIZES, decided, random_instance, told
+from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix import Instance, noise
 from bestmix.kernels import challenge, feasibility

@@ -3,11 +3,10 @@ import math
 import numpy as np
 import pytest
 from numba import njit
+from tests import generators, naive
 
-import naive
-import strategies
 from bestmix.kernels import bases, scores, simplex
-from bestmix.solution import scaled
+from bestmix.problems.solution import scaled
 
 
 def intersection(means, bound, chosen, wanted):
@@ -29,19 +28,19 @@ def lagrangian(means, bound, chosen):
 
 
 def problems(costs, kind, count, subsets, most):
-    rng = np.random.default_rng([costs, strategies.KINDS.index(kind), subsets])
+    rng = np.random.default_rng([costs, generators.KINDS.index(kind), subsets])
     for _ in range(count):
         arms = int(rng.integers(1, most + 1))
-        means, bound = strategies.grid(rng, kind, arms, costs)
+        means, bound = generators.grid(rng, kind, arms, costs)
         columns = arms + costs
-        chosen = strategies.subset(rng, columns, costs + 1) if subsets else np.arange(columns)
+        chosen = generators.subset(rng, columns, costs + 1) if subsets else np.arange(columns)
         yield means, bound, chosen
 
 
 COUNTS = {0: (40, 8), 1: (150, 8), 2: (90, 7), 3: (30, 6), 4: (10, 5)}
 cases = pytest.mark.parametrize(
     ("costs", "kind", "subsets"),
-    [(costs, kind, subsets) for costs in COUNTS for kind in strategies.KINDS for subsets in (False, True)],
+    [(costs, kind, subsets) for costs in COUNTS for kind in generators.KINDS for subsets in (False, True)],
 )
 
 
@@ -88,15 +87,15 @@ def test_lagrangian_scores_are_reduced_costs_of_an_optimal_basis(costs, kind, su
 # Few, some and many columns take different ways in the kernels.
 @pytest.mark.parametrize(
     ("costs", "arms", "kind", "count"),
-    [(1, 45, kind, 6) for kind in strategies.KINDS]
-    + [(2, 20, kind, 2) for kind in strategies.KINDS]
+    [(1, 45, kind, 6) for kind in generators.KINDS]
+    + [(2, 20, kind, 2) for kind in generators.KINDS]
     + [(2, 65, "eighths", 1)],
 )
 def test_many_columns(costs, arms, kind, count):
-    rng = np.random.default_rng([costs, arms, strategies.KINDS.index(kind)])
+    rng = np.random.default_rng([costs, arms, generators.KINDS.index(kind)])
     for _ in range(count):
-        means, bound = strategies.grid(rng, kind, arms, costs)
-        chosen = strategies.subset(rng, arms + costs, arms + costs - 1)
+        means, bound = generators.grid(rng, kind, arms, costs)
+        chosen = generators.subset(rng, arms + costs, arms + costs - 1)
         expected = naive.iv_scores(means.tolist(), bound.tolist(), chosen.tolist())
         for wanted in (1, len(chosen)):
             _, score, exact, loser = intersection(means, bound, chosen, wanted)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bestmix.kernels import sifting, simplex
-from bestmix.solution import scaled
+from bestmix.problems.solution import scaled
 
 
 @pytest.mark.parametrize("costs", [0, 1, 2, 4])

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
+from tests import generators, naive
 
-import naive
-import strategies
 from bestmix.kernels import simplex
-from bestmix.solution import scaled
+from bestmix.problems.solution import scaled
 
 
 def maximise(means, bound, chosen, basis=None):
@@ -17,14 +16,14 @@ def maximise(means, bound, chosen, basis=None):
     return status, value, basis, work
 
 
-@pytest.mark.parametrize("kind", strategies.KINDS)
+@pytest.mark.parametrize("kind", generators.KINDS)
 @pytest.mark.parametrize("costs", range(5))
 def test_status_and_value_are_those_of_all_bases(costs, kind):
-    rng = np.random.default_rng([7, costs, strategies.KINDS.index(kind)])
+    rng = np.random.default_rng([7, costs, generators.KINDS.index(kind)])
     for _ in range((60, 100, 60, 25, 10)[costs]):
         arms = int(rng.integers(1, 7))
-        means, bound = strategies.grid(rng, kind, arms, costs)
-        chosen = strategies.subset(rng, arms + costs, 1)
+        means, bound = generators.grid(rng, kind, arms, costs)
+        chosen = generators.subset(rng, arms + costs, 1)
         best = naive.best_basis(means.tolist(), bound.tolist(), chosen.tolist())
         status, value, basis, work = maximise(means, bound, chosen)
         assert (status == simplex.OPTIMAL) == (best is not None)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy import optimize
-from states import decided, random_instance, told
+from tests.kernels.states import decided, random_instance, told
 
 from bestmix import Instance
-from bestmix.evidence import PRIOR
+from bestmix.answers.evidence import PRIOR
 from bestmix.kernels import challenge, stopping
 
 

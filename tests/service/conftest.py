@@ -1,7 +1,7 @@
 """A running server for every test that asks for one."""
 
 import pytest
-from servers import Running
+from tests.service.servers import Running
 
 from bestmix import open_storage
 

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.routing import APIRoute
 
-from bestmix.experiments import tables
+from bestmix.experiments.sql import tables
 from bestmix.service.access import PUBLIC
 from bestmix.service.app import check_rules, rules
 from bestmix.service.tokens import Scope, digest
@@ -166,7 +166,7 @@ def test_only_a_token_for_all_experiments_renames_one(running):
 
 
 def test_a_wrong_secret_costs_the_token_nothing(tmp_path):
-    from servers import Running
+    from tests.service.servers import Running
 
     from bestmix import open_storage
     from bestmix.service.app import Settings

@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from servers import require
+from tests.service.servers import require
 
 from bestmix import SFSR, Problem
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from servers import PROBLEM
+from tests.service.servers import PROBLEM
 
 from bestmix import SFSR, Uniform, connect, open_storage
 from bestmix.client import RemoteExperiment

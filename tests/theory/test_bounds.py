@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bestmix import SFSR, Instance, catalog, error_bounds, gaps, simulate
-from bestmix.schedule import psi, rejects
+from bestmix.strategies.schedule import psi, rejects
 from bestmix.theory.bounds import budget_for, upper_bound
 
 FIVE = Instance([1.7, 2.6, 0.5, 2.1, 1.2], [[0.0, 1.8, 0.8, 1.3, 2.0]], [1.0], sigma_reward=1.0, sigma_cost=0.5)

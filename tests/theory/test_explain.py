@@ -3,7 +3,7 @@ import json
 import pytest
 
 from bestmix import Instance, catalog, explain
-from bestmix.explanation import explanation_page, save_explanation
+from bestmix.pages.explanation import explanation_page, save_explanation
 
 
 def test_the_page_says_it_all():

@@ -21,7 +21,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from bestmix.recommendation import Recommendation
+    from bestmix.answers.recommendation import Recommendation
     from bestmix.strategies import Strategy
 
 RUNS = 5000  # of a simulated cell, where nothing else is said
@@ -170,7 +170,7 @@ def loading(console: Console) -> Iterator[None]:
 
 def warm_up(strategy: "Strategy", console: Console) -> None:
     """Load the compiled arithmetic with a search so small that only loading takes time."""
-    from bestmix.problem import Problem
+    from bestmix.problems.problem import Problem
 
     with loading(console):
         search = strategy.start(Problem(["a", "b", "c"], {"cost": 1.0}), budget=12)
@@ -198,7 +198,8 @@ class Outputs:
 
     def check(self) -> None:
         """Complain about names before the work, not after it."""
-        from bestmix import plots, report
+        from bestmix import plots
+        from bestmix.pages import report
 
         if self.figure:
             plots.check_path(self.figure)
@@ -215,7 +216,8 @@ class Outputs:
 
     def save(self, rec: "Recommendation", title: str) -> list[Path]:
         """Write them, and say which."""
-        from bestmix import plots, report
+        from bestmix import plots
+        from bestmix.pages import report
 
         saved = []
         if self.figure:

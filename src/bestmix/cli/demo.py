@@ -15,7 +15,7 @@ from bestmix.cli import codecs, common
 from bestmix.cli.progress import SearchBar
 
 if TYPE_CHECKING:
-    from bestmix.recommendation import Recommendation
+    from bestmix.answers.recommendation import Recommendation
     from bestmix.strategies import Search, Strategy
 
 PILOT = 5  # trials of each codec before the bounds are set
@@ -99,7 +99,7 @@ def set_bounds(bench: codecs.Bench, console: Console) -> Limits:
     """
     import numpy as np
 
-    from bestmix.solution import solve_means
+    from bestmix.problems.solution import solve_means
 
     arms = list(bench.codecs)
     with console.status("Pilot: a few trials of each codec, to set the bounds ..."):
@@ -136,7 +136,7 @@ def two_digits(value: float) -> float:
 
 def start(strategy: "Strategy", bench: codecs.Bench, bounds: dict[str, float], budget: int) -> "Search":
     """A search for the best mix of the codecs."""
-    from bestmix.problem import Problem
+    from bestmix.problems.problem import Problem
 
     return strategy.start(Problem(list(bench.codecs), bounds), budget)
 
@@ -178,7 +178,7 @@ def compare(rec: "Recommendation") -> str:
 def save(folder: Path, rec: "Recommendation", rows: list[list[Any]], notes: list[str]) -> list[Path]:
     """Write everything to the folder, and say what."""
     from bestmix import files, plots
-    from bestmix.report import save_report
+    from bestmix.pages.report import save_report
 
     title = "The best mix of compression codecs"
     saved = [save_report(rec, folder / "report.html", title, plots.available(), notes)]

@@ -50,7 +50,7 @@ def open_all(url: str, patience: float = PATIENCE, new: bool = False) -> "Storag
 
 def check_there(url: str) -> None:
     """Complain about a file that is not there, rather than make an empty one."""
-    from bestmix.experiments.database import parse_url
+    from bestmix.experiments.sql.database import parse_url
 
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").exists():
@@ -77,7 +77,7 @@ def create(
     Example: [bold]bestmix experiment create router.db router problem.toml --budget 2000[/bold]
     """
     from bestmix.experiments import open_storage
-    from bestmix.problem import Problem
+    from bestmix.problems.problem import Problem
 
     found = Problem.load(problem)
     terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes}

@@ -37,7 +37,7 @@ def explain(
         saved.append(plots.save(plots.explanation_figure(explained), figure))
     if report:
         from bestmix import plots
-        from bestmix.explanation import save_explanation
+        from bestmix.pages.explanation import save_explanation
 
         title = f"{Path(instance).stem} explained"
         saved.append(save_explanation(explained, report, title, figure=plots.available()))

@@ -46,7 +46,7 @@ def export(
     Example: [bold]bestmix export policy.json --as nginx --key '$cookie_user' -o split.conf[/bold]
     """
     from bestmix import files
-    from bestmix.policy import Policy
+    from bestmix.answers.policy import Policy
 
     given = {"key": key, "variable": variable, "prefix": prefix, "group": group, "models": parse_models(model)}
     loaded = Policy.load(policy)

@@ -11,7 +11,7 @@ from bestmix import checks
 from bestmix.cli import common
 
 if TYPE_CHECKING:
-    from bestmix.instance import Instance
+    from bestmix.problems.instance import Instance
     from bestmix.strategies import Strategy
 
 KEYS = ("instances", "strategies", "budgets", "runs", "seed")
@@ -91,8 +91,8 @@ def _listed(data: Mapping[str, Any], key: str, example: str) -> list[Any]:
 
 def find_instance(text: str, folder: Path, where: str) -> "Instance":
     """The instance of that name in the catalog, or in that file."""
-    from bestmix import catalog
-    from bestmix.instance import Instance
+    from bestmix.problems import catalog
+    from bestmix.problems.instance import Instance
 
     if text in catalog.names():
         return catalog.load(text)
@@ -162,7 +162,7 @@ def _budgets(values: Any, where: str) -> list[int]:
 
 def default_budgets(name: str, instance: "Instance") -> list[int]:
     """The catalog's own budgets; for any other instance 10 trials an arm, doubled again and again."""
-    from bestmix import catalog
+    from bestmix.problems import catalog
 
     if name in catalog.names():
         return list(catalog.budgets(name))

@@ -10,8 +10,8 @@ from rich.table import Table
 from bestmix.cli import common
 
 if TYPE_CHECKING:
-    from bestmix.instance import Instance
-    from bestmix.solution import Solution
+    from bestmix.problems.instance import Instance
+    from bestmix.problems.solution import Solution
 
 
 def instances(
@@ -30,8 +30,8 @@ def instances(
     if export and not name:
         raise ValueError("--export: expected the name of an instance too, got none; write bestmix instances NAME")
     with common.messages().status("Loading ..."):
-        from bestmix import catalog
-        from bestmix.solution import solve
+        from bestmix.problems import catalog
+        from bestmix.problems.solution import solve
 
         loaded = {key: catalog.load(key) for key in ([name] if name else catalog.names())}
         solved = {key: solve(instance) for key, instance in loaded.items()}

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bestmix.problem import Problem
+    from bestmix.problems.problem import Problem
 
 Result = tuple[float, dict[str, float]]
 

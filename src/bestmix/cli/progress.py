@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from bestmix.recommendation import Round
+    from bestmix.answers.recommendation import Round
     from bestmix.strategies import Search
 
 
@@ -50,7 +50,7 @@ class SearchBar:
 
 def describe(finished: "Round") -> str:
     """A round in one line."""
-    from bestmix.recommendation import question
+    from bestmix.answers.recommendation import question
 
     trials = f"round {finished.number}: {sum(finished.pulls.values())} trials"
     if finished.reasons:

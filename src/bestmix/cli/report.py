@@ -24,8 +24,8 @@ def report(
 
     Example: [bold]bestmix report http://127.0.0.1:8765 router -o report.html[/bold]
     """
-    from bestmix.experiment_report import save_experiment_report
-    from bestmix.report import check_path
+    from bestmix.pages.experiment import save_experiment_report
+    from bestmix.pages.report import check_path
 
     check_path(output)
     saved = save_experiment_report(open_named(url, name), output)

@@ -18,7 +18,7 @@ from bestmix.cli.process import Result, TrialFailed, Trials
 from bestmix.cli.progress import SearchBar
 
 if TYPE_CHECKING:
-    from bestmix.problem import Problem
+    from bestmix.problems.problem import Problem
     from bestmix.strategies import Search, Strategy
 
 SAVE_EVERY = 1.0  # seconds
@@ -63,7 +63,7 @@ def run(
     state = state or problem.with_suffix(".run.json")
     if state.suffix.lower() != ".json":
         raise ValueError(f"--state: expected a file name that ends in .json, got {state}; rename it")
-    from bestmix.problem import Problem
+    from bestmix.problems.problem import Problem
 
     asked = Problem.load(problem)
     trials = Trials(command, asked, retries, timeout)

@@ -44,7 +44,7 @@ def solve(
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
     with common.messages().status("Loading ..."), plainly():
-        from bestmix.logs import from_log
+        from bestmix.answers.logs import from_log
 
         rec = from_log(trials, arm, reward, bounds, uncertainty=uncertainty.value, seed=seed, drop_missing=drop_missing)
     common.conclude(rec, outputs, f"The best mix in {trials.name}", as_json)

@@ -28,8 +28,8 @@ def upgrade(url: Url, as_json: common.Json = False) -> None:
 
     Example: [bold]bestmix storage upgrade router.db[/bold]
     """
-    from bestmix.experiments import schema
-    from bestmix.experiments.database import Database, parse_url
+    from bestmix.experiments.sql import schema
+    from bestmix.experiments.sql.database import Database, parse_url
 
     check_there(url)
     database = Database(parse_url(url))
@@ -76,7 +76,7 @@ Finding = tuple[str, str, bool]
 
 def look_here() -> list[Finding]:
     """What is installed."""
-    from bestmix.experiments import sqlite
+    from bestmix.experiments.sql import sqlite
 
     sound = sqlite.wal_is_sound(sqlite.linked())
     journal = (
@@ -97,9 +97,9 @@ def look_here() -> list[Finding]:
 
 def look_at(url: str, audit: bool) -> list[Finding]:
     """What a database is like."""
-    from bestmix.experiments import schema, tables
-    from bestmix.experiments.database import Database, parse_url
     from bestmix.experiments.model import StorageError
+    from bestmix.experiments.sql import schema, tables
+    from bestmix.experiments.sql.database import Database, parse_url
 
     check_there(url)
     database = Database(parse_url(url))
@@ -119,7 +119,7 @@ def look_at(url: str, audit: bool) -> list[Finding]:
 
 
 def _sqlite_facts(connection: Any) -> list[Finding]:
-    from bestmix.experiments import sqlite
+    from bestmix.experiments.sql import sqlite
 
     def one(pragma: str) -> str:
         return str(connection.exec_driver_sql(f"PRAGMA {pragma}").scalar())

@@ -204,7 +204,7 @@ def draw(result: "SweepResult", grid: "Grid", path: Path) -> Path:
 def conclude(result: "SweepResult", saved: list[Path], as_json: bool, more: dict[str, Any]) -> None:
     """Print the table, or everything as JSON."""
     if as_json:
-        from bestmix.recommendation import finite
+        from bestmix.answers.recommendation import finite
 
         data = {"rows": [finite(row) for row in result.rows()], **more, "files": [str(path) for path in saved]}
         typer.echo(json.dumps(data, indent=1, allow_nan=False))

@@ -9,13 +9,13 @@ from typing import Any
 from urllib.parse import quote
 
 from bestmix import checks, files
+from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.client import values
 from bestmix.client.transport import Transport
 from bestmix.experiments import Event, Handout, Outcome, State, Trial
 from bestmix.experiments.model import Record
 from bestmix.experiments.storage import FAILURES, LEASE
-from bestmix.problem import Problem
-from bestmix.recommendation import Recommendation, Round
+from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
 from bestmix.strategies.search import restore_strategy
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from bestmix.answers.recommendation import Estimate, Recommendation, Round
 from bestmix.experiments import Event, State, Status, Trial, TrialState
-from bestmix.problem import Problem
-from bestmix.recommendation import Estimate, Recommendation, Round
+from bestmix.problems.problem import Problem
 from bestmix.strategies.search import restore_round
 
 

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from bestmix.answers.moments import Moments
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.model import Picture, Trial, TrialState
-from bestmix.moments import Moments
 from bestmix.strategies import Search
 
 Values = list[tuple[float, ...]]

@@ -1,10 +1,10 @@
 """The calls that steer an experiment: pause, resume, stop, extend, rename, annotate."""
 
-from bestmix.experiments import ledger, rounds
+from bestmix.answers.moments import Moments
+from bestmix.experiments import calls, rounds
 from bestmix.experiments.clock import Watch
 from bestmix.experiments.model import Closed, Recipe
 from bestmix.experiments.store import Books
-from bestmix.moments import Moments
 from bestmix.strategies.search import Memory, extended
 
 
@@ -28,7 +28,7 @@ def resume(books: Books, watch: Watch, recipe: Recipe) -> None:
     head.status, head.reason, head.strikes = "running", "", 0
     books.note("resumed")
     if not head.owing:  # the strategy could not advance
-        ledger.advance(books, recipe, watch.clock.now())
+        calls.advance(books, recipe, watch.clock.now())
 
 
 def stop(books: Books, watch: Watch, reason: str) -> None:
@@ -65,7 +65,7 @@ def extend(books: Books, budget: int, recipe: Recipe) -> None:
     head.round += len(step.rounds)
     books.note("extended", budget=budget)
     if step.quota is not None:
-        ledger.enter(books, step.quota, 0.0)
+        calls.enter(books, step.quota, 0.0)
 
 
 def _in_order(moments: dict[int, Moments]) -> list[Moments]:

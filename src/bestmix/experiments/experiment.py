@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
-from bestmix.evidence import Evidence
-from bestmix.experiments import control, ledger
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.recommendation import Recommendation, Round, recommend
+from bestmix.experiments import calls, control
 from bestmix.experiments.model import (
     LONGEST_NOTE,
     Event,
@@ -30,8 +31,7 @@ from bestmix.experiments.model import (
     moment,
 )
 from bestmix.experiments.store import NOTHING, Ahead, Books, T
-from bestmix.problem import Problem
-from bestmix.recommendation import Recommendation, Round, recommend
+from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
 from bestmix.strategies.search import MOST
 
@@ -124,7 +124,7 @@ class Experiment:
         worker = check_text("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
         key = None if key is None else check_text("key", key)
         ahead = Ahead(fresh=n)
-        rows, retry, why = self._write(lambda books: ledger.ask(books, self.storage.watch, n, worker, key), ahead)
+        rows, retry, why = self._write(lambda books: calls.ask(books, self.storage.watch, n, worker, key), ahead)
         return Handout(map(self._trial, rows), retry, why)
 
     def tell(self, trial: Trial | str, reward: float, costs: Any = None) -> Outcome:
@@ -152,22 +152,22 @@ class Experiment:
             return []
         checks.whole("results", len(told), 0, "tell them in parts", MOST_ASKED)
         ahead = Ahead(trials=[number for number, _ in told])
-        return self._write(lambda books: ledger.tell(books, self.storage.watch, told, self._recipe), ahead)
+        return self._write(lambda books: calls.tell(books, self.storage.watch, told, self._recipe), ahead)
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""
         number, reason = self._number(trial), check_text("reason", reason, LONGEST_NOTE, empty=True)[:1000]
-        self._write(lambda books: ledger.fail(books, self.storage.watch, number, reason))
+        self._write(lambda books: calls.fail(books, self.storage.watch, number, reason))
 
     def renew(self, *trials: Trial | str) -> list[Trial]:
         """Start the leases of trials anew, all of them or none; ``Closed`` is raised when one is lost."""
         numbers = [self._number(trial) for trial in trials]
-        return [self._trial(row) for row in self._write(lambda books: ledger.renew(books, self.storage.watch, numbers))]
+        return [self._trial(row) for row in self._write(lambda books: calls.renew(books, self.storage.watch, numbers))]
 
     def give_back(self, *trials: Trial | str) -> None:
         """End the leases of trials that this worker will not finish; no failure is counted."""
         numbers = [self._number(trial) for trial in trials]
-        self._write(lambda books: ledger.give_back(books, self.storage.watch, numbers))
+        self._write(lambda books: calls.give_back(books, self.storage.watch, numbers))
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""

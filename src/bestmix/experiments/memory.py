@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State, moment
 from bestmix.experiments.store import NOTHING, Ahead, Head, T, gone, opening, state_of
-from bestmix.moments import Moments
-from bestmix.recommendation import Round
 from bestmix.strategies.search import Memory
 
 

@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from bestmix import checks
-from bestmix.moments import Moments
-from bestmix.problem import Problem
-from bestmix.recommendation import Round
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommendation import Round
+from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
 from bestmix.strategies.search import Memory
 

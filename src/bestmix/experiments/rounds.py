@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from bestmix.evidence import Evidence
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommendation import Round, recommend
+from bestmix.arrays import Integers
 from bestmix.experiments.model import Recipe
-from bestmix.moments import Moments
-from bestmix.problem import Problem
-from bestmix.recommendation import Round, recommend
+from bestmix.problems.problem import Problem
 from bestmix.strategies.search import Memory
 
 
@@ -99,5 +97,5 @@ def share_out(due: Sequence[tuple[int, int]], most: int) -> list[int]:
     return result
 
 
-def _whole(quota: NDArray[np.int64]) -> list[int]:
+def _whole(quota: Integers) -> list[int]:
     return [int(n) for n in quota]

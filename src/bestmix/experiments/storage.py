@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestmix import checks
-from bestmix.experiments import logs, rounds
+from bestmix.experiments import replay, rounds
 from bestmix.experiments.clock import Clock, SystemClock, Watch
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.model import LONGEST_NOTE, Draft, Recipe, Record, State, check_name, check_text
 from bestmix.experiments.store import Store
-from bestmix.problem import Problem
+from bestmix.problems.problem import Problem
 from bestmix.strategies import Challenger, Strategy
 from bestmix.strategies.search import MOST, restore_strategy
 
@@ -87,10 +87,10 @@ class Storage:
         )
         notes = check_text("notes", terms.notes, LONGEST_NOTE, empty=True)
         if terms.log is None:
-            start = logs.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem))
+            start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem))
         else:
             now = self.watch.clock.now()
-            start = logs.replay(recipe, record.first_budget, terms.log, terms.arm, terms.reward, now)
+            start = replay.replay(recipe, record.first_budget, terms.log, terms.arm, terms.reward, now)
         step = start.step
         draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows)
         return Experiment(self, record, recipe) if self.store.create(draft) else None
@@ -156,8 +156,8 @@ def open_storage(url: str | os.PathLike[str], *, patience: float = 60.0, clock: 
         raise ValueError(f"url: expected text such as 'sqlite:///file.db', got {checks.shown(url)}; give one")
     if os.fspath(url).startswith("memory:"):
         return Storage(MemoryStore(clock), clock)
-    from bestmix.experiments.database import Database, parse_url
-    from bestmix.experiments.sql import SqlStore
+    from bestmix.experiments.sql.database import Database, parse_url
+    from bestmix.experiments.sql.store import SqlStore
 
     return Storage(SqlStore(Database(parse_url(url), checks.number("patience", patience)), clock), clock)
 

@@ -47,10 +47,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Closed, Draft, Event, Picture, Query, Record, Row, State, Status, moment
-from bestmix.moments import Moments
-from bestmix.recommendation import Round
 from bestmix.strategies.search import Memory
 
 T = TypeVar("T")

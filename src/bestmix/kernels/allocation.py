@@ -8,9 +8,10 @@ import math
 
 import numpy as np
 
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels.challenge import Settings, State, spread_of
 from bestmix.kernels.feasibility import in_doubt
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels.jit import compiled
 
 CHUNKS = 10  # decisions in a round, at least
 EACH = 8  # arms for each of them, where there are many

@@ -9,7 +9,8 @@ if its eigenvector is positive: any other eigenvector is no minimum. So all face
 
 import numpy as np
 
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.arrays import Floats, Integers
+from bestmix.kernels.jit import compiled
 
 DEPENDENT = 1e-12
 SIGN = 1e-9  # a weight above minus this share of the largest counts as not negative

@@ -11,8 +11,9 @@ the prefix closes a degenerate solution: it has the same value in every basis th
 
 import numpy as np
 
+from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import pairs, triples
-from bestmix.kernels.jit import Flags, Floats, Integers, compiled, plain
+from bestmix.kernels.jit import compiled, plain
 
 ZERO = 1e-11  # entries of scaled columns below this count as zero after elimination
 SIGN = 1e-12  # a weight above minus this counts as not negative

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels.jit import compiled
 
 Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
 

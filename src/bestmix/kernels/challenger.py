@@ -6,8 +6,9 @@ each arm's count, mean and scatter, so that Gaussian noise costs a draw for each
 
 import numpy as np
 
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, challenge, columns, replicate, sampling, simplex, stopping
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels.jit import compiled
 
 
 @compiled

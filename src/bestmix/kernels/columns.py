@@ -8,7 +8,8 @@ kernels then means the same for rewards of 1e-6 and for costs of 1e3.
 
 import numpy as np
 
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.arrays import Floats, Integers
+from bestmix.kernels.jit import compiled
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 

@@ -6,9 +6,10 @@ that keeps all bounds by the widest margin: whether there is a mix at all comes 
 
 import numpy as np
 
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
 from bestmix.kernels.challenge import PRIOR, State, maximise, variance
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels.jit import compiled
 
 DOUBT = 2.0  # standard errors of the widest margin, below which feasibility is in doubt
 SOME = 5  # trials of an arm that say by themselves how noisy its costs are

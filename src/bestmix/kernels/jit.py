@@ -4,12 +4,6 @@ from collections.abc import Callable
 from typing import TypeVar, cast
 
 import numba
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 F = TypeVar("F", bound=Callable[..., object])
 

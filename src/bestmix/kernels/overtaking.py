@@ -17,7 +17,8 @@ The variables are those of I, those of J, and the surplus: 2 m + 1 of them, m = 
 
 import numpy as np
 
-from bestmix.kernels.jit import Flags, Floats, Integers, compiled
+from bestmix.arrays import Flags, Floats, Integers
+from bestmix.kernels.jit import compiled
 
 RIDGE = 1e-13  # share of M's largest entry that is added to its diagonal, where no arm can move
 STEPS = 200

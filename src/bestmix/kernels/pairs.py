@@ -6,7 +6,8 @@ the ratio of two sums. A column at the bound (u = 0) is the whole mix, whatever 
 
 import numpy as np
 
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.arrays import Floats, Integers
+from bestmix.kernels.jit import compiled
 
 FEW = 40  # up to this many columns looking at every pair is cheaper than the linear program
 

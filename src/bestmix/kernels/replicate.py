@@ -12,8 +12,9 @@ import numba
 import numpy as np
 from numba.core.registry import CPUDispatcher
 
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bases, columns, sampling, scores, simplex
-from bestmix.kernels.jit import Floats, Integers, compiled, plain
+from bestmix.kernels.jit import compiled, plain
 
 INTERSECTION, LAGRANGIAN = 0, 1
 

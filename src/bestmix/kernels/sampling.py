@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.arrays import Floats, Integers
+from bestmix.kernels.jit import compiled
 
 Model = tuple[int, Floats, Floats, Integers, Floats]
 

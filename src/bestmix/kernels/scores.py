@@ -7,8 +7,9 @@ slacks, which stand last, go first.
 
 import numpy as np
 
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bases, columns, pairs, simplex, triples
-from bestmix.kernels.jit import Floats, Integers, compiled, plain
+from bestmix.kernels.jit import compiled, plain
 
 TIE = 1e-11  # scores of scaled columns closer than this count as equal
 EXACT, BOUND, CLIMBED, LIFTED = 0, 1, 2, 3

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels.jit import compiled
 
 SMALL = 512  # up to this many columns the simplex prices them all itself
 BLOCKS = 8  # columns added in a pass, per row

@@ -11,8 +11,9 @@ direction in row m, the row prices in row m + 1, the artificials' signs in row m
 
 import numpy as np
 
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.kernels.jit import compiled
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
 

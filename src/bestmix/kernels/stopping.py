@@ -8,8 +8,9 @@ import math
 
 import numpy as np
 
+from bestmix.arrays import Floats
 from bestmix.kernels.challenge import PRIOR, Settings, State, spread_of
-from bestmix.kernels.jit import Floats, compiled
+from bestmix.kernels.jit import compiled
 
 MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
 SINGLE = 0.45  # of delta that one tail may be: the sum of many is larger than the chance that any fails, one is not

@@ -7,7 +7,8 @@ distance from the line, that and the value of the triple are sums of one term fr
 
 import numpy as np
 
-from bestmix.kernels.jit import Floats, Integers, compiled
+from bestmix.arrays import Floats, Integers
+from bestmix.kernels.jit import compiled
 
 ZERO = 1e-11  # entries of scaled columns below this count as zero
 SIGN = 1e-12  # a weight above minus this counts as not negative

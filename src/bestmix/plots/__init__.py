@@ -1,6 +1,6 @@
 """Figures: functions that take Matplotlib axes, draw on them and return them.
 
-Every figure uses the colours and the style of ``look.py``, so that the same thing looks the same
+Every figure uses the colours and the style of ``theme.py``, so that the same thing looks the same
 everywhere. Matplotlib is imported when a figure is made, not before.
 """
 
@@ -9,7 +9,10 @@ from bestmix.plots.curves import comparison_figure, plot_errors, sweep_figure
 from bestmix.plots.gains import gains_figure, plot_gains
 from bestmix.plots.geometry import Frontier, Segment, best_segments, frontier
 from bestmix.plots.instances import plot_costs, plot_instance
-from bestmix.plots.look import (
+from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
+from bestmix.plots.rounds import rounds_figure
+from bestmix.plots.scores import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
+from bestmix.plots.theme import (
     COLOURS,
     MARKERS,
     STRATEGIES,
@@ -21,9 +24,6 @@ from bestmix.plots.look import (
     strategy_style,
     style,
 )
-from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
-from bestmix.plots.rounds import rounds_figure
-from bestmix.plots.stories import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
 from bestmix.plots.theory import (
     bounds_figure,
     explanation_figure,

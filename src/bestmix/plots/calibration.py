@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bestmix.plots.look import COLOURS, STRATEGIES, new_axes, style
+from bestmix.plots.theme import COLOURS, STRATEGIES, new_axes, style
 from bestmix.simulation.results import wilson
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bestmix.instance import Instance
 from bestmix.plots.instances import plot_costs, plot_instance
-from bestmix.plots.look import COLOURS, OTHER_MARKERS, OTHERS, new_axes, strategy_style, style
+from bestmix.plots.theme import COLOURS, OTHER_MARKERS, OTHERS, new_axes, strategy_style, style
+from bestmix.problems.instance import Instance
+from bestmix.problems.solution import solve
 from bestmix.simulation.results import CellResult, SweepResult
-from bestmix.solution import solve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -179,7 +179,8 @@ def _panel(ax: "Axes", name: str, instance: Instance, first: bool) -> None:
 def comparison_figure(result: SweepResult, instance: Instance) -> "Figure":
     """One instance: its arms against each cost, up to two, and next to them the error curves.
 
-    >>> from bestmix import SFSR, Uniform, catalog, sweep
+    >>> from bestmix import SFSR, Uniform, sweep
+    >>> from bestmix.problems import catalog
     >>> result = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
     >>> len(comparison_figure(result, catalog.load("D1P")).axes)
     3

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestmix.plots.look import COLOURS, STRATEGIES, Floats, new_axes, style
+from bestmix.arrays import Floats
+from bestmix.plots.theme import COLOURS, STRATEGIES, new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestmix.plots.look import Floats
-from bestmix.solution import solve_means
+from bestmix.arrays import Floats
+from bestmix.problems.solution import solve_means
 
 
 @dataclass(frozen=True)

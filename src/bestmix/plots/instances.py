@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestmix.instance import Instance
 from bestmix.plots.labels import SIZE, Box, bound_box, line_boxes, name_points, point_boxes, settle
-from bestmix.plots.look import COLOURS, MARKERS, new_axes, style
-from bestmix.solution import Solution, solve
+from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
+from bestmix.problems.instance import Instance
+from bestmix.problems.solution import Solution, solve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def plot_instance(
 
     Examples
     --------
-    >>> from bestmix import catalog
+    >>> from bestmix.problems import catalog
     >>> plot_instance(catalog.load("D2P"), "cost1").get_xlabel()
     'mean cost1'
     """
@@ -78,7 +78,7 @@ def _draw(ax: "Axes", points: list[tuple[float, float]], solution: Solution, bou
 def plot_costs(instance: Instance, ax: "Axes | None" = None) -> "Axes":
     """Two costs: the arms in the plane of both with the two bounds; the larger a marker, the larger the mean reward.
 
-    >>> from bestmix import catalog
+    >>> from bestmix.problems import catalog
     >>> ax = plot_costs(catalog.load("D2P"))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('mean cost0', 'mean cost1')

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestmix.plots.look import Floats
+from bestmix.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

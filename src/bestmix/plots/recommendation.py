@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.plots.labels import Box, bound_box, name_points, pixels, point_boxes, settle
-from bestmix.plots.look import COLOURS, MARKERS, new_axes, style
-from bestmix.recommendation import Estimate, Recommendation
+from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bestmix.plots.look import COLOURS, style
-from bestmix.recommendation import Round
+from bestmix.answers.recommendation import Round
+from bestmix.plots.theme import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

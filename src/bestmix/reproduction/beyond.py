@@ -11,21 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bestmix import catalog, families, plots
-from bestmix.instance import Instance
+from bestmix import plots
 from bestmix.plots.gains import geometric_mean
+from bestmix.problems import catalog, families
+from bestmix.problems.instance import Instance
 from bestmix.reproduction.outcome import KEPT, Drawn, as_csv, as_markdown
-from bestmix.reproduction.pulls import (
-    ENOUGH,
-    HOPELESS,
-    MOST,
-    STRATEGIES,
-    TARGETS,
-    Walk,
-    gain,
-    pulls_for,
-    walk_all,
-)
+from bestmix.reproduction.pulls import ENOUGH, HOPELESS, MOST, STRATEGIES, TARGETS, Walk, gain, pulls_for, walk_all
 from bestmix.simulation import sweep
 from bestmix.simulation.cells import BLOCK
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from bestmix import catalog, plots
+from bestmix import plots
 from bestmix.plots.calibration import Claims
+from bestmix.problems import catalog
+from bestmix.problems.solution import solve
 from bestmix.reproduction.outcome import KEPT, Drawn, as_csv, as_markdown
 from bestmix.reproduction.work import Shelf, work_off
 from bestmix.simulation.cells import Cell
 from bestmix.simulation.results import wilson
-from bestmix.solution import solve
 from bestmix.strategies import Challenger
 
 RUNS = 2000

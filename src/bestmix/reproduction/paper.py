@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bestmix import catalog, checks, plots
-from bestmix.instance import Instance
+from bestmix import checks, plots
+from bestmix.arrays import Floats
+from bestmix.problems import catalog
+from bestmix.problems.instance import Instance
+from bestmix.problems.solution import solve
 from bestmix.reproduction.outcome import KEPT, Drawn, as_csv
 from bestmix.simulation import SweepResult, sweep
-from bestmix.solution import solve
 from bestmix.strategies import SFSR, Search, Strategy, Uniform
-
-Floats = NDArray[np.float64]
 
 GROUPS = {
     "A": ("A1", "A2", "A3"),

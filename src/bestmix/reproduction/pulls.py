@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
-from bestmix.instance import Instance
+from bestmix.problems.instance import Instance
 from bestmix.reproduction.work import Shelf, work_off
 from bestmix.simulation import simulate
 from bestmix.simulation.cells import BLOCK, Cell

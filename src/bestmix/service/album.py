@@ -4,7 +4,7 @@ import time
 from collections import OrderedDict
 
 from bestmix.experiments import Experiment
-from bestmix.service import views
+from bestmix.pages import views
 
 LASTS = 5.0  # seconds
 MOST = 100  # views that are kept

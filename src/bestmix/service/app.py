@@ -13,11 +13,12 @@ from starlette.responses import Response
 
 from bestmix import __version__
 from bestmix.experiments import Storage
-from bestmix.service import errors, experiments, operations, pages, steering, streams
+from bestmix.service import dashboard, errors
 from bestmix.service.access import Gatekeeper, Rule
 from bestmix.service.album import Album
-from bestmix.service.gate import Gate, TooLarge
 from bestmix.service.metrics import Metrics
+from bestmix.service.middleware import Gate, TooLarge
+from bestmix.service.routes import control, experiments, operations, streams
 from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Token, Tokens
 
@@ -50,7 +51,7 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.state.album = Album()
     app.state.metrics = Metrics()
     app.state.stopping = threading.Event()
-    for part in (experiments, steering, streams, operations, pages):
+    for part in (experiments, control, streams, operations, dashboard):
         app.router.routes.extend(part.router.routes)  # as they are, so that check_rules sees each of them
     check_rules(app)
     app.add_middleware(
@@ -109,6 +110,6 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 def _answer(request: Request, found: errors.Refusal) -> Response:
-    if pages.wants_page(request):
-        return pages.error_page(request, found)
+    if dashboard.wants_page(request):
+        return dashboard.error_page(request, found)
     return errors.answer(found.code, str(found), found.field, found.retry)

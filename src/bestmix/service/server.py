@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from bestmix.service.gate import JsonLines
+from bestmix.service.middleware import JsonLines
 from bestmix.service.tokens import Tokens
 
 GRACE = 30  # seconds that requests under way have to end

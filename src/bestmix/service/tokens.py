@@ -11,10 +11,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from bestmix import checks
-from bestmix.experiments import Storage, tables
-from bestmix.experiments.database import Database
+from bestmix.experiments import Storage
 from bestmix.experiments.model import check_text
-from bestmix.experiments.sql import SqlStore
+from bestmix.experiments.sql import tables
+from bestmix.experiments.sql.database import Database
+from bestmix.experiments.sql.store import SqlStore
 
 PREFIX = 8  # hexadecimal digits of a token that may be shown
 BYTES = 32  # of the secret part: 256 bits

@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestmix.instance import Instance
-from bestmix.solution import Solution, solve
+from bestmix.arrays import Floats, Integers
+from bestmix.problems.instance import Instance
+from bestmix.problems.solution import Solution, solve
 from bestmix.strategies import Strategy
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 BLOCK = 250  # runs that share a generator; changing it changes every result
 CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE = 0, 1, 2

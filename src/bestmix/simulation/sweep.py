@@ -9,8 +9,9 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from contextlib import closing, contextmanager
 from typing import Any
 
-from bestmix import catalog, checks
-from bestmix.instance import Instance
+from bestmix import checks
+from bestmix.problems import catalog
+from bestmix.problems.instance import Instance
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes, run_chunk
 from bestmix.simulation.results import CellResult, SweepResult
 from bestmix.simulation.store import Store
@@ -33,7 +34,8 @@ def simulate(
 ) -> CellResult:
     """Repeat a strategy on an instance, and count how often it is wrong.
 
-    >>> from bestmix import SFSR, catalog
+    >>> from bestmix import SFSR
+    >>> from bestmix.problems import catalog
     >>> result = simulate(catalog.load("D1P"), SFSR(), budget=8000, runs=500, seed=1)
     >>> result.runs, result.errors, round(result.error_rate, 3)
     (500, ..., ...)
@@ -79,7 +81,8 @@ def sweep(
 
     Examples
     --------
-    >>> from bestmix import SFSR, Uniform, catalog
+    >>> from bestmix import SFSR, Uniform
+    >>> from bestmix.problems import catalog
     >>> table = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
     >>> [(c.strategy, c.budget) for c in table]
     [('SFSR', 2000), ('SFSR', 4000), ('USLP', 2000), ('USLP', 4000)]

@@ -3,7 +3,7 @@
 from bestmix.strategies.challenger import Challenger
 from bestmix.strategies.search import Search, Strategy
 from bestmix.strategies.sfsr import SFSR
-from bestmix.strategies.single import SingleArm
+from bestmix.strategies.single_arm import SingleArm
 from bestmix.strategies.uniform import Uniform
 
 __all__ = ["SFSR", "Challenger", "Search", "SingleArm", "Strategy", "Uniform"]

@@ -9,19 +9,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestmix import checks
-from bestmix.evidence import Evidence
-from bestmix.instance import Instance
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.recommendation import ELASTIC
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, challenge, challenger, stopping
-from bestmix.problem import Problem
-from bestmix.recommendation import ELASTIC
+from bestmix.problems.instance import Instance
+from bestmix.problems.problem import Problem
 from bestmix.strategies.search import MOST, Memory, Replicator, Search
 from bestmix.strategies.sfsr import check_budget, replicating
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 ROUNDS = 30  # after the first one
 

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bestmix import checks, files
-from bestmix.evidence import Evidence
-from bestmix.moments import Moments
-from bestmix.problem import Problem
-from bestmix.recommendation import Recommendation, Round, finite, recommend
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommendation import Recommendation, Round, finite, recommend
+from bestmix.arrays import Floats, Integers
+from bestmix.problems.problem import Problem
 
-Integers = NDArray[np.int64]
 Memory = dict[str, Any]
 
 FORMAT = "bestmix search 1"
@@ -56,9 +55,7 @@ class Strategy(Protocol):
 class Replicator(Protocol):
     """Simulated runs in compiled code: fills the arrays that ``kernels/replicate.py`` describes."""
 
-    def __call__(
-        self, rng: np.random.Generator, answer: Integers, weight: NDArray[np.float64], pulls: Integers
-    ) -> None:
+    def __call__(self, rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
         """Run as many times as the arrays have rows."""
 
 

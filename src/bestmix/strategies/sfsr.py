@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 from numba.core.registry import CPUDispatcher
-from numpy.typing import NDArray
 
-from bestmix import checks, schedule
-from bestmix.evidence import Evidence
-from bestmix.instance import Instance
+from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import bases, columns, replicate, scores, simplex
-from bestmix.problem import Problem
-from bestmix.solution import scaled
+from bestmix.problems.instance import Instance
+from bestmix.problems.problem import Problem
+from bestmix.problems.solution import scaled
+from bestmix.strategies import schedule
 from bestmix.strategies.search import Memory, Replicator, Search
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Score = Callable[[Floats, Floats, Floats], Any]
 
 MOST_BASES = 2e10  # intersection values over more bases than this would take minutes or worse
@@ -104,7 +103,7 @@ class SFSR:
             memory["basis"] = [int(j) for j in remaining[basis]]
         return memory, told | {"rejected": label[remaining[loser]], "margin": margin}
 
-    def judge(self, evidence: Evidence, remaining: Integers, basis: Integers) -> tuple[Floats, NDArray[np.bool_], int]:
+    def judge(self, evidence: Evidence, remaining: Integers, basis: Integers) -> tuple[Floats, Flags, int]:
         """Scores of the remaining columns, which are exact, and the loser's position; -1 is infeasible.
 
         The basis of the round before, in positions, is where the linear program starts from, and becomes
@@ -127,9 +126,7 @@ class SFSR:
         loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
         return shown, state == scores.EXACT, loser
 
-    def _judge_by_function(
-        self, function: Score, evidence: Evidence, remaining: Integers
-    ) -> tuple[Floats, NDArray[np.bool_], int]:
+    def _judge_by_function(self, function: Score, evidence: Evidence, remaining: Integers) -> tuple[Floats, Flags, int]:
         size, costs = len(remaining), len(evidence.problem.bounds)
         mu, u, e = np.empty(size), np.empty((size, costs)), np.empty(size)
         columns.load(evidence.means, evidence.problem.bound, remaining, mu, u, e)

@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bestmix.evidence import Evidence
-from bestmix.instance import Instance
+from bestmix.answers.evidence import Evidence
+from bestmix.arrays import Integers
 from bestmix.kernels import replicate
-from bestmix.problem import Problem
+from bestmix.problems.instance import Instance
+from bestmix.problems.problem import Problem
 from bestmix.strategies.search import Memory, Replicator, Search
 from bestmix.strategies.sfsr import check_budget, replicating
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 """Hardness of an instance, bounds on errors, and how many trials to plan for."""
 
-from bestmix.theory.assumption import broken_condition
-from bestmix.theory.bisection import Budget
+from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.bounds import ErrorBounds, error_bounds
 from bestmix.theory.explain import Explanation, explain
-from bestmix.theory.gaps import Alternative, Gaps, gaps
-from bestmix.theory.plan import Plan, built_in, plan
-from bestmix.theory.sensitivity import Sensitivity
+from bestmix.theory.gaps.measure import Alternative, Gaps, gaps
+from bestmix.theory.planning.bisection import Budget
+from bestmix.theory.planning.plan import Plan, built_in, plan
+from bestmix.theory.planning.sensitivity import Sensitivity
 
 __all__ = [
     "Alternative",

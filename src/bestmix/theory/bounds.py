@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
-from bestmix.instance import Instance
-from bestmix.schedule import psi, rejects
-from bestmix.theory.gaps import Gaps, gaps
-from bestmix.theory.geometry import Floats
+from bestmix.arrays import Floats
+from bestmix.problems.instance import Instance
+from bestmix.strategies.schedule import psi, rejects
+from bestmix.theory.gaps.measure import Gaps, gaps
 
 MOST = 2**53  # trials
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bestmix import checks
-from bestmix.instance import Instance
-from bestmix.solution import Solution, solve
-from bestmix.theory.assumption import broken_condition
-from bestmix.theory.gaps import MOST_BASES, Gaps, gaps
-from bestmix.theory.words import reasons, rival_sentence, trials_to_tell
+from bestmix.problems.instance import Instance
+from bestmix.problems.solution import Solution, solve
+from bestmix.problems.uniqueness import broken_condition
+from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
+from bestmix.theory.sentences import reasons, rival_sentence, trials_to_tell
 
 CLEAR = 3.0  # times the smallest margin: a ninth of the trials tells
 

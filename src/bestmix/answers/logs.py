@@ -1,0 +1,86 @@
+"""The best mix from a log of trials that were made already."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommendation import Recommendation, recommend
+from bestmix.answers.tables import read_trials
+from bestmix.arrays import Floats
+from bestmix.problems.problem import Known, Problem
+from bestmix.problems.solution import solve_means
+
+
+def from_log(
+    frame: Any,
+    arm: str = "arm",
+    reward: str = "reward",
+    bounds: Mapping[str, float] | None = None,
+    known: Mapping[str, Known] | None = None,
+    *,
+    uncertainty: str = "delta",
+    resamples: int = 1000,
+    seed: int = 0,
+    drop_missing: bool = False,
+) -> Recommendation:
+    """Best mix of the arms in a log, one trial a row.
+
+    Parameters
+    ----------
+    frame
+        A CSV or Parquet file's path, a pandas or polars frame, or a mapping of columns.
+    arm, reward
+        Names of the columns that hold the arm and the reward.
+    bounds
+        The largest acceptable mean of each cost, by the cost's column. Other columns are ignored.
+    known
+        Arms whose means are known and that the log need not hold.
+    uncertainty
+        ``"delta"``: the support's probability from the z-scores. ``"bootstrap"``: the share of
+        ``resamples`` redrawn logs, drawn within each arm, that lead to the same support.
+    drop_missing
+        Leave out rows with a missing value; otherwise they are an error.
+
+    Examples
+    --------
+    >>> log = {"model": ["s", "s", "l", "l"], "quality": [1.0, 1.2, 2.0, 2.2], "dollars": [0.0, 0.2, 1.8, 2.2]}
+    >>> answer = from_log(log, arm="model", reward="quality", bounds={"dollars": 1.0})
+    >>> {arm: round(share, 3) for arm, share in answer.mixture.items()}
+    {'s': 0.526, 'l': 0.474}
+    """
+    checks.choice("uncertainty", uncertainty, ["delta", "bootstrap"])
+    bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
+    rows = read_trials(frame, arm, reward, list(bounds), drop_missing)
+    problem = Problem(list(rows), bounds, known)
+    evidence = Evidence(problem, [_moments(table) for table in rows.values()])
+    answer = recommend(evidence, evidence.tried, strategy="log")
+    single = [name for name, table in rows.items() if len(table) == 1]
+    note = f"One trial only, so no interval: {', '.join(single[:5])}." if single else answer.note
+    if uncertainty == "delta":
+        return replace(answer, note=note)
+    share = bootstrap(problem, list(rows.values()), answer.support, resamples, seed) if answer.feasible else None
+    return replace(answer, note=note, support_probability=share)
+
+
+def bootstrap(problem: Problem, tables: list[Floats], support: tuple[str, ...], resamples: int, seed: int) -> float:
+    """Share of redrawn logs whose best mix has the same support."""
+    checks.whole("resamples", resamples, 1, "1000 is a good number")
+    rng = np.random.default_rng(seed)
+    wanted = tuple(name in support for name in problem.names)
+    same = 0
+    for _ in range(resamples):
+        means = [table[rng.integers(len(table), size=len(table))].mean(axis=0) for table in tables]
+        solution = solve_means(np.vstack([np.array(means), problem.known_means]), problem.bound)
+        same += solution.feasible and tuple(bool(p > 0) for p in solution.mixture) == wanted
+    return same / resamples
+
+
+def _moments(table: Floats) -> Moments:
+    moments = Moments(table.shape[1])
+    moments.add(table)
+    return moments

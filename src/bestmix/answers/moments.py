@@ -1,0 +1,167 @@
+"""Exact running sums of an arm's trials: no order of telling, and no merging, changes a bit of them.
+
+A float is a whole number times a power of two, so a sum of floats is one too. Kept as a Python
+integer with its exponent, it never rounds: means and scatter are rounded once, when they are read.
+"""
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestmix.arrays import Floats
+
+SPLIT = float(2**27 + 1)
+TINY = 1e-140  # the product of smaller values has a rounding error below the smallest float
+DIGIT = 26  # bits that a vectorised sum takes off at a time; a sum of 2**26 of them is still exact
+FEW = 20  # below this many rows a plain loop beats the vectorised sum
+
+
+@dataclass
+class ExactSum:
+    """``total`` / 2**``shift``, exactly."""
+
+    total: int = 0
+    shift: int = 0
+
+    def add(self, total: int, shift: int) -> None:
+        """Add total / 2**shift."""
+        if shift > self.shift:
+            self.total <<= shift - self.shift
+            self.shift = shift
+        self.total += total << (self.shift - shift)
+
+    def __str__(self) -> str:
+        # Trailing zeros say nothing: equal sums look alike however they came about.
+        trailing = min((self.total & -self.total).bit_length() - 1, self.shift) if self.total else self.shift
+        return f"{self.total >> trailing:x}/{self.shift - trailing}"
+
+    @classmethod
+    def parse(cls, text: str) -> "ExactSum":
+        """Inverse of ``str``."""
+        total, shift = text.split("/")
+        return cls(int(total, 16), int(shift))
+
+
+def add_columns(rows: Floats, totals: list[ExactSum]) -> None:
+    """Add each column of (m, c) to its total, exactly."""
+    _, exponent = np.frexp(np.abs(rows).max(axis=0))
+    rest = rows
+    while rest.any():
+        # The leading bits of every entry, as whole numbers of the unit 2**-shift; the rest is exact.
+        shift = DIGIT - exponent
+        whole = np.rint(_times_power(rest, shift))
+        rest = rest - _times_power(whole, -shift)
+        for total, digits, bits in zip(totals, whole.sum(axis=0).tolist(), shift.tolist(), strict=True):
+            total.add(int(digits) << max(-bits, 0), max(bits, 0))
+        exponent = exponent - DIGIT
+
+
+def _times_power(values: Floats, shift: NDArray[np.int32]) -> Floats:
+    """``values`` times 2**shift, exactly; by multiplication where the power is a float itself."""
+    if np.abs(shift).max() < 1000:
+        return values * np.ldexp(1.0, shift)
+    return np.ldexp(values, shift)
+
+
+def product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The product and its rounding error, which together are exact (Dekker's product)."""
+    result = x * y
+    x_high = SPLIT * x - (SPLIT * x - x)
+    y_high = SPLIT * y - (SPLIT * y - y)
+    x_low, y_low = x - x_high, y - y_high
+    return result, ((x_high * y_high - result) + x_high * y_low + x_low * y_high) + x_low * y_low
+
+
+@dataclass
+class Moments:
+    """Count, sums and sums of products of (reward, costs) vectors."""
+
+    size: int
+    count: int = 0
+    sums: list[ExactSum] = field(default_factory=list)
+    products: list[ExactSum] = field(default_factory=list)
+    _scatter: Floats | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.sums = self.sums or [ExactSum() for _ in range(self.size)]
+        self.products = self.products or [ExactSum() for _ in range(self.size * (self.size + 1) // 2)]
+
+    def plus(self, rows: Floats) -> "Moments":
+        """These and further trials, one a row of (m, 1 + L)."""
+        result = Moments(self.size, self.count, [copy(s) for s in self.sums], [copy(p) for p in self.products])
+        result.add(rows)
+        return result
+
+    def add(self, rows: Floats) -> None:
+        """Add trials in place."""
+        self.count += len(rows)
+        self._scatter = None
+        if len(rows) < FEW or np.abs(rows[rows != 0]).min(initial=1.0) < TINY:
+            for row in rows.tolist():
+                self._add_row(row)
+            return
+        first, second = np.triu_indices(self.size)
+        parts = product(rows[:, first], rows[:, second])
+        add_columns(np.hstack([rows, *parts]), [*self.sums, *self.products, *self.products])
+
+    def _add_row(self, row: list[float]) -> None:
+        """Add one trial in whole numbers."""
+        parts = []
+        for value, total in zip(row, self.sums, strict=True):
+            numerator, denominator = value.as_integer_ratio()
+            parts.append((numerator, denominator.bit_length() - 1))
+            total.add(*parts[-1])
+        for (i, j), total in zip(self._pairs(), self.products, strict=True):
+            total.add(parts[i][0] * parts[j][0], parts[i][1] + parts[j][1])
+
+    def mean(self) -> Floats:
+        """Mean vector, each entry correctly rounded; NaN without trials."""
+        if not self.count:
+            return np.full(self.size, np.nan)
+        return np.array([s.total / (self.count << s.shift) for s in self.sums])
+
+    def scatter(self) -> Floats:
+        """Sum of squared deviations from the mean, as a (1 + L, 1 + L) matrix; kept until trials are added."""
+        if self._scatter is None:
+            self._scatter = self._new_scatter()
+        return self._scatter
+
+    def _new_scatter(self) -> Floats:
+        result = np.zeros((self.size, self.size))
+        for (i, j), p in zip(self._pairs(), self.products, strict=True):
+            if self.count:
+                si, sj = self.sums[i], self.sums[j]
+                shift = max(p.shift, si.shift + sj.shift)
+                whole = (self.count * p.total << (shift - p.shift)) - (
+                    si.total * sj.total << (shift - si.shift - sj.shift)
+                )
+                result[i, j] = result[j, i] = whole / (self.count << shift)
+        result.flags.writeable = False
+        return result
+
+    def covariance(self) -> Floats:
+        """Unbiased covariance matrix; NaN with fewer than two trials."""
+        if self.count < 2:
+            return np.full((self.size, self.size), np.nan)
+        return self.scatter() / (self.count - 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, exact."""
+        return {
+            "count": self.count,
+            "sums": [str(s) for s in self.sums],
+            "products": [str(s) for s in self.products],
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Moments":
+        """Inverse of ``to_dict``."""
+        sums = [ExactSum.parse(text) for text in data["sums"]]
+        return cls(len(sums), data["count"], sums, [ExactSum.parse(text) for text in data["products"]])
+
+    def _pairs(self) -> Iterable[tuple[int, int]]:
+        return ((i, j) for i in range(self.size) for j in range(i, self.size))

@@ -1,0 +1,65 @@
+"""Starting from trials that were made before: they fill what the strategy owes, round by round."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bestmix.answers.moments import Moments
+from bestmix.answers.tables import read_trials
+from bestmix.arrays import Floats
+from bestmix.experiments import rounds
+from bestmix.experiments.model import Recipe, Row
+from bestmix.problems.problem import Problem
+
+WORKER = "log"
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where an experiment begins: after which rounds, with which trials and sums."""
+
+    step: rounds.Step
+    rows: list[Row]
+    moments: list[Moments]
+
+
+def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, now: float) -> Start:
+    """Give the log's trials to the strategy as it asks for them; the rest is surplus."""
+    tables = _tables(recipe.problem, log, arm, reward)
+    used, moments, rows = [0] * len(tables), rounds.no_trials(recipe.problem), list[Row]()
+    step, closed = rounds.begin(recipe, budget), list[Any]()
+    while step.quota is not None:
+        closed += step.rounds
+        left = list(step.quota)
+        for place, table in enumerate(tables):
+            part = table[used[place] : used[place] + left[place]]
+            rows += _rows(part, place, len(closed) + 1, len(rows), "complete", now)
+            used[place] += len(part)
+            left[place] -= len(part)
+            if len(part):
+                moments[place] = moments[place].plus(part)
+        if any(left):
+            step = rounds.Step(step.memory, left, [])
+            break
+        step = rounds.finish(recipe, budget, step.memory, moments, len(closed))
+    else:
+        closed += step.rounds
+    for place, table in enumerate(tables):
+        rows += _rows(table[used[place] :], place, len(closed) + 1, len(rows), "surplus", now)
+    return Start(rounds.Step(step.memory, step.quota, closed), rows, moments)
+
+
+def _tables(problem: Problem, log: Any, arm: str, reward: str) -> list[Floats]:
+    import numpy as np
+
+    found = read_trials(log, arm, reward, list(problem.costs))
+    for name in found:
+        problem.index(name)
+    none = np.empty((0, 1 + len(problem.bounds)))
+    return [found.get(name, none) for name in problem.arms]
+
+
+def _rows(part: Floats, arm: int, number: int, made: int, state: str, now: float) -> list[Row]:
+    return [
+        Row(made + i, made + i, arm, number, WORKER, 0.0, now, now, state, False, now, tuple(values))
+        for i, values in enumerate(part.tolist(), start=1)
+    ]

@@ -1,0 +1,143 @@
+"""From the tables' rows to values and back, and the calls that only read."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import sqlalchemy as sa
+
+from bestmix.answers.moments import Moments
+from bestmix.experiments.model import Event, Picture, Query, Record, Row, State, moment
+from bestmix.experiments.sql import tables
+from bestmix.experiments.store import Head, gone, state_of
+from bestmix.strategies.search import restore_round
+
+t, x = tables.trials.c, tables.experiments.c
+CHANGING = ("state", "open", "deadline", "expires", "told", "reward", "costs", "note")  # columns of a trial
+HEAD = [f.name for f in fields(Head)]
+ODD = "state NOT IN ('leased', 'complete')"
+
+
+def by_index(index: str, condition: str, dialect: str) -> sa.Select[Any]:
+    """Trials of an experiment that a partial index holds.
+
+    The condition is that of the index, literally. SQLite would take the primary key even so, and read
+    every trial; it is told. PostgreSQL finds out from its statistics.
+    """
+    source = f"trials INDEXED BY {index}" if dialect == "sqlite" else "trials"
+    columns = [sa.literal_column(column.name, column.type).label(column.name) for column in tables.trials.c]
+    return sa.select(*columns).select_from(sa.text(source)).where(sa.text(f"experiment = :e AND {condition}"))
+
+
+def record(found: Mapping[Any, Any]) -> Record:
+    """What is fixed of an experiment."""
+    return Record(
+        found["key"],
+        found["name"],
+        json.loads(found["problem"]),
+        json.loads(found["strategy"]),
+        found["first_budget"],
+        found["lease"],
+        found["failures"],
+    )
+
+
+def head(found: Mapping[Any, Any]) -> Head:
+    """What calls change."""
+    return Head(**{name: found[name] for name in HEAD})
+
+
+def row(found: Any) -> Row:
+    """A trial."""
+    values = None if found.reward is None else (found.reward, *json.loads(found.costs))
+    return Row(
+        found.number,
+        found.slot,
+        found.arm,
+        found.round,
+        found.worker,
+        found.deadline,
+        found.expires,
+        found.asked,
+        found.state,
+        bool(found.open),
+        found.told,
+        values,
+        found.note,
+    )
+
+
+def columns(row: Row) -> dict[str, Any]:
+    """A trial as the table holds it."""
+    data = dict(vars(row))
+    values = data.pop("values")
+    reward, costs = (None, None) if values is None else (values[0], json.dumps(values[1:]))
+    return data | {"reward": reward, "costs": costs}
+
+
+def changing(row: Row) -> dict[str, Any]:
+    """The columns that calls change, with the trial's number."""
+    data = columns(row)
+    return {name: data[name] for name in ("number", *CHANGING)}
+
+
+def state(connection: sa.Connection, key: str) -> State:
+    """The experiment's figures."""
+    wanted = sa.select(tables.heads, tables.experiments).join(tables.experiments).where(x.key == key)
+    found = connection.execute(wanted).mappings().one_or_none()
+    if found is None:
+        raise gone()
+    return state_of(head(found), found["created"])
+
+
+def picture(connection: sa.Connection, key: str) -> Picture:
+    """Figures, memory, sums and rounds of one moment."""
+    number, memory = find(connection, key)
+    a, r = tables.arms.c, tables.rounds.c
+    sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
+    rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
+    return Picture(
+        state(connection, key),
+        json.loads(memory),
+        [Moments.from_dict(json.loads(text)) for text in sums],
+        [restore_round(json.loads(text)) for text, _ in rounds],
+        [None if mixture is None else json.loads(mixture) for _, mixture in rounds],
+    )
+
+
+def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
+    """Trials in the order of their numbers, or the other way round."""
+    number, _ = find(connection, key)
+    dialect = connection.dialect.name
+    wanted = by_index("trials_odd", ODD, dialect)
+    if query.state == "leased":
+        wanted = by_index("trials_leased", "state = 'leased'", dialect)
+    elif query.state in (None, "complete"):
+        wanted = sa.select(tables.trials).where(t.experiment == sa.bindparam("e"))
+    if not query.newest_first:
+        wanted = wanted.where(sa.text("number > :after"))
+    elif query.after:
+        wanted = wanted.where(sa.text("number < :after"))
+    for name in ("state", "arm", "worker"):
+        if getattr(query, name) is not None:
+            wanted = wanted.where(sa.text(f"{name} = :{name}"))
+    wanted = wanted.order_by(sa.text("number DESC" if query.newest_first else "number")).limit(query.limit)
+    return [row(found) for found in connection.execute(wanted, {"e": number, **vars(query)})]
+
+
+def events(connection: sa.Connection, key: str, after: int, limit: int) -> list[Event]:
+    """Events in order."""
+    number, _ = find(connection, key)
+    e = tables.events.c
+    wanted = sa.select(e.number, e.kind, e.data, e.at).where(e.experiment == number, e.number > after)
+    found = connection.execute(wanted.order_by(e.number).limit(limit))
+    return [Event(n, kind, json.loads(data), moment(at)) for n, kind, data, at in found]
+
+
+def find(connection: sa.Connection, key: str) -> tuple[int, str]:
+    """The experiment's number in the tables and its strategy's memory."""
+    found = connection.execute(sa.select(x.id, x.memory).where(x.key == key)).one_or_none()
+    if found is None:
+        raise gone()
+    return found[0], found[1]

@@ -1,0 +1,115 @@
+"""The version of a storage's tables: made when there are none, upgraded on request, refused when unknown."""
+
+import shutil
+import sqlite3
+import time
+from importlib import resources
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from bestmix.experiments.model import StorageError
+from bestmix.experiments.sql import tables
+from bestmix.experiments.sql.database import Database
+
+VERSIONS = sa.Table(
+    "alembic_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+LOCK = 8_130_272_515  # of PostgreSQL's advisory lock that whoever makes or upgrades the tables holds
+OLDEST_SQLITE = (3, 35, 0)  # has RETURNING
+
+
+def ready(database: Database) -> None:
+    """Make the tables if there are none; refuse tables of another version."""
+    if database.sqlite and sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise StorageError(
+            f"SQLite {sqlite3.sqlite_version} is too old: 3.35 or newer is needed; use a newer Python, or PostgreSQL"
+        )
+    found = database.read(version)
+    if found is None:
+        found = database.write(_make)
+    check(found, database)
+
+
+def check(found: str, database: Database) -> None:
+    """Refuse tables of another version, with what to do."""
+    where = database.url.render_as_string(hide_password=True)
+    if found > tables.VERSION:
+        raise StorageError(
+            f"{where}: its tables are of version {found}, made by a newer bestmix; this one knows versions up to "
+            f"{tables.VERSION}. Install the newer bestmix"
+        )
+    if found < tables.VERSION:
+        raise StorageError(
+            f"{where}: its tables are of version {found}, older than {tables.VERSION}; stop all workers, then run: "
+            f"bestmix storage upgrade {where}"
+        )
+
+
+def version(connection: sa.Connection) -> str | None:
+    """The version of the tables; None when there are none."""
+    names = sa.inspect(connection).get_table_names()
+    if VERSIONS.name not in names:
+        foreign = [name for name in names if name in tables.metadata.tables]
+        if foreign:
+            raise StorageError(f"the database has a table {foreign[0]!r} that bestmix did not make; choose another")
+        return None
+    return connection.execute(sa.select(VERSIONS.c.version_num)).scalar_one_or_none()
+
+
+def _make(connection: sa.Connection) -> str:
+    """Make the newest tables, unless somebody else just has."""
+    _alone(connection)
+    found = version(connection)
+    if found is None:
+        tables.metadata.create_all(connection)
+        VERSIONS.create(connection)
+        connection.execute(sa.insert(VERSIONS).values(version_num=tables.VERSION))
+    return found or tables.VERSION
+
+
+def _alone(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text("SELECT pg_advisory_xact_lock(:number)"), {"number": LOCK})
+
+
+def upgrade(database: Database) -> tuple[str | None, str, Path | None]:
+    """Bring the tables to the newest version: the version before, the one now, and the copy of an SQLite file."""
+    before = database.read(version)
+    if before is not None and before > tables.VERSION:
+        check(before, database)
+    if before == tables.VERSION:
+        return before, before, None
+    copy = _copy(database) if before is not None else None
+    database.write(_migrate)
+    return before, tables.VERSION, copy
+
+
+def _migrate(connection: sa.Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    _alone(connection)
+    config = Config()
+    config.set_main_option("script_location", str(resources.files("bestmix.experiments.sql") / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, tables.VERSION)
+
+
+def _copy(database: Database) -> Path | None:
+    """A copy of an SQLite file next to it, before it is changed."""
+    if not database.sqlite:
+        return None
+    path = Path(database.url.database or "")
+    copy = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.copy")
+    source, target = sqlite3.connect(path), sqlite3.connect(copy)
+    try:
+        source.backup(target)
+    finally:
+        source.close()
+        target.close()
+    shutil.copymode(path, copy)
+    return copy

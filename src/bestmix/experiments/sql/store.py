@@ -1,0 +1,140 @@
+"""The store in a database: SQLite in one file, or PostgreSQL."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from bestmix.experiments.clock import Clock, SystemClock
+from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State
+from bestmix.experiments.sql import changes, postgres, queries, schema, tables
+from bestmix.experiments.sql.database import Database
+from bestmix.experiments.sql.group_commit import Call, Together
+from bestmix.experiments.sql.transaction import SELDOM, SqlBooks, round_entries
+from bestmix.experiments.store import NOTHING, Ahead, T, gone, opening, state_of
+
+PAGE = 10_000  # trials of a log that are written at a time
+
+h, x = tables.heads.c, tables.experiments.c
+LOAD = sa.select(tables.heads, tables.experiments).join(tables.experiments, x.id == h.experiment)
+FIND = sa.select(tables.experiments).where(x.key == sa.bindparam("key"))
+
+
+class SqlStore:
+    """Experiments in a database; any number of processes and machines may use it at once."""
+
+    def __init__(self, database: Database, clock: Clock | None = None) -> None:
+        self.database = database
+        self.clock: Clock = clock or SystemClock()
+        self._known: dict[str, tuple[int, Record]] = {}  # what is fixed of experiments, by key
+        self._together = Together(self._write)
+        schema.ready(database)
+
+    def create(self, draft: Draft) -> bool:
+        """Write a new experiment."""
+        return self.database.write(lambda connection: self._create(connection, draft))
+
+    def _create(self, connection: sa.Connection, draft: Draft) -> bool:
+        held = connection.execute(sa.select(x.key).where(x.name == draft.record.name)).scalar_one_or_none()
+        if held is not None:  # its own key: the answer to the first attempt was lost
+            return bool(held == draft.record.key)
+        now = self.clock.now()
+        head = asdict(opening(draft, self.clock, now))
+        seldom = {name: head.pop(name) for name in SELDOM}
+        fixed = asdict(draft.record) | {
+            "problem": json.dumps(draft.record.problem),
+            "strategy": json.dumps(draft.record.strategy),
+            "memory": json.dumps(draft.memory),
+            "created": now,
+        }
+        made = connection.execute(sa.insert(tables.experiments).values(fixed | seldom).returning(x.id)).scalar_one()
+        quota = draft.quota or [0] * len(draft.moments)
+        sums = [{"count": m.count, "moments": json.dumps(m.to_dict())} for m in draft.moments]
+        rows = {
+            tables.heads: [head | {"events": 1}],
+            tables.arms: [{"arm": i, "due": due, **s} for i, (due, s) in enumerate(zip(quota, sums, strict=True))],
+            tables.rounds: round_entries(draft.rounds, now),
+            tables.events: [{"number": 1, "kind": "created", "data": "{}", "at": now}],
+        }
+        for table, entries in rows.items():
+            if entries:
+                connection.execute(sa.insert(table), [{"experiment": made, **entry} for entry in entries])
+        for start in range(0, len(draft.rows), PAGE):
+            changes.write(connection, made, changes.Changes(added=draft.rows[start : start + PAGE]))
+        return True
+
+    def find(self, name: str) -> Record | None:
+        """The experiment of that name."""
+        wanted = sa.select(tables.experiments).where(x.name == name)
+        found = self.database.read(lambda connection: connection.execute(wanted).mappings().one_or_none())
+        return None if found is None else queries.record(found)
+
+    def record(self, key: str) -> Record | None:
+        """The experiment with that key."""
+        wanted = sa.select(tables.experiments).where(x.key == key)
+        found = self.database.read(lambda connection: connection.execute(wanted).mappings().one_or_none())
+        return None if found is None else queries.record(found)
+
+    def entries(self, after: str = "", limit: int | None = None) -> list[tuple[Record, State]]:
+        """Experiments in the order of their names."""
+        order = x.name.collate("C") if not self.database.sqlite else x.name
+        wanted = LOAD.where(order > after).order_by(order).limit(limit)
+        found = self.database.read(lambda connection: connection.execute(wanted).mappings().all())
+        return [(queries.record(f), state_of(queries.head(f), f["created"])) for f in found]
+
+    def write(self, key: str, work: Callable[[SqlBooks], T], ahead: Ahead = NOTHING) -> T:
+        """Do work in one transaction, which other threads' work may be part of."""
+        return self._together.run(key, work, ahead)
+
+    def _write(self, key: str, calls: Sequence[Call]) -> list[Any]:
+        return self.database.write(partial(self._attempt, key, calls))
+
+    def _attempt(self, key: str, calls: Sequence[Call], connection: sa.Connection) -> list[Any]:
+        if key not in self._known:
+            found = connection.execute(FIND, {"key": key}).mappings().one_or_none()
+            if found is None:
+                raise gone()
+            self._known[key] = found["id"], queries.record(found)
+        ahead = Ahead([n for call in calls for n in call.ahead.trials], max(call.ahead.fresh for call in calls))
+        books = SqlBooks(connection, *self._known[key], self.clock, ahead)
+        results = [call.work(books) for call in calls]
+        books.save()
+        return results
+
+    def state(self, key: str) -> State:
+        """The experiment's figures."""
+        return self.database.read(lambda connection: queries.state(connection, key))
+
+    def picture(self, key: str) -> Picture:
+        """Figures, memory, sums and rounds of one moment."""
+        return self.database.read(lambda connection: queries.picture(connection, key))
+
+    def trials(self, key: str, query: Query) -> list[Row]:
+        """Trials in the order of their numbers."""
+        return self.database.read(lambda connection: queries.trials(connection, key, query))
+
+    def events(self, key: str, after: int, limit: int) -> list[Event]:
+        """Events in order."""
+        return self.database.read(lambda connection: queries.events(connection, key, after, limit))
+
+    def delete(self, key: str) -> None:
+        """Remove the experiment."""
+        self.database.write(partial(self._delete, key))
+
+    def _delete(self, key: str, connection: sa.Connection) -> None:
+        number = connection.execute(sa.select(x.id).where(x.key == key)).scalar_one_or_none()
+        if number is not None:
+            if not self.database.sqlite:
+                connection.exec_driver_sql(postgres.lock(number))
+            connection.execute(sa.delete(tables.experiments).where(x.id == number))
+
+    def ping(self, patience: float) -> None:
+        """Raise an error unless the database answers."""
+        self.database.read(lambda connection: connection.execute(sa.select(1)), patience)
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self.database.close()

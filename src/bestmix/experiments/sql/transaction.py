@@ -1,0 +1,256 @@
+"""One experiment of a database inside a transaction."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommendation import Round, finite
+from bestmix.experiments.clock import Clock
+from bestmix.experiments.model import Record, Row
+from bestmix.experiments.sql import changes, postgres, queries, tables
+from bestmix.experiments.sql.changes import ID, Changes
+from bestmix.experiments.store import NOTHING, Ahead, gone, worth_writing
+from bestmix.strategies.search import Memory
+
+SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
+
+t, a, h, x = tables.trials.c, tables.arms.c, tables.heads.c, tables.experiments.c
+N: sa.BindParameter[Any] = sa.bindparam("n")
+mine, mine_arm = t.experiment == ID, a.experiment == ID
+
+HEADS = sa.select(tables.heads, x.key, *(x[name] for name in SELDOM)).join(tables.experiments, x.id == h.experiment)
+LOAD = HEADS.where(h.experiment == ID)
+ROWS = sa.select(tables.trials).where(mine)
+# Whoever tells a trial needs its arm's sums next.
+FEW = (
+    sa.select(tables.trials, a.moments)
+    .join(tables.arms, sa.and_(a.experiment == t.experiment, a.arm == t.arm))
+    .where(mine, t.number.in_(sa.bindparam("numbers", expanding=True)))
+)
+RANGE = ROWS.where(t.number.between(sa.bindparam("first"), sa.bindparam("last"))).order_by(t.number)
+DIALECTS = ("sqlite", "postgresql")
+SLOT = {
+    d: ROWS.where(t.number == N).union_all(queries.by_index("trials_again", "slot <> number AND slot = :n", d))
+    for d in DIALECTS
+}
+NUMBER: sa.ColumnElement[int] = sa.literal_column("number", sa.BigInteger())
+LEASED = {d: queries.by_index("trials_leased", "state = 'leased'", d).with_only_columns(NUMBER) for d in DIALECTS}
+OPEN = {d: queries.by_index("trials_open", "open", d).with_only_columns(NUMBER) for d in DIALECTS}
+RETURNED = {d: queries.by_index("trials_open", "open", d).order_by(sa.text("number")).limit(N) for d in DIALECTS}
+# The literal conditions are those of a partial index, which is used only when they are found here.
+LATE = (
+    sa.update(tables.trials)
+    .where(mine, sa.text("state = 'leased'"), t.deadline <= sa.bindparam("time"))
+    .values(state="expired", open=True)
+)
+FIRST = sa.select(sa.func.min(t.deadline)).where(mine, sa.text("state = 'leased'"))
+FRESH = sa.select(a.arm, a.due).where(mine_arm, a.due > 0).order_by(a.due.desc(), a.arm).limit(N)
+LOAD_QUERY, FEW_QUERY, FRESH_QUERY = (postgres.Query(statement) for statement in (LOAD, FEW, FRESH))
+ARMS = sa.select(a.arm, a.moments).where(mine_arm)
+SOME_ARMS = ARMS.where(a.arm.in_(sa.bindparam("numbers", expanding=True)))
+WITHDRAWN = sa.update(tables.trials).values(state="withdrawn")
+WITHDRAW = {d: WITHDRAWN.where(mine, t.number.in_(LEASED[d])) for d in DIALECTS}
+SHUT = {d: sa.update(tables.trials).where(mine, t.number.in_(OPEN[d])).values(open=False) for d in DIALECTS}
+MEMORY = sa.select(x.memory).where(x.id == ID)
+ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
+    tables.asks.c.experiment == ID, tables.asks.c.key == sa.bindparam("key")
+)
+
+
+class SqlBooks:
+    """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading."""
+
+    def __init__(
+        self, connection: sa.Connection, experiment: int, record: Record, clock: Clock, ahead: Ahead = NOTHING
+    ) -> None:
+        self._connection = connection
+        self._dialect = connection.dialect.name
+        self._id = experiment
+        self._clock = clock
+        self._changes = Changes()
+        self._sums: dict[int, str] = {}  # running sums that were read, as they are now
+        self._rows: dict[int, Row | None] = {}  # trials that were read ahead, as long as they stay as they are
+        self._fresh: list[tuple[int, int]] | None = None  # the same of arms
+        found = self._load(ahead)
+        if found is None or found["key"] != record.key:  # a deleted experiment's number may be used again
+            raise gone()
+        self.record = record
+        self.head = queries.head(found)
+        self._before = replace(self.head)
+
+    def _load(self, ahead: Ahead) -> Mapping[Any, Any] | None:
+        """The head, and what is wanted next; PostgreSQL is asked once for all of it, with the lock."""
+        if self._dialect == "sqlite":
+            found: Mapping[Any, Any] | None = self._run(LOAD).mappings().one_or_none()
+            self._take_in(self._run(FEW, numbers=ahead.trials).all() if ahead.trials else [], ahead.trials)
+            return found
+        wanted: list[tuple[postgres.Query, Any]] = [(LOAD_QUERY, {"e": self._id})]
+        if ahead.trials:
+            wanted.append((FEW_QUERY, {"e": self._id, "numbers": ahead.trials}))
+        if ahead.fresh:
+            wanted.append((FRESH_QUERY, {"e": self._id, "n": ahead.fresh}))
+        heads, *others = postgres.begin(self._connection, self._id, wanted)
+        if ahead.trials:
+            self._take_in(others.pop(0), ahead.trials)
+        if ahead.fresh:
+            self._fresh = [(row.arm, row.due) for row in others.pop(0)]
+        return vars(heads[0]) if heads else None
+
+    def _take_in(self, found: Sequence[Any], asked: Sequence[int]) -> None:
+        """Remember trials, those that there are not as well, and the sums of their arms."""
+        self._sums |= {row.arm: row.moments for row in found}
+        self._rows |= dict.fromkeys(asked) | {row.number: queries.row(row) for row in found}
+
+    def _run(self, statement: sa.Executable, **values: Any) -> Any:
+        if self._changes.added or self._changes.changed or self._changes.sums or self._changes.due:
+            self._flush()
+        return self._connection.execute(statement, {"e": self._id, **values})
+
+    def _flush(self) -> None:
+        changes.write(self._connection, self._id, self._changes)
+        self._changes = Changes()
+
+    def save(self) -> None:
+        """Write all that has changed."""
+        before, after = vars(self._before), dict(vars(self.head))
+        seldom = {name: after.pop(name) for name in SELDOM}
+        if any(before[name] != value for name, value in seldom.items()):
+            self._check_name()
+            self._run(sa.update(tables.experiments).where(x.id == ID).values(seldom))
+        if worth_writing(self._before, self.head):
+            self._changes.head = after
+        if self._dialect == "sqlite":
+            self._flush()
+        else:
+            postgres.end(self._connection, *changes.one_statement(self._id, self._changes))
+
+    def _check_name(self) -> None:
+        name = self.head.name
+        other = self._run(sa.select(x.id).where(x.name == sa.bindparam("name"), x.id != ID), name=name).first()
+        if other is not None:
+            raise ValueError(f"name: there is an experiment {name!r} already; choose another name")
+
+    def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+        """The trials with these numbers that exist."""
+        if missing := [number for number in numbers if number not in self._rows]:
+            self._take_in(self._run(FEW, numbers=missing).all(), missing)
+        found = {number: self._rows[number] for number in numbers}
+        return {number: replace(row) for number, row in found.items() if row is not None}
+
+    def holder(self, slot: int) -> Row | None:
+        """The trial that has filled the slot, has it on lease, or left it open."""
+        for row in map(queries.row, self._run(SLOT[self._dialect], n=slot)):
+            if row.open or row.state in ("complete", "leased"):
+                return row
+        return None
+
+    def sweep(self, time: float) -> int:
+        """Make leases expired."""
+        self._rows = {}
+        count: int = self._run(LATE, time=time).rowcount
+        return count
+
+    def earliest(self) -> float | None:
+        """The first deadline."""
+        found: float | None = self._run(FIRST).scalar_one()
+        return found
+
+    def returned(self, most: int) -> list[Row]:
+        """Trials whose slots are open."""
+        return [queries.row(found) for found in self._run(RETURNED[self._dialect], n=most)]
+
+    def fresh(self, most: int) -> list[tuple[int, int]]:
+        """The arms that are due the most."""
+        if self._fresh is not None:
+            return self._fresh[:most]
+        return [(arm, due) for arm, due in self._run(FRESH, n=most)]
+
+    def take(self, counts: dict[int, int]) -> None:
+        """Lower what arms are due."""
+        self._fresh = None
+        for arm, count in counts.items():
+            self._changes.due[arm] = self._changes.due.get(arm, 0) - count
+
+    def due(self, quota: Sequence[int]) -> None:
+        """Add to what each arm is due."""
+        self._fresh = None
+        for arm, count in enumerate(quota):
+            self._changes.due[arm] = self._changes.due.get(arm, 0) + count
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Write new trials."""
+        self._forget(rows)
+        self._changes.added += rows
+
+    def update(self, rows: Sequence[Row]) -> None:
+        """Write trials that changed."""
+        self._forget(rows)
+        self._changes.changed |= {row.number: row for row in rows}
+
+    def _forget(self, rows: Sequence[Row]) -> None:
+        for row in rows:
+            self._rows.pop(row.number, None)
+
+    def withdraw(self) -> None:
+        """Withdraw every lease, and close every open slot."""
+        self._rows = {}
+        self._run(WITHDRAW[self._dialect])
+        self._run(SHUT[self._dialect])
+
+    def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
+        """Running sums."""
+        if arms is None:
+            self._sums = dict(self._run(ARMS).all())
+        elif missing := [arm for arm in arms if arm not in self._sums]:
+            self._sums |= dict(self._run(SOME_ARMS, numbers=missing).all())
+        wanted = self._sums if arms is None else arms
+        return {arm: Moments.from_dict(json.loads(self._sums[arm])) for arm in wanted}
+
+    def keep(self, moments: dict[int, Moments]) -> None:
+        """Write running sums."""
+        texts = {arm: json.dumps(m.to_dict()) for arm, m in moments.items()}
+        self._sums |= texts
+        self._changes.sums |= {arm: (moments[arm].count, text) for arm, text in texts.items()}
+
+    def memory(self) -> Memory:
+        """What the strategy remembers."""
+        memory: Memory = json.loads(self._run(MEMORY).scalar_one())
+        return memory
+
+    def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
+        """Write the strategy's memory and rounds."""
+        self._run(sa.update(tables.experiments).where(x.id == ID).values(memory=json.dumps(memory)))
+        if rounds:
+            made = round_entries(rounds, self._clock.now(), mixture)
+            entries = [{"experiment": self._id, **entry} for entry in made]
+            self._connection.execute(sa.insert(tables.rounds), entries)
+
+    def recall(self, key: str) -> list[Row]:
+        """The trials of an idempotency key."""
+        found = self._run(ASKED, key=key).one_or_none()
+        if found is None:
+            return []
+        return [queries.row(row) for row in self._run(RANGE, first=found[0], last=found[0] + found[1] - 1)]
+
+    def remember(self, key: str, first: int, count: int) -> None:
+        """Keep what was handed out for an idempotency key."""
+        entry = {"experiment": self._id, "key": key, "first": first, "count": count}
+        self._connection.execute(sa.insert(tables.asks), entry)
+
+    def note(self, kind: str, **data: Any) -> None:
+        """Add an event."""
+        self.head.events += 1
+        at = self._clock.now()
+        self._changes.events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
+
+
+def round_entries(
+    rounds: Sequence[Round], now: float, mixture: Mapping[str, float] | None = None
+) -> list[dict[str, Any]]:
+    """Rounds as their table holds them."""
+    answer = None if mixture is None else json.dumps(dict(mixture))
+    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now, "mixture": answer} for r in rounds]

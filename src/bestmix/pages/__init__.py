@@ -1,0 +1,1 @@
+"""Every HTML page: report, explanation, experiment, dashboard."""

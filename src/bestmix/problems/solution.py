@@ -1,0 +1,150 @@
+"""The linear program when means are known: the best mix, its basis and its shadow prices."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bestmix.arrays import Floats, Integers
+from bestmix.kernels import columns, sifting, simplex
+from bestmix.problems.instance import Instance
+from bestmix.problems.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A solved linear program.
+
+    Attributes
+    ----------
+    status
+        ``"optimal"``; ``"infeasible"``, when no mix keeps all bounds; or ``"degenerate"``, when the best
+        mix is of columns that span no basis, which only a restricted set of columns can give.
+    value
+        Mean reward of the mixture.
+    mixture
+        Probability of each arm (K,). When infeasible: the mix with the least total violation, each
+        cost measured against the largest distance of an arm from its bound.
+    slack
+        Bound minus mean cost (L,); negative where a bound fails.
+    basis
+        Columns of the optimal basis, ascending; arms are 0..K-1, the slack of cost l is K + l.
+    dual
+        Shadow prices (L,): what one more unit of each bound would add to the value.
+    inverse
+        Inverse of the basis matrix, its rows in the order of ``basis``; its columns are the costs,
+        then the total.
+    """
+
+    status: str
+    value: float
+    mixture: Floats
+    slack: Floats
+    basis: tuple[int, ...]
+    dual: Floats
+    inverse: Floats = field(repr=False)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether some mix keeps all bounds."""
+        return self.status != "infeasible"
+
+    @property
+    def violation(self) -> Floats:
+        """By how much each mean cost exceeds its bound (L,)."""
+        return np.maximum(-self.slack, 0.0)
+
+
+def solve(source: Instance | Problem) -> Solution:
+    """Best mix of an instance, or of a problem in which every arm is known.
+
+    >>> inst = Instance(reward=[1.7, 2.6, 0.5], cost=[[0.0, 1.8, 0.8]], bound=[1.0])
+    >>> solution = solve(inst)
+    >>> solution.mixture.round(3), round(solution.value, 3), solution.basis
+    (array([0.444, 0.556, 0.   ]), 2.2, (0, 1))
+    """
+    if isinstance(source, Problem):
+        if source.arms:
+            raise ValueError(
+                f"solve: expected a problem whose arms are all known, got {len(source.arms)} unknown ones; "
+                "give their means with known=, or try them with identify"
+            )
+        return solve_means(source.known_means, source.bound)
+    if not isinstance(source, Instance):
+        raise ValueError(f"solve: expected an Instance or a Problem, got {type(source).__name__}; build an Instance")
+    return solve_means(source.means, source.bound)
+
+
+def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -> Solution:
+    """Best mix for means (K, 1 + L) of which only some columns may be ``allowed``."""
+    arms, costs = len(means), len(bound)
+    allowed = np.arange(arms + costs) if allowed is None else np.asarray(allowed, dtype=np.int64)
+    mu, u, e, scale = scaled(means, bound, allowed)
+    position, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
+    status = sifting.maximise(mu, u, e, position, work)
+    if status == simplex.INFEASIBLE:
+        allowed, mu, u, e = _elastic(allowed, arms, costs, u, e)
+        sifting.maximise(mu, u, e, position, work)
+    if status == simplex.STALLED:
+        raise ArithmeticError("the linear program did not settle; check the data for extreme values")
+    order = np.argsort(position)
+    simplex.invert(u, e, position := position[order], work)
+    weight = work[: costs + 1, costs].copy()
+    weight[weight < simplex.FEASIBLE] = np.maximum(np.round(weight[weight < simplex.FEASIBLE], 12), 0.0)
+    mixture = np.zeros(arms)
+    for j, x in zip(position, weight, strict=True):
+        if j >= 0 and 0 <= allowed[j] < arms:
+            mixture[allowed[j]] = x
+    mixture /= mixture.sum()
+    simplex.set_prices(mu, position, work, simplex.VALUE)
+    return Solution(
+        status={simplex.OPTIMAL: "optimal", simplex.INFEASIBLE: "infeasible"}.get(status, "degenerate"),
+        value=float(mixture[mixture > 0] @ means[mixture > 0, 0]),
+        mixture=mixture,
+        slack=_slack(means, bound, mixture),
+        basis=tuple(int(allowed[j]) for j in position if j >= 0 and allowed[j] >= 0),
+        dual=np.full(costs, np.nan) if status == simplex.INFEASIBLE else work[costs + 2, :costs] * scale[1] / scale[2:],
+        inverse=_unscale(work[: costs + 1].copy(), position, allowed, arms, scale),
+    )
+
+
+def scaled(means: Floats, bound: Floats, allowed: Integers) -> tuple[Floats, Floats, Floats, Floats]:
+    """Scaled columns (mu, u, e) of the program, and their scale."""
+    size, costs = len(allowed), len(bound)
+    mu, u, e, scale = np.empty(size), np.empty((size, costs)), np.empty(size), np.empty(costs + 2)
+    columns.load(means, bound, allowed, mu, u, e)
+    columns.rescale(mu, u, e, scale)
+    return mu, u, e, scale
+
+
+def _elastic(allowed: Integers, arms: int, costs: int, u: Floats, e: Floats) -> tuple[Integers, Floats, Floats, Floats]:
+    """Columns of the least violation: minus the unit vector on each row, at a price of one.
+
+    A row whose slack is not allowed could be missed on either side, and gets both signs.
+    """
+    missed = [l for l in range(costs) if arms + l not in allowed]
+    extra = np.vstack([-np.eye(costs), np.eye(costs)[missed]])
+    size = len(extra)
+    return (
+        np.r_[allowed, np.full(size, -1)],
+        np.r_[np.zeros(len(allowed)), -np.ones(size)],
+        np.vstack([u, extra]),
+        np.r_[e, np.zeros(size)],
+    )
+
+
+def _slack(means: Floats, bound: Floats, mixture: Floats) -> Floats:
+    support = mixture > 0
+    slack: Floats = bound - mixture[support] @ means[support, 1:]
+    size = np.maximum(np.abs(bound), np.abs(means[support, 1:]).max(axis=0, initial=0.0))
+    slack[np.abs(slack) <= 1e-12 * size] = 0.0
+    return slack
+
+
+def _unscale(inverse: Floats, position: Integers, allowed: Integers, arms: int, scale: Floats) -> Floats:
+    """The inverse for unscaled columns: u_l was divided by its spread, and slack l counted in it."""
+    costs = len(scale) - 2
+    inverse[:, :costs] /= scale[2:]
+    for i, j in enumerate(position):
+        if j >= 0 and allowed[j] >= arms:
+            inverse[i] *= scale[2 + allowed[j] - arms]
+    return inverse

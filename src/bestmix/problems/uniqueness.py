@@ -1,0 +1,89 @@
+"""Whether an instance has one best mix, with no zero weight in its basis: the assumption behind gaps and bounds."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bestmix.arrays import Flags, Floats
+from bestmix.problems.instance import Instance
+from bestmix.problems.solution import Solution, solve
+
+MARGIN = 1e-9  # of a weight or a reduced cost, as a share of what it is made of
+
+
+class Margins(NamedTuple):
+    """What keeps a basis optimal, by column: is it basic, its weight (slacks included), its reduced cost."""
+
+    basic: Flags
+    weight: Floats
+    reduced: Floats
+
+
+def margins(instance: Instance, solution: Solution) -> Margins:
+    """Weights and reduced costs of all columns at the optimum."""
+    cost = instance.cost - instance.bound[:, None]
+    weight = np.r_[solution.mixture, solution.slack]
+    reduced = np.r_[instance.reward - solution.value - solution.dual @ cost, -solution.dual]
+    return Margins(np.isin(np.arange(len(weight)), solution.basis), weight, reduced)
+
+
+def is_settled(instance: Instance, margin: float = 1e-9) -> bool:
+    """Whether the best mixture exists, is unique and has no zero weight in its basis.
+
+    Every weight of the optimal basis, slacks included, must be above ``margin``, and the reduced
+    cost of every other column below minus ``margin``.
+
+    >>> is_settled(Instance(reward=[1.7, 2.6], cost=[[0.0, 1.8]], bound=[1.0]))
+    True
+    >>> is_settled(Instance(reward=[1.0, 1.0], cost=[[0.0, 0.5]], bound=[1.0]))  # a tie
+    False
+    """
+    solution = solve(instance)
+    if not solution.feasible:
+        return False
+    basic, weight, reduced = margins(instance, solution)
+    return bool((weight[basic] > margin).all() and (reduced[~basic] < -margin).all())
+
+
+def broken_condition(instance: Instance, solution: Solution | None = None) -> str | None:
+    """Which condition for a unique, stable best mix fails, in a sentence; None when all hold.
+
+    >>> broken_condition(Instance(reward=[1.7, 2.6], cost=[[0.0, 1.8]], bound=[1.0]))
+    >>> print(broken_condition(Instance(reward=[1.0, 1.0], cost=[[0.0, 0.5]], bound=[1.0])))
+    the best mix is not unique: arm1 could take part at no loss of reward
+    """
+    solution = solution or solve(instance)
+    if not solution.feasible:
+        missed = [f"{c} by {v:.3g}" for c, v in zip(instance.costs, solution.violation, strict=True) if v > 0]
+        return f"no mix keeps all bounds; the nearest one misses {', '.join(missed)}"
+    names = instance.problem.columns
+    cost = instance.cost - instance.bound[:, None]
+    basic, weight, reduced = margins(instance, solution)
+    spread = np.r_[np.ones(len(instance.arms)), np.abs(cost).max(axis=1, initial=0.0)]
+    size = np.abs(instance.reward - solution.value) + np.abs(solution.dual) @ np.abs(cost)
+    worth = np.r_[size + np.ptp(instance.reward), np.abs(solution.dual).max(initial=0.0) * np.ones(len(cost))]
+    empty = [names[j] for j in np.flatnonzero(basic & (weight <= MARGIN * spread))]
+    tied = [names[j] for j in np.flatnonzero(~basic & (reduced >= -MARGIN * worth))]
+    if empty:
+        return f"the best mix is degenerate: {_listed(empty)} {_are(empty)} in its basis with a weight of zero"
+    if tied:
+        return f"the best mix is not unique: {_listed(tied)} could take part at no loss of reward"
+    return None
+
+
+def check_assumption(instance: Instance, solution: Solution) -> None:
+    """Refuse an instance whose answer the smallest change can flip."""
+    if reason := broken_condition(instance, solution):
+        raise ValueError(
+            f"instance: expected a unique best mix that a small change leaves as it is, got one where {reason}; "
+            "change the means or the bounds a little"
+        )
+
+
+def _listed(names: list[str]) -> str:
+    shown = names[:3] + ([f"{len(names) - 3} more"] if len(names) > 3 else [])
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
+
+
+def _are(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"

@@ -1,0 +1,231 @@
+"""The dashboard: pages made on the server, kept fresh by one small script."""
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Annotated, Any
+from urllib.parse import parse_qs, quote
+
+from fastapi import APIRouter, Depends, Query, Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from bestmix import __version__
+from bestmix.experiments import Closed, Experiment, State, TrialState
+from bestmix.pages import views
+from bestmix.pages.experiment import experiment_report
+from bestmix.service.access import ADMIN, COOKIE, PUBLIC, READ
+from bestmix.service.errors import CODES, Refusal
+from bestmix.service.routes.experiments import Current
+from bestmix.service.shelf import Shelf
+from bestmix.service.tokens import Scope, Token
+
+router = APIRouter(include_in_schema=False)
+PAGE = 50  # rows of a table
+ASSETS = {
+    "report.css": ("bestmix.pages", "static/report.css", "text/css"),
+    "page.css": ("bestmix.pages", "static/page.css", "text/css"),
+    "page.js": ("bestmix.pages", "static/page.js", "text/javascript"),
+    "uPlot.iife.min.js": ("bestmix.pages", "static/uPlot.iife.min.js", "text/javascript"),
+    "uPlot.min.css": ("bestmix.pages", "static/uPlot.min.css", "text/css"),
+    "icon.svg": ("bestmix.pages", "static/icon.svg", "image/svg+xml"),
+}
+ACTIONS = {
+    "pause": "Hand out no more trials until it is resumed? Results are still taken.",
+    "resume": "Go on handing out trials?",
+    "stop": "End the experiment for good, with the best answer so far? This cannot be undone.",
+}
+
+
+@cache
+def templates() -> Environment:
+    """The templates; everything that is written into them is escaped."""
+    made = Environment(loader=PackageLoader("bestmix.pages"), autoescape=True, undefined=StrictUndefined)
+    made.trim_blocks = made.lstrip_blocks = True
+    made.globals |= {"version": __version__}
+    made.filters |= {"number": views.number, "percent": lambda share: f"{share:.1%}"}
+    return made
+
+
+def render(request: Request, template: str, status: int = 200, **data: Any) -> HTMLResponse:
+    """A page."""
+    token: Token | None = request.scope.get("bestmix.token")
+    admin = token is not None and token.scope is Scope.admin
+    return HTMLResponse(templates().get_template(template).render(token=token, admin=admin, **data), status)
+
+
+def wants_page(request: Request) -> bool:
+    """Whether an error should be a page: outside of the API, for a browser."""
+    path = request.url.path
+    return not path.startswith(("/v1/", "/static/")) and "text/html" in request.headers.get("accept", "")
+
+
+def error_page(request: Request, refusal: Refusal) -> Response:
+    """An error for people; without a valid token, the way in."""
+    status, words = CODES[refusal.code]
+    if refusal.code == "unauthorized":
+        said = str(refusal) if request.cookies.get(COOKIE) else ""
+        return render(request, "login.html", status, said=said)
+    return render(request, "error.html", status, words=words, said=str(refusal))
+
+
+@router.get("/static/{name}", dependencies=[Depends(PUBLIC)])
+def asset(name: str) -> Response:
+    """A style, a script or a picture of the pages."""
+    if name not in ASSETS:
+        raise Refusal("not_found", "there is no such file")
+    content, kind = _asset(name)
+    return Response(content, media_type=kind, headers={"Cache-Control": "max-age=3600"})
+
+
+@cache
+def _asset(name: str) -> tuple[bytes, str]:
+    package, path, kind = ASSETS[name]
+    return resources.files(package).joinpath(path).read_bytes(), kind
+
+
+@router.get("/login", dependencies=[Depends(PUBLIC)])
+async def login(request: Request, token: str = "") -> Response:
+    """The way in: a form, or straight on with the token of the address, which then leaves the address."""
+    if token:
+        return await _enter(request, token)
+    return render(request, "login.html", said="")
+
+
+@router.post("/login", dependencies=[Depends(PUBLIC)])
+async def log_in(request: Request) -> Response:
+    """Take the token of the form."""
+    return await _enter(request, (await _form(request)).get("token", ""))
+
+
+async def _enter(request: Request, text: str) -> Response:
+    await request.app.state.gatekeeper.admit(text.strip())
+    response = RedirectResponse("/", 303)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, text.strip(), httponly=True, samesite="strict", secure=secure, max_age=30 * 86400)
+    return response
+
+
+@router.post("/logout", dependencies=[Depends(PUBLIC)])
+def logout() -> Response:
+    """Forget the token in this browser."""
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+async def _form(request: Request) -> dict[str, str]:
+    body = (await request.body()).decode("utf-8", "replace")
+    return {name: values[-1] for name, values in parse_qs(body, keep_blank_values=True).items()}
+
+
+@router.get("/", dependencies=[Depends(READ)])
+def home(request: Request, after: str = "") -> Response:
+    """All experiments: state, progress, the mixture so far."""
+    token: Token = request.scope["bestmix.token"]
+    storage, shelf = request.app.state.storage, request.app.state.shelf
+    only = token.experiment
+    entries = storage.store.entries(after.replace("\x00", ""), None if only else PAGE + 1)
+    mine = [record for record, _ in entries if only in (None, record.key)]
+    states = {record.key: state for record, state in entries}
+    shown = [_card(shelf, record.key, states[record.key]) for record in mine[:PAGE]]
+    more = quote(mine[PAGE - 1].name) if len(mine) > PAGE else ""
+    return render(request, "home.html", rows=shown, more=more, first=not after)
+
+
+def _card(shelf: Shelf, key: str, state: State) -> views.View | views.Plain:
+    """What the list shows of an experiment; one whose strategy is a function of somebody's own has no answer here."""
+    try:
+        return views.look(shelf.known(key) or shelf.open(key), trials=False)
+    except (ValueError, Closed, Refusal):
+        return views.Plain(key, state)
+
+
+@router.get("/experiments/{experiment}", dependencies=[Depends(READ)])
+def show(request: Request, experiment: Current, cost: str | None = None) -> Response:
+    """One experiment, live."""
+    return render(request, "experiment.html", **_told(request, experiment, cost))
+
+
+@router.get("/experiments/{experiment}/live", dependencies=[Depends(READ)])
+def live(request: Request, experiment: Current, cost: str | None = None) -> Response:
+    """The part of the page that changes."""
+    return render(request, "live.html", **_told(request, experiment, cost))
+
+
+def _told(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
+    view: views.View = request.app.state.album.look(experiment)
+    bounds = experiment.problem.bounds
+    chosen = cost if cost in bounds else next(iter(bounds), None)
+    charts = json.dumps(view.charts, allow_nan=False).replace("<", "\\u003c")
+    return {"view": view, "cost": chosen, "plane": Markup(view.drawing(chosen)), "charts": Markup(charts)}
+
+
+@router.get("/experiments/{experiment}/trials", dependencies=[Depends(READ)])
+def trials(
+    request: Request,
+    experiment: Current,
+    state: str = "",
+    arm: str = "",
+    worker: str = "",
+    after: Annotated[str, Query(max_length=40)] = "",
+) -> Response:
+    """The trials, the newest first, page by page."""
+    worker = worker.replace("\x00", "")
+    page = experiment.trials(state or None, arm or None, worker or None, after or None, PAGE, newest_first=True)
+    chosen = {"state": state, "arm": arm, "worker": worker}
+    link = "&".join(f"{name}={quote(value)}" for name, value in chosen.items() if value)
+    return render(
+        request,
+        "trials.html",
+        name=experiment.name,
+        key=experiment.record.key,
+        problem=experiment.problem,
+        trials=page,
+        chosen=chosen,
+        states=[s.value for s in TrialState],
+        first=f"?{link}",
+        more=f"?{link}&after={page[-1].id}" if len(page) == PAGE else "",
+        after=after,
+    )
+
+
+@router.get("/experiments/{experiment}/report", dependencies=[Depends(READ)])
+def report(experiment: Current) -> Response:
+    """The report as one file to keep."""
+    name = {"Content-Disposition": f'attachment; filename="{experiment.record.key}.html"'}
+    return HTMLResponse(experiment_report(experiment), headers=name)
+
+
+@router.get("/experiments/{experiment}/confirm/{action}", dependencies=[Depends(ADMIN)])
+def confirm(request: Request, experiment: Current, action: str) -> Response:
+    """Ask before something is done."""
+    words = _check_action(action)
+    return render(request, "confirm.html", name=experiment.name, key=experiment.record.key, action=action, words=words)
+
+
+@router.post("/experiments/{experiment}/do/{action}", dependencies=[Depends(ADMIN)])
+async def act(request: Request, experiment: Current, action: str) -> Response:
+    """Do it, then show the experiment."""
+    _check_action(action)
+    if action == "stop":
+        await run_in_threadpool(experiment.stop, (await _form(request)).get("reason", ""))
+    else:
+        await run_in_threadpool(experiment.pause if action == "pause" else experiment.resume)
+    return RedirectResponse(f"/experiments/{experiment.record.key}", 303)
+
+
+def _check_action(action: str) -> str:
+    if action not in ACTIONS:
+        raise Refusal("not_found", f"action: expected {', '.join(ACTIONS)}; choose one of them", "action")
+    return ACTIONS[action]
+
+
+@router.post("/experiments/{experiment}/notes", dependencies=[Depends(ADMIN)])
+async def annotate(request: Request, experiment: Current) -> Response:
+    """Replace the notes."""
+    text = (await _form(request)).get("notes", "").replace("\r\n", "\n")
+    await run_in_threadpool(setattr, experiment, "notes", text)
+    return RedirectResponse(f"/experiments/{experiment.record.key}", 303)

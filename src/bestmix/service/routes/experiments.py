@@ -1,0 +1,251 @@
+"""The API's calls on experiments: create, list, read, ask, tell, and what came of it."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from bestmix import checks
+from bestmix.answers.recommendation import finite
+from bestmix.experiments import Experiment, State, TrialState, open_experiment
+from bestmix.experiments.export import export
+from bestmix.problems.problem import Problem
+from bestmix.service import schemas
+from bestmix.service.access import ADMIN, ADMIN_ALL, READ, WORK
+from bestmix.service.errors import Refusal, documented
+from bestmix.service.tokens import Token
+from bestmix.strategies.search import restore_strategy
+
+PAGE = 1000  # entries of the longest page
+KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
+
+router = APIRouter(prefix="/v1/experiments", tags=["experiments"])
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+After = Annotated[int, Query(ge=0, le=2**62)]
+Limit = Annotated[int, Query(ge=1, le=PAGE)]
+
+
+async def current(request: Request) -> Experiment:
+    """The experiment that the rule found and allowed."""
+    found: Experiment = request.state.experiment
+    return found
+
+
+Current = Annotated[Experiment, Depends(current)]
+ONE = documented("not_found", "invalid")
+CALL = documented("not_found", "invalid", "conflict", "too_large")
+
+
+def told(state: State, key: str) -> dict[str, Any]:
+    """Figures with the id that stays when the name changes."""
+    return {"id": key, **state.to_dict()}
+
+
+def described(experiment: Experiment) -> dict[str, Any]:
+    """All that is known without the trials."""
+    record = experiment.record
+    fixed = {"problem": record.problem, "strategy": record.strategy, "first_budget": record.first_budget}
+    fixed |= {"lease": record.lease, "failures": record.failures}
+    return told(experiment.state, record.key) | fixed
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=schemas.Experiment,
+    responses=documented("invalid", "conflict", "too_large")
+    | {200: {"model": schemas.Experiment, "description": "It was there already, just as described."}},
+    dependencies=[Depends(ADMIN_ALL)],
+)
+def create(body: schemas.Create, request: Request) -> Response:
+    """Create an experiment; one that is there already with the same terms is left as it is (200)."""
+    storage, shelf = request.app.state.storage, request.app.state.shelf
+    problem = _parse("problem", lambda: Problem.from_dict(body.problem))
+    strategy = None if body.strategy is None else _parse("strategy", lambda: restore_strategy(body.strategy or {}))
+    before = storage.store.find(body.name)
+    try:
+        terms: dict[str, Any] = {"lease": body.lease, "failures": body.failures, "notes": body.notes}
+        made = open_experiment(storage, body.name, problem, body.budget, strategy, **terms)
+    except ValueError as error:
+        if before is None:
+            raise
+        raise Refusal("conflict", f"name: there is an experiment of that name already: {error}", "name") from None
+    found = shelf.keep(made)
+    status = 201 if before is None or before.key != made.record.key else 200
+    return JSONResponse(described(found), status, {"Location": f"/v1/experiments/{made.record.key}"})
+
+
+def _parse(field: str, make: Any) -> Any:
+    """A value made from plain data of a user, whatever is wrong with it."""
+    try:
+        return make()
+    except ValueError as error:
+        raise Refusal("invalid", str(error), field) from None
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        said = checks.shown(str(error))
+        raise Refusal("invalid", f"{field}: expected the data that to_dict() makes ({said}); check it", field) from None
+
+
+@router.get("", response_model=schemas.Experiments, responses=documented("invalid"), dependencies=[Depends(READ)])
+def list_all(
+    request: Request, after: str = "", limit: Limit = 100, name: Annotated[str | None, Query()] = None
+) -> Response:
+    """Experiments in the order of their names; or the one of a name, if there is it."""
+    token: Token = request.scope["bestmix.token"]
+    store = request.app.state.storage.store
+    if name is not None:
+        record = None if "\x00" in name else store.find(name)
+        entries = [] if record is None else [(record, store.state(record.key))]
+    else:
+        entries = store.entries(after.replace("\x00", ""), None if token.experiment else limit)
+    shown = [told(state, record.key) for record, state in entries if token.experiment in (None, record.key)]
+    more = shown[-1]["name"] if name is None and len(entries) == limit and shown else None
+    return JSONResponse({"experiments": shown[:limit], "next": more})
+
+
+@router.get("/{experiment}", response_model=schemas.Experiment, responses=ONE, dependencies=[Depends(READ)])
+def read(experiment: Current) -> Response:
+    """Figures, problem and strategy."""
+    return JSONResponse(described(experiment))
+
+
+@router.post("/{experiment}/ask", response_model=schemas.Handout, responses=CALL, dependencies=[Depends(WORK)])
+def ask(experiment: Current, body: schemas.Ask, key: Key = None) -> Response:
+    """Hand out up to n trials under a lease; with an idempotency key the same ones when asked again."""
+    given = experiment.ask(body.n, body.worker, body.key or key)
+    data = {"trials": [trial.to_dict() for trial in given], "retry_after": given.retry_after, "why": given.why}
+    return JSONResponse(data)
+
+
+@router.post("/{experiment}/tell", response_model=schemas.Told, responses=CALL, dependencies=[Depends(WORK)])
+def tell(experiment: Current, body: schemas.Tell) -> Response:
+    """Report a result; the answer means that it is safely on disk. The same again changes nothing."""
+    return JSONResponse({"outcome": experiment.tell(body.trial, body.reward, body.costs)})
+
+
+@router.post("/{experiment}/tell_many", response_model=schemas.ToldMany, responses=CALL, dependencies=[Depends(WORK)])
+def tell_many(experiment: Current, body: schemas.TellMany) -> Response:
+    """Report several results, all of them or none."""
+    outcomes = experiment.tell_many([(r.trial, r.reward, r.costs) for r in body.results])
+    return JSONResponse({"outcomes": outcomes})
+
+
+@router.post("/{experiment}/fail", response_model=schemas.State, responses=CALL, dependencies=[Depends(WORK)])
+def fail(experiment: Current, body: schemas.Fail) -> Response:
+    """Report that a trial gave no result, so that it is handed out again."""
+    experiment.tell_failed(body.trial, body.reason)
+    return JSONResponse(told(experiment.state, experiment.record.key))
+
+
+@router.post("/{experiment}/renew", response_model=schemas.TrialPage, responses=CALL, dependencies=[Depends(WORK)])
+def renew(experiment: Current, body: schemas.Trials) -> Response:
+    """Start leases anew, all of them or none."""
+    renewed = experiment.renew(*body.trials)
+    return JSONResponse({"trials": [trial.to_dict() for trial in renewed], "next": None})
+
+
+@router.post("/{experiment}/give_back", response_model=schemas.State, responses=CALL, dependencies=[Depends(WORK)])
+def give_back(experiment: Current, body: schemas.Trials) -> Response:
+    """End leases at once, without counting a failure."""
+    experiment.give_back(*body.trials)
+    return JSONResponse(told(experiment.state, experiment.record.key))
+
+
+@router.get(
+    "/{experiment}/recommendation",
+    response_model=schemas.Recommendation,
+    responses=ONE,
+    dependencies=[Depends(READ)],
+)
+def recommendation(experiment: Current) -> Response:
+    """The best mix as far as the trials tell."""
+    data = experiment.recommend().to_dict()
+    del data["history"]
+    return JSONResponse(data)
+
+
+@router.get(
+    "/{experiment}/policy",
+    response_model=schemas.Policy,
+    responses=documented("not_found", "invalid", "closed"),
+    dependencies=[Depends(READ)],
+)
+def policy(experiment: Current) -> Response:
+    """The weights to deploy."""
+    found = experiment.recommend()
+    if not found.mixture:
+        raise Refusal("closed", "policy: no arm has been tried yet, so there are no weights; tell some results first")
+    return JSONResponse(found.policy().to_dict())
+
+
+@router.get("/{experiment}/history", response_model=schemas.Rounds, responses=ONE, dependencies=[Depends(READ)])
+def history(experiment: Current, after: After = 0, limit: Limit = 100) -> Response:
+    """The rounds that are over: trials, scores, who was rejected, and the mixture after each."""
+    picture = experiment.picture()
+    pairs = zip(picture.rounds, picture.mixtures, strict=True)
+    wanted = [finite(vars(r)) | {"mixture": mixture} for r, mixture in pairs if r.number > after]
+    more = wanted[limit - 1]["number"] if len(wanted) > limit else None
+    return JSONResponse({"rounds": wanted[:limit], "next": more})
+
+
+@router.get("/{experiment}/trials", response_model=schemas.TrialPage, responses=ONE, dependencies=[Depends(READ)])
+def trials(
+    experiment: Current,
+    state: TrialState | None = None,
+    arm: str | None = None,
+    worker: str | None = None,
+    after: str | None = None,
+    limit: Limit = 100,
+    newest_first: bool = False,
+) -> Response:
+    """A page of trials in the order in which they were handed out, or the newest first."""
+    worker = None if worker is None else worker.replace("\x00", "")
+    page = experiment.trials(state, arm, worker, after, limit, newest_first)
+    more = page[-1].id if len(page) == limit else None
+    return JSONResponse({"trials": [trial.to_dict() for trial in page], "next": more})
+
+
+@router.get("/{experiment}/trials/{trial}", response_model=schemas.Trial, responses=ONE, dependencies=[Depends(READ)])
+def trial(experiment: Current, trial: str) -> Response:
+    """One trial as it is now."""
+    return JSONResponse(experiment.trial(trial).to_dict())
+
+
+@router.get("/{experiment}/events", response_model=schemas.Events, responses=ONE, dependencies=[Depends(READ)])
+def events(experiment: Current, after: After = 0, limit: Limit = 100) -> Response:
+    """What happened, in order."""
+    page = experiment.events(after, limit)
+    more = page[-1].number if len(page) == limit else None
+    return JSONResponse({"events": [event.to_dict() for event in page], "next": more})
+
+
+@router.get(
+    "/{experiment}/export/{kind}",
+    response_class=Response,
+    responses=ONE | {200: {"description": "The file.", "content": {kind: {} for kind in KINDS.values()}}},
+    dependencies=[Depends(READ)],
+)
+def exported(experiment: Current, kind: str, state: TrialState | None = None) -> Response:
+    """The trials as csv or parquet, or everything as json."""
+    if kind not in KINDS:
+        raise Refusal("not_found", f"kind: expected {', '.join(KINDS)}; choose one of them", "kind")
+    handle, name = tempfile.mkstemp(suffix=f".{kind}", prefix="bestmix-")
+    os.close(handle)
+    try:
+        export(experiment, Path(name), state)
+    except BaseException:
+        os.unlink(name)
+        raise
+    saved = f"{experiment.record.key}.{kind}"
+    return FileResponse(name, media_type=KINDS[kind], filename=saved, background=BackgroundTask(os.unlink, name))
+
+
+@router.delete("/{experiment}", status_code=204, responses=ONE, dependencies=[Depends(ADMIN)])
+def delete(experiment: Current, request: Request) -> None:
+    """Remove an experiment with all of its trials."""
+    experiment.delete()
+    request.app.state.shelf.forget(experiment)

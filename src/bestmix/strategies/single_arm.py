@@ -1,0 +1,82 @@
+"""The best single arm that is feasible on its own, by successive rejects: what people do today."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestmix.answers.evidence import Evidence
+from bestmix.arrays import Integers
+from bestmix.kernels import replicate, scores
+from bestmix.problems.instance import Instance
+from bestmix.problems.problem import Problem
+from bestmix.strategies.search import Memory, Replicator, Search
+from bestmix.strategies.sfsr import check_budget, replicating, round_ends
+
+
+@dataclass(frozen=True)
+class SingleArm:
+    """Reject one arm a round: infeasible arms first, the worst violation before the lesser ones.
+
+    A feasible arm scores its mean reward, an infeasible one minus infinity. Of the infeasible arms the
+    one with the largest violation goes first, each cost measured against the largest distance of an
+    arm from its bound. The schedule is that of Successive Rejects. The verdict is infeasible when the last arm is.
+
+    >>> from bestmix import Problem
+    >>> SingleArm().start(Problem(["a", "b", "c"], {"dollars": 1.0}), budget=100).ask()
+    {'a': 25, 'b': 25, 'c': 25}
+    """
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return "single arm"
+
+    def start(self, problem: Problem, budget: int) -> Search:
+        """Begin a run."""
+        return Search(self, problem, budget)
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """All arms in the running."""
+        check_budget(problem, budget, least=len(problem.arms) + 1 if problem.arms else 0)
+        return {"round": 0, "arms": list(range(len(problem.names))), "leader": None}
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """The round of Successive Rejects."""
+        k = memory["round"]
+        if k == len(problem.names) - 1:
+            return None
+        ends = round_ends(len(problem.names), len(problem.arms), 0, budget)
+        owed = np.zeros(len(problem.arms), dtype=np.int64)
+        owed[[a for a in memory["arms"] if a < len(owed)]] = ends[k] - (ends[k - 1] if k else 0)
+        return owed
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Reject the arm with the lowest score."""
+        arms, names = memory["arms"], evidence.problem.names
+        score = np.empty(len(arms))
+        loser = scores.worst_alone(evidence.means, evidence.problem.bound, np.array(arms), score)
+        told = {
+            "scores": dict(zip([names[a] for a in arms], map(float, score), strict=True)),
+            "rejected": names[arms[loser]],
+            "margin": float(np.delete(score, loser).min() - score[loser]) if score[loser] > -np.inf else None,
+        }
+        left, others = [a for a in arms if a != arms[loser]], np.delete(score, loser)
+        return {"round": memory["round"] + 1, "arms": left, "leader": left[int(np.argmax(others))]}, told
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """The best arm so far with every slack; before the first decision, any arm."""
+        slacks = range(len(problem.names), len(problem.columns))
+        arms = memory["arms"] if memory["leader"] is None else [memory["leader"]]
+        return np.array([*arms, *slacks], dtype=np.int64)
+
+    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+        """Compiled runs."""
+        self.begin(instance.problem, budget)
+        ends = round_ends(len(instance.arms), len(instance.problem.arms), 0, budget)
+        return replicating(replicate.single, instance, np.array(ends, dtype=np.int64))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"kind": "SingleArm"}

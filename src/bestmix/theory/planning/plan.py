@@ -1,0 +1,260 @@
+"""How many trials do I need? Budgets for a wanted error, from guessed means or from a pilot log."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bestmix import checks
+from bestmix.problems.instance import Instance
+from bestmix.problems.problem import Known
+from bestmix.problems.solution import solve
+from bestmix.problems.uniqueness import broken_condition
+from bestmix.strategies import SFSR, Challenger, SingleArm, Strategy, Uniform
+from bestmix.theory.bounds import any_exponent, budget_for
+from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
+from bestmix.theory.planning.bisection import Bisection, Budget
+from bestmix.theory.planning.guesses import read_guess
+from bestmix.theory.planning.sensitivity import Sensitivity, sensitivity_of
+from bestmix.theory.sentences import reasons
+
+RUNS = 4000  # of each simulated budget, at least
+ERRORS = 40  # that are expected among the runs, at least, with the wanted error
+SMALLEST = 1e-4  # error that can be planned for
+PILOT = 100  # trials of each arm that guessed means are taken to be worth
+MOST = 10_000_000  # trials at which the search for a budget ends
+
+
+def built_in() -> list[Strategy]:
+    """The strategies that a plan compares when none are named."""
+    return [Challenger(), SFSR(), SFSR(score="lagrangian"), Uniform(), SingleArm()]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How many trials to plan for.
+
+    Attributes
+    ----------
+    instance
+        The guesses.
+    error
+        The wanted chance of a wrong support.
+    budgets
+        What each strategy needs, the smallest first.
+    guarantee
+        Trials with which Theorem 1 guarantees the error to SFSR; None where that is not known.
+    at_least
+        About as many trials are needed by any consistent algorithm (``any``) and by uniform sampling
+        (``uniform``), by the exponents of Theorem 2 read as those of normal tails; None where they are not known.
+        The theorem holds in the long run, so these are a guide and no proof.
+    note
+        Why there are no theoretical budgets, if so.
+    hard
+        Sentences about the two or three arms or bounds that make it hard, the worst first.
+    sensitivity
+        What the best strategy needs if the guesses are a little wrong; None when it was not asked for.
+    """
+
+    instance: Instance
+    error: float
+    budgets: tuple[Budget, ...]
+    guarantee: int | None
+    at_least: Mapping[str, int] | None
+    note: str
+    hard: tuple[str, ...]
+    sensitivity: Sensitivity | None
+    gaps: Gaps | None = field(repr=False)
+
+    @property
+    def best(self) -> Budget | None:
+        """The strategy that needs the fewest trials."""
+        return next((b for b in self.budgets if b.trials is not None), None)
+
+    def sentence(self) -> str:
+        """The answer in plain language."""
+        if self.best is None:
+            most = max((b.most for b in self.budgets), default=0)
+            return f"No strategy gets the error down to {self.error:g} with {most:,} trials."
+        low, high = self.best.least, self.best.trials
+        return (
+            f"Plan {high:,} trials with {self.best.strategy}: wrong in at most {self.error:.3g} of all cases, if the "
+            f"means are as guessed (the need is between {low:,} and {high:,})."
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, a dict for each strategy."""
+        return [
+            {
+                "strategy": b.strategy,
+                "budget": b.trials,
+                "least": b.least,
+                "error_rate": b.error_rate,
+                "low": b.error_interval[0],
+                "high": b.error_interval[1],
+                "runs": b.runs,
+                "seed": b.seed,
+            }
+            for b in self.budgets
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a JSON file."""
+        return {
+            "error": self.error,
+            "instance": self.instance.to_dict(),
+            "budgets": self.rows(),
+            "guarantee": self.guarantee,
+            "at_least": None if self.at_least is None else dict(self.at_least),
+            "note": self.note,
+            "hard": list(self.hard),
+            "sensitivity": None if self.sensitivity is None else asdict(self.sensitivity),
+        }
+
+    def __str__(self) -> str:
+        lines = [self.sentence(), f"{'strategy':<14} {'budget':>12} {'between':>25}  error rate (95% interval)"]
+        for b in self.budgets:
+            budget = f"> {b.most:,}" if b.trials is None else f"{b.trials:,}"
+            between = "" if b.trials is None else f"{b.least:,} and {b.trials:,}"
+            rate = f"{b.error_rate:.4f} ({b.error_interval[0]:.4f}, {b.error_interval[1]:.4f})"
+            lines.append(f"{b.strategy:<14} {budget:>12} {between:>25}  {rate}")
+        lines += [*self.theory(), *self.hard]
+        return "\n".join([*lines, *([self.sensitivity.sentence()] if self.sensitivity else [])])
+
+    def theory(self) -> list[str]:
+        """What the theorems say, in sentences."""
+        if self.gaps is None:
+            return [self.note]
+        lines = []
+        if self.guarantee is not None:
+            lines.append(f"Theorem 1 guarantees the error to SFSR with {self.guarantee:,} trials; it is a loose bound.")
+        if self.at_least:
+            anyone, uniform = self.at_least["any"], self.at_least["uniform"]
+            lines.append(
+                f"By the exponents of Theorem 2 any consistent algorithm needs at least about {anyone:,} trials, "
+                f"uniform sampling {uniform:,}."
+            )
+        return lines
+
+
+def plan(
+    source: Any,
+    error: float = 0.05,
+    strategies: Sequence[Strategy] | None = None,
+    *,
+    bounds: Mapping[str, float] | None = None,
+    known: Mapping[str, Known] | None = None,
+    arm: str = "arm",
+    reward: str = "reward",
+    drop_missing: bool = False,
+    pilot: float = PILOT,
+    draws: int = 20,
+    runs: int | None = None,
+    seed: int = 0,
+    most: int = MOST,
+    threads: int | None = None,
+    progress: Callable[[str], object] | None = None,
+) -> Plan:
+    """The budget that each strategy needs to find the right support, except with a chance of ``error``.
+
+    Parameters
+    ----------
+    source
+        Guessed means: an Instance, a .toml or .json file of one, or a name from the catalog. Or a pilot log: a
+        .csv or .parquet path, a pandas or polars frame or a mapping of columns, one trial a row, with ``bounds``. A log
+        is turned into Gaussian noise with each arm's own covariance.
+    error
+        The wanted chance of a wrong support.
+    strategies
+        By default all of this package.
+    bounds, known, arm, reward, drop_missing
+        As in ``from_log``, for a pilot log.
+    pilot
+        Trials of each arm that guessed means are worth: how far ``draws`` around them scatter. A pilot log has
+        its own counts.
+    draws
+        Instances around the guesses for which the best strategy's budget is estimated too; 0 for none.
+    runs, seed
+        Of each simulated budget; by default 4,000 runs, and more for a small error.
+    most
+        Trials at which the search for a budget is given up.
+    threads
+        How many; all cores by default.
+    progress
+        Called with a sentence before each step.
+
+    Examples
+    --------
+    >>> from bestmix import Uniform
+    >>> guess = Instance(reward=[1.7, 2.6, 0.5], cost=[[0.0, 1.8, 0.8]], bound=[1.0], sigma_cost=0.5)
+    >>> answer = plan(guess, error=0.05, strategies=[Uniform()], draws=0, runs=1000)
+    >>> answer.best.strategy, answer.best.error_interval[1] <= 0.05
+    ('USLP', True)
+    """
+    error = checks.number("error", error, "give a probability such as 0.05")
+    if not SMALLEST <= error < 1:
+        raise ValueError(f"error: expected a probability from {SMALLEST:g} to below 1, got {error:g}; try 0.05")
+    runs = max(RUNS, math.ceil(ERRORS / error)) if runs is None else runs
+    runs = checks.whole("runs", runs, math.ceil(4 / error), "with fewer no budget can be told to be enough")
+    draws = checks.whole("draws", draws, 0, "20 is a good number")
+    most = checks.whole("most", most, 1, "give a number of trials", 2**53)
+    tell = progress or (lambda sentence: None)
+    tell("Reading the guesses")
+    instance, counts = read_guess(source, bounds, known, arm, reward, drop_missing, pilot)
+    recipes = built_in() if strategies is None else list(strategies)
+    _check(instance, recipes)
+    tell("Measuring the gaps")
+    found, note = _theory(instance)
+    budgets = []
+    for strategy in recipes:
+        tell(f"Simulating {strategy.name}")
+        budgets.append(Bisection(instance, strategy, error, seed, threads).budget(runs, most))
+    budgets.sort(key=lambda b: (b.trials is None, b.trials or 0, b.error_rate))
+    chosen = next((s for s in recipes if budgets[0].trials is not None and s.name == budgets[0].strategy), None)
+    sensitivity = None
+    if draws and chosen is not None and budgets[0].trials is not None:
+        tell(f"Simulating {chosen.name} around the guesses")
+        sensitivity = sensitivity_of(instance, counts, chosen, error, budgets[0].trials, draws, seed, threads)
+    exponent = None if found is None else any_exponent(found)
+    return Plan(
+        instance=instance,
+        error=error,
+        budgets=tuple(budgets),
+        guarantee=None if found is None else budget_for(found, error),
+        at_least=_at_least(exponent, error, len(instance.problem.arms)),
+        note=note,
+        hard=tuple(reasons(found)) if found else (),
+        sensitivity=sensitivity,
+        gaps=found,
+    )
+
+
+def _check(instance: Instance, strategies: list[Strategy]) -> None:
+    names = checks.names("strategies", [s.name for s in strategies], "strategy")
+    if not names:
+        raise ValueError("strategies: expected at least one, got none; leave it out to compare them all")
+    if not instance.problem.arms:
+        raise ValueError(
+            "source: expected an arm whose means are unknown, got none; there is nothing to try, see solve"
+        )
+    solution = solve(instance)
+    if solution.feasible and (reason := broken_condition(instance, solution)):
+        raise ValueError(f"source: no budget is enough where {reason}; change the means or the bounds a little")
+
+
+def _theory(instance: Instance) -> tuple[Gaps | None, str]:
+    columns, size = len(instance.problem.columns), len(instance.bound) + 1
+    if not solve(instance).feasible:
+        return None, "No mix keeps all bounds, so the right answer is that verdict; the theorems do not speak of it."
+    if math.comb(columns, size) > MOST_BASES:
+        return None, "There are too many bases to compute the gaps, so there are no theoretical budgets."
+    return gaps(instance, bases=False), ""
+
+
+def _at_least(exponent: float | None, error: float, unknown: int) -> dict[str, int] | None:
+    if exponent is None or not exponent > 0:
+        return None
+    from scipy.special import ndtri
+
+    trials = max(float(-ndtri(error)), 0.0) ** 2 / (2 * exponent)
+    return {"any": math.ceil(trials), "uniform": math.ceil(trials * unknown)}

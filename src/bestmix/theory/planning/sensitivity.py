@@ -1,0 +1,120 @@
+"""What a plan is worth when the guesses are a little wrong: budgets of instances drawn around them."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestmix.arrays import Floats
+from bestmix.problems import noise as models
+from bestmix.problems.instance import Instance
+from bestmix.problems.solution import solve
+from bestmix.problems.uniqueness import broken_condition
+from bestmix.strategies import Strategy
+from bestmix.theory.planning.bisection import Bisection
+
+RUNS = 300  # of each budget of a draw: a rough figure is enough
+FURTHEST = 64  # times the planned budget, where the search for a draw's budget ends
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Budgets of one strategy for instances drawn around the guesses.
+
+    Attributes
+    ----------
+    strategy
+        Whose budgets.
+    budgets
+        One for each draw, ascending; None, at the end, for a draw that needs more than ``furthest`` trials.
+    same_support
+        Share of the draws whose best mix has the guessed support.
+    furthest
+        Where the search was given up.
+    planned
+        The budget planned for the guesses themselves, estimated in the same rough way.
+    """
+
+    strategy: str
+    budgets: tuple[int | None, ...]
+    same_support: float
+    furthest: int
+    planned: int | None
+
+    def quantile(self, share: float) -> int | None:
+        """The budget that is enough for this share of the draws; None beyond ``furthest``."""
+        place = min(int(np.ceil(share * len(self.budgets))), len(self.budgets)) - 1
+        return self.budgets[max(place, 0)]
+
+    def sentence(self) -> str:
+        """The finding in plain language."""
+        low, middle, high = (self._shown(self.quantile(q)) for q in (0.1, 0.5, 0.9))
+        return (
+            f"Guesses a little off: in {len(self.budgets)} draws around them {self.strategy} needs about {middle} "
+            f"trials (80% of the draws: {low} to {high}); {self.same_support:.0%} of the draws have the same support."
+        )
+
+    def _shown(self, budget: int | None) -> str:
+        return f"more than {self.furthest:,}" if budget is None else f"{budget:,}"
+
+
+def sensitivity_of(
+    instance: Instance,
+    counts: Floats,
+    strategy: Strategy,
+    error: float,
+    planned: int,
+    draws: int,
+    seed: int,
+    threads: int | None,
+) -> Sensitivity:
+    """Estimate the strategy's budget for instances whose means scatter like those of ``counts`` trials."""
+    rng = np.random.default_rng([seed, draws])
+    best, furthest = solve(instance), FURTHEST * planned
+    drawn = [around(instance, counts, rng) for _ in range(draws)]
+    solved = [solve(one) for one in drawn]
+
+    def need(one: Instance) -> int | None:
+        if solve(one).feasible and broken_condition(one):
+            return None
+        return Bisection(one, strategy, error, seed, threads=1).quick(planned, RUNS, furthest)
+
+    with ThreadPoolExecutor(threads or cores()) as pool:
+        rough, *budgets = pool.map(need, [instance, *drawn])
+    ordered = sorted(b for b in budgets if b is not None)
+    beyond = (None,) * (draws - len(ordered))
+    same = sum(s.feasible == best.feasible and s.basis == best.basis for s in solved)
+    return Sensitivity(strategy.name, (*ordered, *beyond), same / draws, furthest, rough)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def around(instance: Instance, counts: Floats, rng: np.random.Generator) -> Instance:
+    """An instance whose unknown means scatter around this one's like those of so many trials."""
+    means = instance.means.copy()
+    for a, count in enumerate(counts):
+        spread = models.root(instance.covariance[a] / count)
+        means[a] += spread @ rng.standard_normal(means.shape[1])
+    return with_means(instance, means)
+
+
+def with_means(instance: Instance, means: Floats) -> Instance:
+    """The same problem and noise with other means, as far as the noise allows them."""
+    noise: Any = instance.noise
+    if isinstance(noise, models.Empirical):
+        shifts = means - instance.means
+        noise = models.Empirical([table + shift for table, shift in zip(noise.tables, shifts, strict=True)])
+        means = noise.means
+    elif isinstance(noise, models.Bounded):
+        means = np.clip(means, noise.low, noise.high)
+    elif isinstance(noise, models.Bernoulli):
+        columns = slice(None) if noise.sigma_cost is None else slice(0, 1)
+        means = means.copy()
+        means[:, columns] = np.clip(means[:, columns], 0.0, 1.0)
+    names: dict[str, Any] = {"known": instance.known, "arms": instance.arms, "costs": instance.costs}
+    return Instance(means[:, 0], means[:, 1:].T, instance.bound, noise=noise, **names)

@@ -1,0 +1,62 @@
+"""Gaps in plain language: what would have to be different for the answer to change."""
+
+import math
+
+from bestmix.theory.gaps.measure import Alternative, Gaps
+
+SLACK = "slack of "
+MOST_MOVED = 4  # arms whose moves a sentence tells
+
+
+def reasons(found: Gaps, count: int = 3) -> list[str]:
+    """Why the instance is hard: the columns whose conditions are nearest to failing."""
+    return [f"{_condition(found, j)} (margin {found.margin[j]:.3g})." for j in found.hardest(count)]
+
+
+def _condition(found: Gaps, column: int) -> str:
+    """How the condition of a column could fail."""
+    name, inside = found.instance.problem.columns[column], column in found.basis
+    if column < len(found.instance.arms):
+        return f"{name} could lose its place in the mix" if inside else f"{name} could gain a place in the mix"
+    cost = name.removeprefix(SLACK)
+    return f"The mix could reach its bound on {cost}" if inside else f"The bound on {cost} could be not worth using up"
+
+
+def trials_to_tell(margin: float) -> int:
+    """Trials of each arm involved that make a mistake about this margin a 1% event, roughly.
+
+    >>> trials_to_tell(0.5)
+    22
+    """
+    return math.ceil((2.3263 / margin) ** 2) if margin > 0 else 2**53
+
+
+def rival_sentence(found: Gaps) -> str:
+    """The closest rival and what it would take."""
+    nearest = found.closest
+    if nearest is None:
+        return "No change of the unknown means can flip the answer."
+    return f"{_flip(found, nearest)} {_moves(found, nearest)}"
+
+
+def _flip(found: Gaps, nearest: Alternative) -> str:
+    names = found.instance.problem.columns
+    how = "" if nearest.proven else " (the nearest found)"
+    away = f"is {nearest.gap:.3g} standard deviations of one trial away{how}"
+    if nearest is found.support:
+        return f"The nearest instance with another answer {away}: there the support is no longer feasible."
+    arms = [names[j] for j in nearest.basis if j < len(found.instance.arms)]
+    return f"The closest rival, {' with '.join(arms)}, {away}."
+
+
+def _moves(found: Gaps, nearest: Alternative) -> str:
+    """Which means would have to be different, the largest moves first."""
+    instance, parts = found.instance, []
+    move = nearest.means - instance.means
+    for a in sorted(nearest.moved, key=lambda a: -float((move[a] ** 2).sum()))[:MOST_MOVED]:
+        pairs = zip(("reward", *instance.costs), nearest.means[a], instance.means[a], strict=True)
+        told = [(what, f"{there:.4g}", f"{here:.4g}") for what, there, here in pairs]
+        changes = ", ".join(f"{what} {there} rather than {here}" for what, there, here in told if there != here)
+        parts.append(f"{instance.arms[a]}: {changes or 'a hair'}")
+    more = len(nearest.moved) - len(parts)
+    return "It would take " + "; ".join(parts) + (f"; and {more} more." if more > 0 else ".")

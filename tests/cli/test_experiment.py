@@ -1,0 +1,239 @@
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from bestmix import Problem, Uniform, open_storage
+from bestmix.cli import app, experiment
+
+GROUP = ["create", "list", "show", "ask", "tell", "fail", "renew", "pause", "resume", "stop", "extend", "rename"]
+GROUP += ["notes", "delete", "export", "trials"]
+COMMANDS = [*(f"experiment {name}" for name in GROUP), "worker", "storage upgrade", "doctor"]
+OLD = Path(__file__).parents[1] / "experiments/old/0001.db"
+
+
+def invoke(*words, text=None):
+    return CliRunner().invoke(app, [str(word) for word in words], input=text)
+
+
+def good(*words, text=None):
+    result = invoke(*words, text=text)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def bad(*words):
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert len(result.stderr.strip().splitlines()) == 1
+    return result.stderr
+
+
+@pytest.fixture
+def db(tmp_path):
+    Problem(["a", "b"], {"dollars": 1.0}).save(tmp_path / "problem.toml")
+    return tmp_path / "x.db"
+
+
+@pytest.fixture
+def made(db):
+    good("experiment", "create", db, "r", db.with_name("problem.toml"), "--budget", 6, "--strategy", "uniform")
+    return db
+
+
+def answer(*words):
+    return json.loads(good("experiment", *words, "--json"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example_and_json(command):
+    shown = good(*command.split(), "--help")
+    assert f"Example: bestmix {command}" in shown
+    assert "--json" in shown
+
+
+def test_every_command_of_the_group_is_tested_for_help():
+    names = {c.name or c.callback.__name__ for c in experiment.app.registered_commands}
+    assert {f"experiment {name}" for name in names} <= set(COMMANDS)
+
+
+def test_an_experiment_from_the_shell(made):
+    lines = good("experiment", "ask", made, "r", "-n", 2, "--worker", "w1").splitlines()
+    (first, arm), (second, _) = [line.split("\t") for line in lines]
+    assert arm == "a"
+    assert good("experiment", "tell", made, "r", first, "--reward", 1, "--cost", "dollars=0.5") == "1 counted\n"
+    assert good("experiment", "tell", made, "r", first, "--reward", 1, "--cost", "dollars=0.5") == "1 repeated\n"
+    assert "the first result stands" in bad(
+        "experiment", "tell", made, "r", first, "--reward", 2, "--cost", "dollars=1"
+    )
+    assert "leased until" in good("experiment", "renew", made, "r", second)
+    assert "1 failed" in good("experiment", "fail", made, "r", second, "--reason", "no luck")
+    assert "1 of 6 trials" in good("experiment", "show", made, "r")
+    assert "no luck" not in good("experiment", "trials", made, "r", "--state", "complete")
+    assert [t["note"] for t in answer("trials", made, "r", "--state", "failed")] == ["no luck"]
+    assert "running" in good("experiment", "list", made)
+    assert answer("show", made, "r")["state"]["complete"] == 1
+
+
+def test_many_results_come_as_lines(made):
+    trials = answer("ask", made, "r", "-n", 6)["trials"]
+    rows = [{"trial": t["id"], "reward": t["token"], "costs": {"dollars": 0.5}} for t in trials]
+    text = "\n".join(map(json.dumps, rows))
+    assert good("experiment", "tell", made, "r", "--file", "-", text=text) == "6 counted\n"
+    assert answer("show", made, "r")["state"]["status"] == "done"
+    result = invoke("experiment", "ask", made, "r")
+    assert (result.exit_code, result.stdout) == (experiment.NOTHING_MORE, "")
+    assert "the experiment is done" in result.stderr
+
+
+def test_a_bad_line_is_named(made, tmp_path):
+    (tmp_path / "lines").write_text('\n{"trial": "x"}\n')
+    assert "in line 2" in bad("experiment", "tell", made, "r", "--file", tmp_path / "lines")
+
+
+def test_nothing_now_is_not_nothing_ever(made):
+    good("experiment", "ask", made, "r", "-n", 6)
+    result = invoke("experiment", "ask", made, "r")
+    assert result.exit_code == experiment.NOTHING_NOW
+    assert "out on lease; ask again in" in result.stderr
+
+
+def test_steering(made, tmp_path):
+    assert "paused" in good("experiment", "pause", made, "r")
+    assert "running" in good("experiment", "resume", made, "r")
+    assert answer("extend", made, "r", "--budget", 8)["budget"] == 8
+    assert "second: running" in good("experiment", "rename", made, "r", "second")
+    assert good("experiment", "notes", made, "second", "remember") == "remember\n"
+    assert answer("notes", made, "second") == "remember"
+    assert "Saved" in good("experiment", "export", made, "second", tmp_path / "t.csv")
+    assert "stopped" in good("experiment", "stop", made, "second", "--reason", "enough")
+    assert invoke("experiment", "delete", made, "second", text="n\n").exit_code == 1
+    assert good("experiment", "delete", made, "second", "--yes") == "Deleted second.\n"
+    assert answer("list", made) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["list", "none.db"], "there is no file none.db"),
+        (["show", "DB", "other"], "there is no experiment 'other' (there is 'r')"),
+        (["create", "DB", "r", "PROBLEM", "--budget", "6"], "there is an experiment 'r' already"),
+        (["create", "DB", "s", "PROBLEM", "--budget", "0"], "budget"),
+        (["create", "DB", "s", "none.toml", "--budget", "6"], "there is no such file"),
+        (["tell", "DB", "r", "nonsense", "--reward", "1"], "expected the id of a trial"),
+        (["tell", "DB", "r"], "give one of the two"),
+        (["tell", "DB", "r", "x", "--reward", "1", "--cost", "dollars"], "--cost: expected name=number"),
+        (["tell", "DB", "r", "0123456789ab-1", "--reward", "1"], "belongs to another experiment"),
+        (["extend", "DB", "r", "--budget", "3"], "expected more than the present 6"),
+        (["export", "DB", "r", "x.txt"], "expected a file name that ends in .csv, .parquet or .json"),
+        (["list", "mysql://x/y"], "url: expected sqlite:///FILE"),
+    ],
+)
+def test_mistakes_are_one_line(made, words, part):
+    places = {"DB": made, "PROBLEM": made.with_name("problem.toml")}
+    assert part in bad("experiment", *(places.get(word, word) for word in words))
+
+
+def trial(tmp_path, body):
+    path = tmp_path / "trial.py"
+    path.write_text(body)
+    return f"{sys.executable} {path} {{arm}}"
+
+
+def test_a_worker_makes_all_trials(made, tmp_path):
+    command = trial(tmp_path, 'print(\'{"reward": 1, "costs": {"dollars": 0.5}}\')')
+    data = json.loads(good("worker", made, "r", "--exec", command, "-j", 2, "--json"))
+    assert (data["told"], data["state"]["status"]) == (6, "done")
+    assert "told 0 trials" in good("worker", made, "r", "--exec", command)
+
+
+def test_a_worker_whose_trials_fail_ends_with_the_reason(db, tmp_path):
+    problem = db.with_name("problem.toml")
+    good("experiment", "create", db, "r", problem, "--budget", 6, "--failures", 2, "--strategy", "uniform")
+    result = invoke("worker", db, "r", "--exec", trial(tmp_path, "raise SystemExit('no luck')"))
+    assert result.exit_code == 2
+    assert "2 trials failed" in result.stderr
+    assert "no luck" in result.stderr
+
+
+def test_a_worker_that_is_stopped_gives_its_trials_back(made, tmp_path):
+    command = trial(tmp_path, "import time; time.sleep(60)")
+    words = [sys.executable, "-c", "from bestmix.cli import main; main()", "worker", made, "r", "--exec", command]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        for _ in range(600):
+            if exp.state.leased:
+                break
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+        out, _ = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert "told 0 trials" in out
+        assert (exp.state.leased, exp.state.failed, exp.state.waiting) == (0, 0, 6)
+
+
+def test_an_old_file_is_upgraded_and_looked_at(tmp_path):
+    path = shutil.copy(OLD, tmp_path / "old.db")
+    assert "bestmix storage upgrade" in bad("experiment", "list", path)
+    sick = invoke("doctor", path)
+    assert sick.exit_code == 1
+    assert "version 0001, not" in sick.stdout
+    assert "Upgraded the tables from version 0001" in good("storage", "upgrade", path)
+    assert "Nothing to do" in good("storage", "upgrade", path)
+    shown = good("doctor", path, "--audit")
+    assert "8 results, counted again and replayed" in shown
+
+
+def test_the_doctor_finds_what_is_wrong(made, tmp_path):
+    findings = {f["what"]: f for f in json.loads(good("doctor", made, "--json"))}
+    assert sqlite3.sqlite_version in findings["SQLite"]["found"]
+    assert findings["pages"]["found"] == "ok"
+    with sqlite3.connect(made) as connection:
+        connection.execute("UPDATE heads SET complete = 3")
+    sick = invoke("doctor", made, "--audit", "--json")
+    assert sick.exit_code == 1
+    assert "complete: the figure is 3, the trials are 0" in sick.stdout
+    (tmp_path / "text.db").write_text("no database " * 100)
+    assert "not an SQLite database" in invoke("doctor", tmp_path / "text.db", "--json").stdout
+
+
+def test_the_doctor_reads_on_when_trials_are_there_twice(made):
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        exp.tell_many([(t, 1.0, [0.5]) for t in exp.ask(6)])
+    with sqlite3.connect(made) as connection:
+        names = [row[1] for row in connection.execute("PRAGMA table_info(trials)")]
+        chosen = ", ".join("number + 100" if name == "number" else name for name in names)
+        connection.execute(f"INSERT INTO trials ({', '.join(names)}) SELECT {chosen} FROM trials WHERE arm = 0")
+    sick = invoke("doctor", made, "--audit", "--json")
+    assert sick.exit_code == 1
+    assert "complete: the figure is 6, the trials are 9" in sick.stdout
+    assert "replay: a search does not take the trials of round 1" in sick.stdout
+
+
+def test_a_worker_whose_command_is_not_there_loses_nothing(made, tmp_path):
+    link, script = tmp_path / "program", tmp_path / "vanish.py"
+    link.symlink_to(sys.executable)
+    answer = json.dumps({"reward": 1, "costs": {"dollars": 0.5}})
+    script.write_text(f"import os\nos.unlink({str(link)!r})\nprint({answer!r})\n")
+    result = invoke("worker", made, "r", "--exec", f"{link} {script} {{arm}}")
+    assert result.exit_code != 0
+    with open_storage(made) as storage:
+        state = storage.open("r").state
+    assert (state.complete, state.leased) == (1, 0)
+
+
+def test_an_experiment_created_in_python_is_there_for_the_shell(db):
+    with open_storage(db) as storage:
+        storage.create("r", Problem(["a", "b"]), 4, Uniform(), notes="hello")
+    assert answer("notes", db, "r") == "hello"

@@ -1,0 +1,196 @@
+"""Calls that share a transaction: who writes for whom, and that nobody pays for another's mistake."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from bestmix import Problem, Uniform
+from bestmix.experiments import Conflict, StorageError
+from bestmix.experiments.sql.group_commit import MOST, Line, Together
+from bestmix.experiments.store import Ahead
+
+NOTHING = Ahead()
+
+
+class Slow:
+    """Writes calls as a database would; the first transaction lasts until all others are in line."""
+
+    def __init__(self, others, interrupted=()):
+        self.sizes = []
+        self.others = others
+        self.interrupted = interrupted
+        self.together = Together(self.write)
+
+    def write(self, key, calls):
+        self.sizes.append(len(calls))
+        if len(self.sizes) == 1:
+            while len(self.together._lines[key].waiting) < self.others:
+                time.sleep(0.001)
+        if len(self.sizes) in self.interrupted:
+            raise KeyboardInterrupt
+        return [call.work(None) for call in calls]
+
+    def run(self, works, ahead=NOTHING):
+        """The results and errors of all works, each called by a thread of its own, the first one first."""
+        found = [None] * len(works)
+
+        def one(k):
+            try:
+                found[k] = self.together.run("key", works[k], ahead)
+            except BaseException as error:
+                found[k] = error
+
+        crew = [threading.Thread(target=one, args=(k,)) for k in range(len(works))]
+        crew[0].start()
+        while not self.sizes:
+            time.sleep(0.001)
+        for thread in crew[1:]:
+            thread.start()
+        for thread in crew:
+            thread.join(30)
+        return found
+
+
+def refuse(books):
+    raise ValueError("no")
+
+
+def test_those_who_wait_are_written_together():
+    slow = Slow(others=7)
+    works = [lambda books, k=k: k for k in range(8)]
+    assert slow.run(works) == list(range(8))
+    assert slow.sizes == [1, 7]
+    assert not slow.together._lines  # nothing is kept of those who are gone
+
+
+def test_a_refusal_is_for_the_one_whose_it_is():
+    slow = Slow(others=4)
+    found = slow.run([lambda books: 0, lambda books: 1, refuse, lambda books: 3, lambda books: 4])
+    assert [f for f in found if not isinstance(f, ValueError)] == [0, 1, 3, 4]
+    assert isinstance(found[2], ValueError)
+    assert slow.sizes == [1, 4, 1, 1, 1, 1]
+
+
+def test_an_interrupt_ends_one_call_and_the_others_are_done():
+    slow = Slow(others=3, interrupted=[2])
+    found = slow.run([lambda books, k=k: k for k in range(4)])
+    assert sum(isinstance(f, KeyboardInterrupt) for f in found) == 1
+    assert len([f for f in found if f in range(4)]) == 3
+
+
+def test_a_database_out_of_reach_is_everybodys_trouble_once():
+    def lost(books):
+        raise StorageError("out of reach")
+
+    slow = Slow(others=5)
+    found = slow.run([lambda books: 0, *[lost] * 5])
+    assert [type(f) for f in found] == [int, *[StorageError] * 5]
+    assert slow.sizes == [1, 5]
+
+
+def test_an_interrupt_of_a_retry_is_that_of_the_thread_that_writes():
+    slow = Slow(others=3, interrupted=[4])  # 1: alone, 2: the group, 3: its leader alone, 4: the next one
+    found = slow.run([lambda books: 0, refuse, lambda books: 2, lambda books: 3])
+    kinds = sorted(type(f).__name__ for f in found)
+    assert kinds.count("KeyboardInterrupt") == 1
+    assert 0 in found
+    assert kinds.count("int") == 3 or kinds.count("ValueError") == 1
+
+
+def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
+    slow, left = Slow(others=3), []
+    plain = threading.Event.wait
+
+    def impatient(event, timeout=None):
+        if threading.current_thread().name == "impatient":
+            left.append(1)
+            while len(slow.together._lines["key"].waiting) < 3:
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+        return plain(event, timeout)
+
+    monkeypatch.setattr(threading.Event, "wait", impatient)
+    found, crew = {}, []
+
+    def one(k):
+        try:
+            found[k] = slow.together.run("key", lambda books: k, NOTHING)
+        except KeyboardInterrupt as error:
+            found[k] = error
+
+    for k in range(4):
+        crew.append(threading.Thread(target=one, args=(k,), name="impatient" if k == 1 else str(k)))
+        crew[-1].start()
+        while k == 0 and not slow.sizes:
+            time.sleep(0.001)
+    slow.others = 2  # one has left
+    for thread in crew:
+        thread.join(10)
+    assert left
+    assert isinstance(found.pop(1), KeyboardInterrupt)
+    assert found == {0: 0, 2: 2, 3: 3}
+    assert slow.together.run("key", lambda books: 9, NOTHING) == 9
+
+
+def test_a_forked_child_does_not_wait_for_its_parents_threads():
+    together = Together(lambda key, calls: [call.work(None) for call in calls])
+    together._lines["key"] = Line()  # somebody writes
+    child = os.fork()
+    if child == 0:
+        os._exit(together.run("key", lambda books: 7, NOTHING))
+    for _ in range(1000):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+
+
+def test_a_transaction_is_about_so_many_trials_at_most():
+    slow = Slow(others=4)
+    assert slow.run([lambda books, k=k: k for k in range(5)], Ahead(range(MOST // 2))) == list(range(5))
+    assert slow.sizes == [1, 2, 2]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_threads_of_one_process_share_transactions(opener, clock, name, kind):
+    storage = opener(kind, clock)
+    experiment = storage.create(name, Problem(["a", "b"], {"c": 1.0}), 1000, Uniform())
+    transactions = []
+    plain = storage.store.database.write
+
+    def counted(work):
+        transactions.append(1)
+        return plain(work)
+
+    storage.store.database.write = counted
+    wrong = experiment.ask(1)[0]
+    experiment.tell(wrong, 1.0, {"c": 0.5})
+    del transactions[:]
+    conflicts, outcomes = [], []
+
+    def work(careless):
+        for _ in range(10):
+            for trial in experiment.ask(4):
+                outcomes.append(experiment.tell(trial, 0.25 * trial.token, {"c": 0.5}))
+            if careless:
+                with pytest.raises(Conflict):
+                    experiment.tell(wrong, 2.0, {"c": 0.5})
+                conflicts.append(1)
+
+    crew = [threading.Thread(target=work, args=(k == 0,)) for k in range(8)]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join(120)
+    assert outcomes == ["counted"] * 320
+    assert len(conflicts) == 10
+    assert len(transactions) < 0.8 * (8 * 10 * 5 + 10)  # of as many calls
+    assert experiment.state.complete == 321
+    numbers = [t.token for t in experiment.trials()]
+    assert numbers == list(range(1, 322))

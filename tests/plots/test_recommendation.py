@@ -1,0 +1,136 @@
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot
+
+from bestmix import SFSR, Known, Problem, from_log, plots
+
+ONE = {"dollars": 1.0}
+TWO = {"dollars": 1.0, "seconds": 0.6}
+
+
+def log(arms=3, costs=("dollars", "seconds")):
+    data = {"arm": [], "reward": []} | {cost: [] for cost in costs}
+    for a in range(arms):
+        for step in (-0.02, 0.0, 0.03):
+            data["arm"].append(f"arm{a}")
+            data["reward"].append(1.0 + 0.9 * a + step)
+            for place, cost in enumerate(costs):
+                data[cost].append(0.2 + a * (0.9 - 0.5 * place) - 2 * step)
+    return data
+
+
+@pytest.fixture(autouse=True)
+def close():
+    yield
+    pyplot.close("all")
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_axes_are_returned_and_labelled():
+    rec = from_log(log(), bounds=ONE)
+    ax = plots.plot_recommendation(rec)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean dollars", "mean reward")
+    assert sorted(texts(ax)) == ["arm0", "arm1", "arm2"]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["in the mix", "not in the mix", "the mix", "bound", "95% interval"]
+
+
+def test_own_axes_are_drawn_on():
+    _, axes = pyplot.subplots(1, 2)
+    rec = from_log(log(), bounds=TWO)
+    assert plots.plot_recommendation(rec, "seconds", ax=axes[1]) is axes[1]
+    assert axes[1].get_xlabel() == "mean seconds"
+    assert not axes[0].lines
+
+
+def test_a_wrong_cost_is_refused():
+    with pytest.raises(ValueError, match="expected one of dollars, got 'euros'"):
+        plots.plot_recommendation(from_log(log(), bounds=ONE), "euros")
+
+
+@pytest.mark.parametrize(("bounds", "panels"), [({}, 2), (ONE, 2), (TWO, 3), ({f"c{i}": 5.0 for i in range(4)}, 5)])
+def test_one_panel_a_cost_and_the_shares(bounds, panels):
+    data = log(costs=tuple(bounds))
+    rec = from_log(data, bounds=bounds)
+    assert len(plots.recommendation_figure(rec).axes) == panels
+    assert len(plots.recommendation_figure(rec, shares=False).axes) == panels - 1
+
+
+def test_known_arms_look_different():
+    rec = from_log(log(), bounds=ONE, known={"off": Known(0.1, {"dollars": 0.0})})
+    ax = plots.plot_recommendation(rec)
+    assert "known, not in the mix" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert "off" in texts(ax)
+    mixed = from_log(log(), bounds=ONE, known={"best": Known(9.0, {"dollars": 1.0})})
+    legend = plots.plot_recommendation(mixed).get_legend()
+    assert "known, in the mix" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_names_do_not_overlap():
+    rec = from_log(log(arms=6), bounds=ONE)
+    ax = plots.plot_recommendation(rec)
+    ax.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_of_many_arms_only_the_support_is_named():
+    rec = from_log(log(arms=40), bounds={"dollars": 9.3})
+    assert sorted(texts(plots.plot_recommendation(rec))) == sorted(rec.support)
+
+
+@pytest.mark.parametrize("bound", [1.0, -5.0], ids=["feasible", "infeasible"])
+@pytest.mark.parametrize("suffix", plots.SUFFIXES)
+def test_saved(tmp_path, suffix, bound):
+    figure = plots.recommendation_figure(from_log(log(), bounds={"dollars": bound}))
+    path = plots.save(figure, tmp_path / "deep" / f"f{suffix}")
+    assert path.stat().st_size > 1000
+
+
+def test_the_same_figure_gives_the_same_file(tmp_path):
+    rec = from_log(log(), bounds=TWO)
+    for name in ("a.svg", "b.svg"):
+        plots.save(plots.recommendation_figure(rec), tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_other_files_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="expected a figure's name to end in"):
+        plots.save(plots.recommendation_figure(from_log(log(), bounds=ONE)), tmp_path / "f.bmp")
+
+
+def test_names_are_shown_as_they_are(tmp_path):
+    data = log(arms=2)
+    data["arm"] = [name.replace("arm", "$_{") for name in data["arm"]]
+    rec = from_log(data | {"$x_$": data["dollars"]}, bounds={"$x_$": 0.5})
+    figure = plots.recommendation_figure(rec)
+    plots.save(figure, tmp_path / "f.svg")
+    assert "$_{0" in (tmp_path / "f.svg").read_text()
+
+
+def test_single_trials_and_no_trials_can_be_drawn():
+    once = from_log({"arm": ["a", "b"], "reward": [1.0, 2.0], "dollars": [0.0, 2.0]}, bounds=ONE)
+    plots.recommendation_figure(once).draw_without_rendering()
+    untried = SFSR().start(Problem(["a", "b"], ONE), budget=20).recommend()
+    plots.recommendation_figure(untried).draw_without_rendering()
+
+
+def test_strategies_have_their_own_look():
+    names = ["SFSR", "SFSR-L", "USLP", "Challenger", "single arm"]
+    assert len({plots.strategy_style(name)["color"] for name in names}) == len(names)
+    assert len({plots.strategy_style(name)["marker"] for name in names}) == len(names)
+    assert plots.strategy_style("mine") == plots.strategy_style("mine")
+    plots.strategy_style("SFSR")["color"] = "red"
+    assert plots.strategy_style("SFSR")["color"] != "red"
+
+
+def test_without_matplotlib_the_remedy_is_told(monkeypatch):
+    monkeypatch.setattr(plots.theme, "available", lambda: False)
+    with pytest.raises(RuntimeError, match=r"install bestmix\[plots\]"):
+        plots.recommendation_figure(from_log(log(), bounds=ONE))

@@ -1,0 +1,278 @@
+import csv
+import io
+import json
+import threading
+import time
+from http.client import HTTPConnection
+
+import pytest
+from markupsafe import escape
+from tests.service.servers import PROBLEM
+
+from bestmix import SFSR, Problem, Uniform
+from bestmix.experiments import StorageError
+
+EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)</script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
+
+
+def path(exp, rest=""):
+    return f"/v1/experiments/{exp.record.key}{rest}"
+
+
+def test_an_experiment_over_plain_http(running):
+    body = {"name": "r", "problem": PROBLEM.to_dict(), "budget": 4, "strategy": {"kind": "Uniform"}}
+    status, made = running.json("POST", "/v1/experiments", body)
+    assert (status, made["status"], made["budget"]) == (201, "running", 4)
+    assert running.json("POST", "/v1/experiments", body) == (200, made)
+    status, told = running.json("POST", "/v1/experiments", body | {"budget": 5})
+    assert (status, told["error"]["code"], told["error"]["field"]) == (409, "conflict", "name")
+    _, given = running.json("POST", "/v1/experiments/r/ask", {"n": 3, "worker": "w"}, headers={"Idempotency-Key": "k"})
+    again = running.json("POST", "/v1/experiments/r/ask", {"n": 3, "key": "k"})[1]
+    assert again == given
+    first, second, third = given["trials"]
+    result = {"trial": first["id"], "reward": 1.0, "costs": {"dollars": 0.5}}
+    assert running.json("POST", "/v1/experiments/r/tell", result) == (200, {"outcome": "counted"})
+    assert running.json("POST", "/v1/experiments/r/tell", result) == (200, {"outcome": "repeated"})
+    status, told = running.json("POST", "/v1/experiments/r/tell", result | {"reward": 2})
+    assert (status, told["error"]["code"], told["error"]["field"]) == (409, "conflict", "trial")
+    assert running.json("POST", "/v1/experiments/r/renew", {"trials": [second["id"]]})[0] == 200
+    assert (
+        running.json("POST", "/v1/experiments/r/fail", {"trial": second["id"], "reason": "no luck"})[1]["failed"] == 1
+    )
+    assert running.json("POST", "/v1/experiments/r/give_back", {"trials": [third["id"]]})[1]["leased"] == 0
+    rest = running.json("POST", "/v1/experiments/r/ask", {"n": 9})[1]["trials"]
+    results = [{"trial": t["id"], "reward": 1, "costs": {"dollars": 0.5}} for t in rest]
+    assert running.json("POST", "/v1/experiments/r/tell_many", {"results": results})[1] == {"outcomes": ["counted"] * 3}
+    assert running.json("GET", "/v1/experiments/r")[1]["status"] == "done"
+    assert running.json("GET", "/v1/experiments/r/policy")[1]["feasible"] is True
+    assert running.json("GET", "/v1/experiments/r/recommendation")[1]["sentence"].startswith("Use ")
+    (ended,) = running.json("GET", "/v1/experiments/r/history")[1]["rounds"]
+    assert sum(ended["mixture"].values()) == pytest.approx(1.0)
+    assert running.json("GET", "/v1/experiments/r/trials", state="failed")[1]["trials"][0]["note"] == "no luck"
+    assert running.json("DELETE", "/v1/experiments/r") == (204, None)
+    assert running.json("GET", "/v1/experiments/r")[0] == 404
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", '"1"', "true", "null", "[]", "1e200"])
+def test_what_is_no_finite_number_is_refused(running, number):
+    trial = running.create().ask()[0]
+    body = f'{{"trial": "{trial.id}", "reward": {number}, "costs": {{"dollars": 1}}}}'
+    for text in (body, body.replace(number, "1", 1).replace('"dollars": 1', f'"dollars": {number}')):
+        status, told = running.json(
+            "POST", "/v1/experiments/router/tell", text, headers={"Content-Type": "application/json"}
+        )
+        assert (status, told["error"]["code"]) == (422, "invalid")
+        assert told["error"]["field"]
+
+
+@pytest.mark.parametrize(
+    ("method", "rest", "body", "status", "field"),
+    [
+        ("POST", "/ask", "not json", 400, None),
+        ("POST", "/ask", {"n": 0}, 422, "n"),
+        ("POST", "/ask", {"n": 1.5}, 422, "n"),
+        ("POST", "/ask", {"m": 1}, 422, "m"),
+        ("POST", "/ask", {"worker": "\x00"}, 422, "worker"),
+        ("POST", "/tell", {"trial": "x", "reward": 1}, 404, "trial"),
+        ("POST", "/tell", {"reward": 1}, 422, "trial"),
+        ("POST", "/extend", {"budget": 1}, 422, "budget"),
+        ("PATCH", "", {"name": " "}, 422, "name"),
+        ("GET", "/trials?limit=0", None, 422, "limit"),
+        ("GET", "/trials?state=odd", None, 422, "state"),
+        ("GET", "/trials?arm=none", None, 422, "arm"),
+        ("GET", "/export/xls", None, 404, "kind"),
+        ("GET", "/nonsense", None, 404, None),
+        ("PUT", "", {}, 405, None),
+        ("GET", "/policy", None, 409, None),
+    ],
+)
+def test_mistakes_have_one_shape(running, method, rest, body, status, field):
+    running.create()
+    headers = {"Content-Type": "application/json"}
+    found, told = running.json(method, f"/v1/experiments/router{rest}", body, headers=headers)
+    assert found == status
+    assert set(told) == {"error"}
+    assert set(told["error"]) == {"code", "message", "field"}
+    assert (told["error"]["field"] or "").split("[")[0] == (field or "")
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_names_and_notes_come_back_as_they_were(running, evil):
+    exp = running.create(evil, notes=evil, problem=type(PROBLEM)([evil, "other"], {evil: 1.0}))
+    assert running.connect().open(evil).record.key == exp.record.key
+    (trial, _) = exp.ask(2, worker=evil)
+    exp.tell_failed(trial, evil)
+    found = exp.trial(trial)
+    assert (exp.name, exp.notes, found.note, found.worker) == (evil, evil, evil, evil)
+    for place in ("", "/trials"):
+        status, _, page = running.send("GET", f"/experiments/{exp.record.key}{place}", headers={"Accept": "text/html"})
+        assert status == 200
+        assert b"<script>alert" not in page
+        assert b"<img" not in page
+        assert str(escape(evil)) in page.decode()
+    rows = list(csv.reader(io.StringIO(running.send("GET", path(exp, "/export/csv"))[2].decode())))
+    cells = [cell for row in rows for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+    assert (f"'{evil}" if evil.startswith("=") else evil) in cells
+
+
+def test_pages_of_trials_and_events(running):
+    exp = running.create(budget=8)
+    tokens = [t.token for t in exp.ask(7)]
+    seen, after = [], None
+    while True:
+        query = {"limit": 3} | ({} if after is None else {"after": after})
+        page = running.json("GET", path(exp, "/trials"), **query)[1]
+        seen += [t["token"] for t in page["trials"]]
+        after = page["next"]
+        if after is None:
+            break
+    assert seen == tokens
+    newest = running.json("GET", path(exp, "/trials"), limit=2, newest_first="true")[1]
+    assert [t["token"] for t in newest["trials"]] == [7, 6]
+    older = running.json("GET", path(exp, "/trials"), limit=2, newest_first="true", after=newest["next"])[1]
+    assert [t["token"] for t in older["trials"]] == [5, 4]
+    assert [e["kind"] for e in running.json("GET", path(exp, "/events"))[1]["events"]] == ["created", "asked"]
+
+
+def test_the_list_is_paged(running):
+    for name in "abc":
+        running.create(name)
+    page = running.json("GET", "/v1/experiments", limit=2)[1]
+    assert ([e["name"] for e in page["experiments"]], page["next"]) == (["a", "b"], "b")
+    assert [e["name"] for e in running.json("GET", "/v1/experiments", limit=2, after="b")[1]["experiments"]] == ["c"]
+    assert [s.name for s in running.connect().experiments()] == ["a", "b", "c"]
+
+
+def test_exports(running, tmp_path):
+    exp = running.create()
+    exp.tell(exp.ask()[0], 1.0, {"dollars": 0.5})
+    for kind in ("csv", "json", "parquet"):
+        assert exp.export(tmp_path / f"x.{kind}").stat().st_size > 50
+    assert json.loads((tmp_path / "x.json").read_text())["trials"][0]["reward"] == 1.0
+
+
+def messages(running, exp, wanted, **query):
+    """Events of a stream until there are so many."""
+    connection = HTTPConnection("127.0.0.1", running.port, timeout=30)
+    rest = "&".join(f"{k}={v}" for k, v in {"seconds": 20, **query}.items())
+    connection.request("GET", path(exp, f"/stream?{rest}"), headers={"Authorization": f"Bearer {running.token}"})
+    answer, found, event = connection.getresponse(), [], {}
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    while len(found) < wanted:
+        line = answer.readline().decode().rstrip("\n")
+        if line:
+            name, _, value = line.partition(": ")
+            event[name] = value
+        else:
+            found += [event] if "event" in event else []
+            event = {}
+    connection.close()
+    return found
+
+
+def test_a_stream_tells_what_happens(running):
+    exp = running.create()
+    threading.Timer(0.7, lambda: exp.ask(1)).start()
+    found = messages(running, exp, 4, after=0)
+    assert [m["event"] for m in found] == ["state", "created", "state", "asked"]
+    assert json.loads(found[2]["data"])["leased"] == 1
+    assert [m["event"] for m in messages(running, exp, 2, after=1)] == ["state", "asked"]
+    threading.Timer(0.7, exp.pause).start()
+    assert [m["event"] for m in messages(running, exp, 3)] == ["state", "state", "paused"]
+    assert [m["event"] for m in messages(running, exp, 1, events="false")] == ["state"]
+
+
+def test_steering(running):
+    exp = running.create(strategy=Uniform())
+    exp.pause()
+    assert running.json("POST", path(exp, "/ask"), {})[1]["why"] == "the experiment is paused"
+    exp.resume()
+    exp.rename("other")
+    exp.notes = "remember"
+    exp.extend(10)
+    assert (exp.name, exp.notes, exp.state.budget) == ("other", "remember", 10)
+    exp.stop("enough")
+    assert running.json("POST", path(exp, "/resume"))[1]["error"]["code"] == "closed"
+
+
+def test_limits(tmp_path):
+    from tests.service.servers import Running
+
+    from bestmix import open_storage
+    from bestmix.service.app import Settings
+
+    with open_storage(tmp_path / "x.db") as storage:
+        running = Running(storage, Settings(rate=5.0, largest=2000))
+        try:
+            assert running.json("POST", "/v1/experiments", "x" * 3000)[1]["error"]["code"] == "too_large"
+            found = [running.send("GET", "/v1/experiments") for _ in range(12)]
+            refused = [headers for status, headers, _ in found if status == 429]
+            assert refused
+            assert refused[0]["retry-after"] == "1"
+            time.sleep(1.0)
+            assert running.send("GET", "/v1/experiments")[0] == 200
+        finally:
+            running.stop()
+
+
+def test_made_up_tokens_are_limited_and_good_ones_go_on(tmp_path):
+    from tests.service.servers import Running
+
+    from bestmix import open_storage
+    from bestmix.service.app import Settings
+
+    with open_storage(tmp_path / "x.db") as storage:
+        running = Running(storage, Settings(strangers=3.0))
+        try:
+            assert running.send("GET", "/v1/experiments")[0] == 200
+            tries = [running.send("GET", "/v1/experiments", token=f"bm_{k:08x}_guess")[0] for k in range(20)]
+            assert tries.count(429) > 10
+            assert set(tries) == {401, 429}
+            assert running.send("GET", "/v1/experiments")[0] == 200
+            assert running.send("GET", "/healthz", token=None)[0] == 200
+        finally:
+            running.stop()
+
+
+def test_the_list_shows_an_experiment_whose_strategy_is_elsewhere(running):
+    running.storage.create("own score", Problem(["a", "b"]), 8, SFSR(score=lambda mu, u, e: mu))
+    running.create("plain")
+    status, _, content = running.send("GET", "/")
+    assert status == 200
+    assert "own score" in content.decode()
+    assert "a function of its own" in content.decode()
+
+
+def test_a_body_without_a_length_is_limited_too(running):
+    connection = HTTPConnection("127.0.0.1", running.port, timeout=30)
+    headers = {"Authorization": f"Bearer {running.token}", "Content-Type": "application/json"}
+    try:
+        connection.request("POST", "/v1/experiments", iter([b" " * 1_000_000] * 20), headers, encode_chunked=True)
+        assert connection.getresponse().status == 413
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # it hung up on us, which is as good
+    finally:
+        connection.close()
+    assert running.send("GET", "/healthz")[0] == 200
+
+
+def test_operations(running):
+    running.create()
+    assert running.json("GET", "/readyz", token=None) == (200, {"status": "ok", "version": running.app.version})
+    text = running.send("GET", "/metrics")[2].decode()
+    assert 'bestmix_experiments{status="running"} 1' in text
+    assert 'bestmix_requests_total{method="POST",route="/v1/experiments",status="201"} 1' in text
+    assert all(line.startswith(("#", "bestmix_", "process_")) for line in text.splitlines())
+    running.app.state.stopping.set()
+    assert running.json("GET", "/readyz", token=None)[0] == 503
+
+
+def test_a_database_that_does_not_answer_is_not_ready(running, monkeypatch):
+    def lost(patience):
+        assert patience <= 2.0
+        raise StorageError("out of reach")
+
+    monkeypatch.setattr(running.storage.store, "ping", lost)
+    assert running.json("GET", "/readyz", token=None)[0] == 503
+    assert running.json("GET", "/healthz", token=None)[0] == 200

@@ -1,0 +1,193 @@
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import generators
+
+from bestmix import Challenger, Instance, Known, Problem, Search, catalog, identify, simulate
+from bestmix.answers.recommendation import ELASTIC
+from bestmix.kernels import allocation
+
+
+def drive(search, instance, seed, order=None):
+    """Tell a search trials of an instance until it is over; each arm has a generator of its own."""
+    arms = search.problem.arms
+    rngs = {arm: np.random.default_rng([seed, i]) for i, arm in enumerate(sorted(arms))}
+    while owed := search.ask():
+        for arm in order(owed) if order else owed:
+            rows = instance.draw(instance.arms.index(arm), owed[arm], rngs[arm])
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    return search
+
+
+def five():
+    return Instance([1.7, 2.6, 0.5, 2.1, 1.2], [[0.0, 1.8, 0.8, 1.3, 2.0]], [1.0], sigma_reward=0.5, sigma_cost=0.5)
+
+
+@settings(max_examples=25, deadline=None)
+@given(generators.sizes(), generators.seeds, st.sampled_from([1, 3, 30]))
+def test_the_budget_is_spent_and_never_passed(size, seed, rounds):
+    arms, unknown, costs, budget = size
+    rng = np.random.default_rng(seed)
+    means = rng.integers(0, 5, (arms, 1 + costs)) / 4
+    instance = Instance(means[:, 0], means[:, 1:].T, np.full(costs, 0.5), known=arms - unknown)
+    search = drive(Challenger(rounds=rounds).start(instance.problem, budget), instance, seed)
+    assert search.trials == budget
+    assert all(m.count > 0 for m in search.moments)
+    for told in search.history[1:]:
+        assert {arm: sum(why.values()) for arm, why in told.reasons.items()} == told.pulls
+        assert {c for why in told.reasons.values() for c in why} <= {*instance.problem.columns, ELASTIC}
+    assert len(search.history) <= rounds + 1
+    search.recommend().to_json()
+
+
+def test_every_pull_has_its_reason_in_the_history():
+    search = drive(Challenger().start(five().problem, 2000), five(), 1)
+    told = search.history[-1]
+    assert set(told.reasons) == set(told.pulls)
+    answer = search.recommend()
+    assert answer.support == ("arm0", "arm1")
+    rival = min((c for c in answer.z_scores if c not in answer.basis), key=lambda c: answer.z_scores[c])
+    spent = {}
+    for entry in search.history[1:]:
+        for why in entry.reasons.values():
+            for condition, trials in why.items():
+                spent[condition] = spent.get(condition, 0) + trials
+    assert max(spent, key=spent.get) == rival
+
+
+def test_the_history_scores_are_the_recommendations_z_scores():
+    search = drive(Challenger().start(five().problem, 500), five(), 2)
+    z = search.recommend().z_scores
+    last = search.history[-1].scores
+    assert set(last) >= {c for c in z if np.isfinite(z[c])}
+    for column, value in z.items():
+        if np.isfinite(value):
+            assert last[column] == pytest.approx(value, rel=1e-9)
+
+
+def test_tells_in_any_order_and_pieces_change_nothing():
+    def backwards(owed):
+        return reversed(list(owed))
+
+    one = drive(Challenger().start(five().problem, 600), five(), 3)
+    other = drive(Challenger().start(five().problem, 600), five(), 3, backwards)
+    assert one.to_dict() == other.to_dict()
+
+
+def test_permuting_the_arms_permutes_the_answer():
+    instance = five()
+    expected = drive(Challenger().start(instance.problem, 800), instance, 4).recommend()
+    for order in itertools.islice(itertools.permutations(range(5)), 7, 120, 23):
+        names = [instance.arms[i] for i in order]
+        problem = Problem(names, instance.problem.bounds)
+        said = drive(Challenger().start(problem, 800), instance, 4).recommend()
+        assert said.mixture == pytest.approx(expected.mixture)
+        assert {a: e.trials for a, e in said.estimates.items()} == {a: e.trials for a, e in expected.estimates.items()}
+
+
+def test_a_saved_search_goes_on_exactly(tmp_path):
+    whole = drive(Challenger(rounds=7).start(five().problem, 700), five(), 5)
+    search = Challenger(rounds=7).start(five().problem, 700)
+    rngs = {arm: np.random.default_rng([5, i]) for i, arm in enumerate(five().arms)}
+    while owed := search.ask():
+        for arm, count in owed.items():
+            rows = five().draw(five().arms.index(arm), count, rngs[arm])
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+            search.save(tmp_path / "search.json")
+            search = Search.load(tmp_path / "search.json")
+    assert json.loads(search.to_json()) == json.loads(whole.to_json())
+
+
+def test_infeasible_is_said_only_at_the_end_with_evidence():
+    instance = Instance([1.0, 2.0, 3.0], [[1.4, 1.5, 1.6]], [1.0], sigma_cost=0.5)
+    search = drive(Challenger().start(instance.problem, 900), instance, 0)
+    answer = search.recommend()
+    assert not answer.feasible
+    assert answer.trials == 900
+    assert search.history[-1].scores[ELASTIC] > 5
+    result = simulate(instance, Challenger(), 900, 500, seed=1)
+    assert result.errors == 0
+
+
+def test_a_confidence_stops_the_run_and_the_budget_caps_it():
+    instance = five()
+    sure = identify(instance.problem, instance.sampler(seed=1), strategy=Challenger(confidence=0.99))
+    less = identify(instance.problem, instance.sampler(seed=1), strategy=Challenger(delta=0.2))
+    bold = identify(instance.problem, instance.sampler(seed=1), strategy=Challenger(heuristic_stop=0.2))
+    assert bold.trials <= less.trials < sure.trials < 100_000
+    assert sure.support_probability > 0.99
+    capped = identify(instance.problem, instance.sampler(seed=1), 60, Challenger(confidence=0.999999))
+    assert capped.trials == 60
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.2])
+def test_confident_runs_are_wrong_at_most_as_often_as_they_say(delta):
+    # 2,000 runs: an error rate of delta would give fewer than the allowed errors in half of all suites; the
+    # rates seen are below delta / 4, so that a false alarm has a chance below 1e-6.
+    result = simulate(catalog.load("A1"), Challenger(delta=delta), 10**7, 2000, seed=3)
+    assert result.error_rate <= delta
+    assert result.outcomes.pulls.std() > 0
+    assert result.row()["pulls_q50"] < 10**6
+
+
+def test_known_arms_are_never_pulled():
+    problem = Problem(["a", "b"], {"x": 1.0}, {"k": Known(0.5, {"x": 0.2})})
+    search = Challenger().start(problem, 100)
+    assert search.ask() == {"a": 5, "b": 5}
+    all_known = Problem([], {"x": 1.0}, {"k": Known(0.5, {"x": 0.2})})
+    assert Challenger().start(all_known, 0).recommend().support == ("k",)
+
+
+def test_a_tie_does_not_take_all_of_the_budget():
+    """Two equal arms next to a close rival: the rival's condition goes on getting trials."""
+    means = np.array([[2.0, 0.5], [2.0, 0.5], [1.7, 0.5], [1.0, 0.5], [0.5, 0.5]])
+    instance = Instance(means[:, 0], means[:, 1:].T, [1.0])
+    search = drive(Challenger().start(instance.problem, 6000), instance, 2)
+    counts = search.evidence.counts
+    assert counts[:2].sum() < 0.9 * 6000
+    assert counts[2] > 200
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"confidence": 1.0}, "between 0 and 1"),
+        ({"confidence": float("nan")}, "confidence"),
+        ({"delta": 0.0}, "between 0 and 1"),
+        ({"confidence": 0.9, "delta": 0.1}, "expected one of them"),
+        ({"heuristic_stop": 2}, "between 0 and 1"),
+        ({"rounds": 0}, "rounds"),
+        ({"first_share": 1.0}, "between 0 and 1"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        Challenger(**options)
+
+
+def test_a_budget_is_needed_unless_the_run_stops_by_itself():
+    with pytest.raises(ValueError, match="may only be left out"):
+        Challenger().start(five().problem)
+    with pytest.raises(ValueError, match="at least 5 trials"):
+        Challenger().start(five().problem, 4)
+
+
+def test_names_say_how_a_run_stops():
+    names = [Challenger(), Challenger(confidence=0.95), Challenger(delta=0.01), Challenger(heuristic_stop=0.1)]
+    assert [s.name for s in names] == ["Challenger", "Challenger[0.95]", "Challenger[0.99]", "Challenger[stop 0.1]"]
+
+
+def test_data_without_spread_are_shared_out_evenly():
+    problem = Problem(["a", "b", "c"], {"x": 1.0})
+    search = Challenger(rounds=3).start(problem, 90)
+    while owed := search.ask():
+        for arm, count in owed.items():
+            value = float(ord(arm) - ord("a"))
+            search.tell(arm, [value] * count, [[value]] * count)
+    assert search.evidence.counts.sum() == 90
+    assert search.evidence.counts.min() >= 20
+    assert allocation.CHUNKS == 10

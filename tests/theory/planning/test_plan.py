@@ -1,0 +1,139 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from bestmix import SFSR, Instance, Uniform, catalog, plan, simulate
+from bestmix.problems.noise import Bernoulli, Bounded, Empirical
+from bestmix.theory.planning.bisection import Bisection
+from bestmix.theory.planning.plan import built_in
+from bestmix.theory.planning.sensitivity import around, with_means
+
+EASY = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.2]], [1.0], sigma_reward=1.0, sigma_cost=0.5)
+
+
+def test_the_budget_meets_the_error_with_other_seeds():
+    # The planned rate's upper 95% end is within 0.1. A fresh rate whose lower end is above 0.1 would be three
+    # standard deviations of the difference away: a false alarm in about 0.2% of all cases, for each strategy.
+    answer = plan(EASY, 0.1, [SFSR(), Uniform()], draws=0, runs=2000)
+    assert [b.trials for b in answer.budgets] == sorted(b.trials for b in answer.budgets)
+    for found in answer.budgets:
+        strategy = {"SFSR": SFSR(), "USLP": Uniform()}[found.strategy]
+        assert found.error_interval[1] <= 0.1
+        fresh = [simulate(EASY, strategy, found.trials, runs=2000, seed=seed) for seed in (11, 12)]
+        assert all(result.interval[0] <= 0.1 for result in fresh)
+        assert np.mean([result.error_rate for result in fresh]) <= 0.1
+        short = simulate(EASY, strategy, found.least, runs=2000, seed=13)
+        assert short.interval[1] >= 0.1
+        assert found.least < found.trials < 1.6 * found.least
+
+
+def test_all_strategies_theory_and_reasons():
+    answer = plan(EASY, 0.1, runs=500, draws=4, most=20_000)
+    assert {b.strategy for b in answer.budgets} == {s.name for s in built_in()}
+    single = next(b for b in answer.budgets if b.strategy == "single arm")
+    assert single.trials is None  # the best mix has two arms
+    assert answer.budgets[-1] is single
+    assert answer.guarantee > answer.best.trials > answer.at_least["any"]
+    assert "arm3 could gain a place in the mix" in answer.hard[0]
+    said = answer.sensitivity
+    assert len(said.budgets) == 4
+    assert said.strategy == answer.best.strategy
+    assert said.planned is not None
+    assert all(word in str(answer) for word in ("Plan ", "Theorem 1", "Theorem 2", "> 20,000", "draws"))
+    assert json.loads(json.dumps(answer.to_dict()))["budgets"][-1]["budget"] is None
+
+
+def test_a_plan_depends_on_its_seed_alone():
+    first, second, other = (plan(EASY, 0.2, [SFSR()], runs=500, draws=3, seed=s) for s in (1, 1, 2))
+    assert first.to_dict() == second.to_dict()
+    assert first.to_dict() != other.to_dict()
+
+
+def test_a_pilot_log(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(name, *EASY.draw(a, 1, rng)[0]) for a, name in enumerate(EASY.arms) for _ in range(60)]
+    path = tmp_path / "pilot.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("model", "quality", "dollars"), *rows])
+    options = {"arm": "model", "reward": "quality", "bounds": {"dollars": 1.0}, "runs": 500, "draws": 5}
+    answer = plan(path, 0.2, [Uniform()], **options)
+    assert answer.instance.arms == EASY.arms
+    assert answer.instance.covariance[0, 0, 0] == pytest.approx(1.0, rel=0.5)
+    assert len(answer.sensitivity.budgets) == 5
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(("model", "quality", "dollars"))}
+    assert plan(columns, 0.2, [Uniform()], **options).to_dict() == answer.to_dict()
+
+
+def test_files_and_names(tmp_path):
+    EASY.save(tmp_path / "guess.toml")
+    wanted = plan(EASY, 0.3, [Uniform()], runs=200, draws=0)
+    assert plan(tmp_path / "guess.toml", 0.3, [Uniform()], runs=200, draws=0).to_dict() == wanted.to_dict()
+    assert plan("A1", 0.5, [Uniform()], runs=100, draws=0).instance.means.shape == (16, 2)
+
+
+def test_infeasible_guesses_are_planned_without_theory():
+    answer = plan(Instance([1.0, 0.5], [[2.0, 1.5]], [1.0]), 0.2, [Uniform()], runs=200, draws=2)
+    assert answer.best.trials is not None
+    assert answer.gaps is None
+    assert "No mix keeps all bounds" in str(answer)
+
+
+def test_an_error_out_of_reach():
+    answer = plan(catalog.load("A1"), 0.05, [Uniform()], runs=200, most=1000)
+    assert answer.best is None
+    assert answer.sensitivity is None
+    assert "No strategy gets the error down to 0.05 with 1,000 trials" in answer.sentence()
+
+
+def test_progress_is_told():
+    heard = []
+    plan(EASY, 0.5, [Uniform()], runs=100, draws=2, progress=heard.append)
+    wanted = ["Reading the guesses", "Measuring the gaps", "Simulating USLP", "Simulating USLP around the guesses"]
+    assert heard == wanted
+
+
+@pytest.mark.parametrize("noise", [None, Bernoulli(), Bounded(), Empirical([[[0.2, 0.1]], [[0.7, 0.4], [0.8, 0.4]]])])
+def test_draws_around_the_guesses_suit_the_noise(noise):
+    means = [[0.2, 0.75], [[0.1, 0.4]]]
+    instance = Instance(*means, [0.3], noise=noise)
+    drawn = around(instance, np.array([0.01, 0.01]), np.random.default_rng(1))
+    assert drawn.means.shape == instance.means.shape
+    if noise is None:
+        assert (drawn.means != instance.means).all()
+    assert with_means(instance, instance.means).means == pytest.approx(instance.means)
+
+
+def test_a_strategy_that_needs_more_to_begin_with():
+    class Choosy(Uniform):
+        def begin(self, problem, budget):
+            if budget < 100:
+                raise ValueError("budget: too small")
+            return super().begin(problem, budget)
+
+    assert 100 <= Bisection(EASY, Choosy(), 0.1, 0, None).smallest() <= 140
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "part"),
+    [
+        (EASY, {"error": 0.0}, "error: expected a probability"),
+        (EASY, {"error": 1.0}, "error: expected a probability"),
+        (EASY, {"error": float("nan")}, "error: expected a finite number"),
+        (EASY, {"runs": 10}, "runs: expected a whole number of at least 80"),
+        (EASY, {"pilot": 0}, "pilot: expected a positive number"),
+        (EASY, {"draws": -1}, "draws: expected"),
+        (EASY, {"strategies": []}, "strategies: expected at least one"),
+        (EASY, {"strategies": [SFSR(), SFSR()]}, "listed twice"),
+        (EASY, {"bounds": {"cost0": 1.0}}, "an instance has its own bounds"),
+        ("nothing.csv", {}, "there is no file nothing.csv"),
+        ({"arm": ["a"], "reward": [1.0]}, {}, "at least two trials"),
+        (3, {}, "log: expected a CSV or Parquet path"),
+        (Instance([1.0, 0.5], known=2), {}, "nothing to try"),
+        (Instance([1.0, 1.0]), {}, "no budget is enough where the best mix is not unique"),
+    ],
+)
+def test_mistakes(source, options, part):
+    with pytest.raises(ValueError, match=part):
+        plan(source, **options)
