@@ -112,6 +112,11 @@ class Instance:
         """True covariance of one trial of each arm: (K, 1 + L, 1 + L)."""
         return self.noise.covariance(self.means)
 
+    def with_noise(self, noise: models.Noise) -> "Instance":
+        """The same means and bounds with other noise."""
+        means = self.reward, self.cost, self.bound
+        return Instance(*means, noise=noise, known=self.known, arms=self.arms, costs=self.costs)
+
     def draw(self, arm: int, size: int, rng: np.random.Generator) -> Floats:
         """``size`` trials of an arm: (size, 1 + L), reward first."""
         return self.noise.draw(rng, self.means, arm, size)

@@ -6,7 +6,7 @@ A model is stated once, for all arms, and knows nothing of the means: they come 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -37,6 +37,14 @@ class Noise(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file, with the model's ``kind``."""
+
+
+@runtime_checkable
+class SubGaussian(Protocol):
+    """Noise whose sums have tails no heavier than normal ones, which is what proven bounds need."""
+
+    def proxy(self, means: Floats) -> Floats:
+        """For each arm a matrix S with E exp(v.noise) <= exp(v'S v / 2) for every v (K, 1 + L, 1 + L)."""
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -97,6 +105,10 @@ class Gaussian:
         assert self.sigma_reward is not None
         assert self.sigma_cost is not None
         return _independent(self.sigma_reward, self.sigma_cost, arms, size)
+
+    def proxy(self, means: Floats) -> Floats:
+        """The covariance itself."""
+        return self.covariance(means)
 
     def draw(self, rng: np.random.Generator, means: Floats, arm: int, size: int) -> Floats:
         """Trials of one arm."""
@@ -218,7 +230,14 @@ class Bernoulli:
         variance = means * (1 - means)
         if self.sigma_cost is not None:
             variance[:, 1:] = self.sigma_cost**2
-        return np.eye(means.shape[1]) * variance[:, None, :]
+        return _diagonal(variance)
+
+    def proxy(self, means: Floats) -> Floats:
+        """Half the range, squared (Hoeffding's lemma); of Gaussian costs their variance."""
+        scale = np.full(means.shape, 0.5)
+        if self.sigma_cost is not None:
+            scale[:, 1:] = self.sigma_cost
+        return _diagonal(np.square(scale))
 
     def draw(self, rng: np.random.Generator, means: Floats, arm: int, size: int) -> Floats:
         """Trials of one arm."""
@@ -271,7 +290,11 @@ class Bounded:
     def covariance(self, means: Floats) -> Floats:
         """Covariance of one trial of each arm."""
         variance = (means - self.low) * (self.high - means) / (1 + self.concentration)
-        return np.eye(means.shape[1]) * variance[:, None, :]
+        return _diagonal(variance)
+
+    def proxy(self, means: Floats) -> Floats:
+        """Half the range, squared (Hoeffding's lemma)."""
+        return _diagonal(np.full(means.shape, ((self.high - self.low) / 2) ** 2))
 
     def draw(self, rng: np.random.Generator, means: Floats, arm: int, size: int) -> Floats:
         """Trials of one arm."""
@@ -325,6 +348,15 @@ class Empirical:
         """Covariance of one trial of each arm."""
         return np.array([np.cov(t.T, bias=True).reshape(t.shape[1], t.shape[1]) for t in self.tables])
 
+    def proxy(self, means: Floats) -> Floats:
+        """Half the range of each entry, squared, times the number of entries, which may go together in any way.
+
+        v.noise stays within an interval of length sum_i |v_i| range_i, whose square is at most
+        (1 + L) sum_i (v_i range_i)^2.
+        """
+        half = np.array([np.ptp(table, axis=0) / 2 for table in self.tables])
+        return _diagonal(means.shape[1] * np.square(half))
+
     def draw(self, rng: np.random.Generator, means: Floats, arm: int, size: int) -> Floats:
         """Trials of one arm."""
         table = self.tables[arm]
@@ -338,6 +370,12 @@ class Empirical:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
         return {"kind": self.kind, "tables": [table.tolist() for table in self.tables]}
+
+
+def _diagonal(variance: Floats) -> Floats:
+    """For each arm the matrix of independent entries with these variances (K, 1 + L)."""
+    result: Floats = np.eye(variance.shape[1]) * variance[:, None, :]
+    return result
 
 
 def _model(kind: str, means: Floats, **parts: Any) -> Model:
