@@ -128,11 +128,10 @@ def find_strategy(text: str, folder: Path, where: str) -> "Strategy":
 
 
 def _as_strategy(found: Any, where: str) -> "Strategy":
-    from bestmix.strategies import SFSR
+    from bestmix.strategies import SFSR, Strategy
 
-    if all(hasattr(found, part) for part in ("name", "start", "begin", "quota", "close", "columns", "to_dict")):
-        strategy: Strategy = found
-        return strategy
+    if isinstance(found, Strategy):
+        return found
     if callable(found):
         return SFSR(score=found)
     raise ValueError(

@@ -17,7 +17,7 @@ from bestmix.experiments.model import Record
 from bestmix.experiments.storage import FAILURES, LEASE
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
-from bestmix.strategies.search import restore_strategy
+from bestmix.strategies.built_in import restore_strategy
 
 PAGE = 1000  # entries read at a time
 PATIENCE = 60.0

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from bestmix.answers.moments import Moments
-from bestmix.experiments import rounds
 from bestmix.experiments.clock import Reading, Watch
-from bestmix.experiments.model import Closed, Conflict, Outcome, Recipe, Row, UnknownTrial
+from bestmix.experiments.model import Closed, Conflict, Outcome, Row, UnknownTrial
 from bestmix.experiments.store import Books
+from bestmix.strategies import rounds
+from bestmix.strategies.rounds import Recipe
 
 PAUSE = 1.0  # seconds after which to ask a paused experiment again
 Told = tuple[int, tuple[float, ...]]  # a trial's number, its reward and costs
@@ -25,7 +26,7 @@ def ask(books: Books, watch: Watch, n: int, worker: str, key: str | None) -> Giv
         return [], PAUSE if head.status == "paused" else None, _not_running(books)
     expire(books, time)
     again = books.returned(n) if head.freed else []
-    arms = rounds.share_out(books.fresh(n - len(again)), n - len(again)) if head.due else []
+    arms = rounds.share_out(sorted(books.fresh(n - len(again))), n - len(again)) if head.due else []
     if not again and not arms:
         wait = max((books.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is out on lease"

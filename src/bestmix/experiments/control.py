@@ -1,11 +1,13 @@
 """The calls that steer an experiment: pause, resume, stop, extend, rename, annotate."""
 
 from bestmix.answers.moments import Moments
-from bestmix.experiments import calls, rounds
+from bestmix.experiments import calls
 from bestmix.experiments.clock import Watch
-from bestmix.experiments.model import Closed, Recipe
+from bestmix.experiments.model import Closed
 from bestmix.experiments.store import Books
-from bestmix.strategies.search import Memory, extended
+from bestmix.strategies import rounds
+from bestmix.strategies.protocol import Memory, extended
+from bestmix.strategies.rounds import Recipe
 
 
 def pause(books: Books) -> None:

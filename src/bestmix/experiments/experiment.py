@@ -19,7 +19,6 @@ from bestmix.experiments.model import (
     Outcome,
     Picture,
     Query,
-    Recipe,
     Record,
     Row,
     State,
@@ -33,7 +32,8 @@ from bestmix.experiments.model import (
 from bestmix.experiments.store import NOTHING, Ahead, Books, T
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
-from bestmix.strategies.search import MOST
+from bestmix.strategies.protocol import MOST_TRIALS
+from bestmix.strategies.rounds import Recipe
 
 if TYPE_CHECKING:
     from bestmix.experiments.storage import Storage
@@ -263,7 +263,7 @@ class Experiment:
 
     def extend(self, budget: int) -> None:
         """Raise the budget to a new total, where the strategy allows it."""
-        budget = checks.whole("budget", budget, 0, "give the new total", MOST)
+        budget = checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
         self._write(lambda books: control.extend(books, budget, self._recipe))
 
     def rename(self, name: str) -> None:

@@ -10,7 +10,7 @@ from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State, moment
 from bestmix.experiments.store import NOTHING, Ahead, Head, T, gone, opening, state_of
-from bestmix.strategies.search import Memory
+from bestmix.strategies.protocol import Memory
 
 
 @dataclass

@@ -10,9 +10,7 @@ from typing import Any
 from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
-from bestmix.problems.problem import Problem
-from bestmix.strategies import Strategy
-from bestmix.strategies.search import Memory
+from bestmix.strategies.protocol import Memory
 
 KEY = re.compile(r"[0-9a-f]{12}")  # an experiment's id
 LONGEST_NAME = 200  # characters of a name, a worker or a key
@@ -192,14 +190,6 @@ class Record:
     first_budget: int
     lease: float
     failures: int
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What decides: the problem, and the strategy for it."""
-
-    problem: Problem
-    strategy: Strategy
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestmix import checks
-from bestmix.experiments import replay, rounds
+from bestmix.experiments import replay
 from bestmix.experiments.clock import Clock, SystemClock, Watch
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.memory import MemoryStore
-from bestmix.experiments.model import LONGEST_NOTE, Draft, Recipe, Record, State, check_name, check_text
+from bestmix.experiments.model import LONGEST_NOTE, Draft, Record, State, check_name, check_text
 from bestmix.experiments.store import Store
 from bestmix.problems.problem import Problem
-from bestmix.strategies import Challenger, Strategy
-from bestmix.strategies.search import MOST, restore_strategy
+from bestmix.strategies import Challenger, Strategy, rounds
+from bestmix.strategies.built_in import restore_strategy
+from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
+from bestmix.strategies.rounds import Recipe
 
 LEASE = 60.0  # seconds
 FAILURES = 100
@@ -75,13 +77,13 @@ class Storage:
         self, name: str, problem: Problem, budget: int, strategy: Strategy | None, terms: "Terms"
     ) -> Experiment | None:
         """The experiment, or None when the name is taken."""
-        recipe = Recipe(_check_problem(problem), _check_strategy(strategy or Challenger()))
+        recipe = Recipe(_check_problem(problem), check_strategy(strategy or Challenger()))
         record = Record(
             secrets.token_hex(6),
             check_name(name),
             problem.to_dict(),
             recipe.strategy.to_dict(),
-            checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST),
+            checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS),
             _check_lease(terms.lease),
             checks.whole("failures", terms.failures, 1, "give the number of failed trials that end it"),
         )
@@ -246,15 +248,6 @@ def _check_problem(problem: Any) -> Problem:
     if not isinstance(problem, Problem):
         raise ValueError(f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem")
     return problem
-
-
-def _check_strategy(strategy: Any) -> Strategy:
-    if isinstance(strategy, type) or not hasattr(strategy, "quota"):
-        raise ValueError(
-            f"strategy: expected a strategy such as SFSR(), got {checks.shown(strategy)}; pass an instance"
-        )
-    checked: Strategy = strategy
-    return checked
 
 
 def _check_lease(lease: Any) -> float:

@@ -51,7 +51,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Closed, Draft, Event, Picture, Query, Record, Row, State, Status, moment
-from bestmix.strategies.search import Memory
+from bestmix.strategies.protocol import Memory
 
 T = TypeVar("T")
 

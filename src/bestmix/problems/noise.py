@@ -20,8 +20,8 @@ Model = tuple[int, Floats, Floats, Integers, Floats]
 class Noise(Protocol):
     """What an Instance needs of a noise model.
 
-    A model that also has ``compiled(means) -> Model`` is simulated by the kernels; any other is
-    simulated trial by trial with ``draw``.
+    A model that is also a ``CompiledNoise`` is simulated by the kernels; any other is simulated trial
+    by trial with ``draw``.
     """
 
     kind: ClassVar[str]
@@ -45,6 +45,14 @@ class SubGaussian(Protocol):
 
     def proxy(self, means: Floats) -> Floats:
         """For each arm a matrix S with E exp(v.noise) <= exp(v'S v / 2) for every v (K, 1 + L, 1 + L)."""
+
+
+@runtime_checkable
+class CompiledNoise(Protocol):
+    """A noise model that the kernels can draw from."""
+
+    def compiled(self, means: Floats) -> Model:
+        """The model as ``kernels/sampling.py`` takes it, for arms with these means."""
 
 
 @dataclass(frozen=True, init=False, eq=False)

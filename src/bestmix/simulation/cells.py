@@ -18,6 +18,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
 from bestmix.strategies import Strategy
+from bestmix.strategies.protocol import Compiled, Replicable, Replicator, Scored
 
 BLOCK = 250  # runs that share a generator; changing it changes every result
 CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE = 0, 1, 2
@@ -63,7 +64,7 @@ class Cell:
         content = {
             "instance": self.instance.to_dict(),
             "strategy": self.strategy.to_dict(),
-            "code": _code(getattr(self.strategy, "score", None)),
+            "code": _code(self.strategy.score) if isinstance(self.strategy, Scored) else None,
             "budget": self.budget,
             "seed": self.seed,
         }
@@ -71,15 +72,14 @@ class Cell:
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
-    def fast(self) -> Any:
+    def fast(self) -> Replicator | None:
         """The strategy's own simulated runs, or None."""
-        make = getattr(self.strategy, "replicator", None)
-        return make(self.instance, self.budget) if make else None
+        return self.strategy.replicator(self.instance, self.budget) if isinstance(self.strategy, Replicable) else None
 
     @property
     def compiled(self) -> bool:
         """Whether runs leave Python's global lock alone, so that threads speed them up."""
-        return bool(getattr(self.fast, "compiled", False))
+        return isinstance(self.fast, Compiled) and self.fast.compiled
 
     def generator(self, block: int) -> np.random.Generator:
         """The random numbers of a block."""

@@ -10,7 +10,8 @@ from bestmix import checks
 from bestmix.answers.recommendation import Recommendation
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Challenger, Search, Strategy
-from bestmix.strategies.search import MOST, check_path
+from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
+from bestmix.strategies.search import check_path
 
 Pull = Callable[[str], tuple[float, Any]]
 
@@ -62,11 +63,7 @@ def identify(
     jobs = checks.whole("n_jobs", n_jobs, 1, "give the number of trials to make at once")
     if not callable(pull):
         raise ValueError(f"pull: expected a function of an arm's name, got {checks.shown(pull)}; define one")
-    if strategy is not None and (isinstance(strategy, type) or not hasattr(strategy, "quota")):
-        raise ValueError(
-            f"strategy: expected a strategy such as SFSR(), got {checks.shown(strategy)}; pass an instance"
-        )
-    search = resume(problem, strategy or Challenger(), budget, checkpoint)
+    search = resume(problem, check_strategy(strategy or Challenger()), budget, checkpoint)
     with ExitStack() as stack:
         if executor is None and jobs > 1:
             executor = stack.enter_context(ThreadPoolExecutor(jobs))
@@ -87,7 +84,7 @@ def resume(
     problem: Problem, strategy: Strategy, budget: int | None, checkpoint: str | os.PathLike[str] | None
 ) -> Search:
     """The search in the checkpoint, if there is one and it is of the same work; else a new one."""
-    fresh = strategy.start(problem, budget)  # type: ignore[arg-type]
+    fresh = strategy.start(problem, budget)
     if checkpoint is None or not check_path(checkpoint).exists():
         return fresh
     search = Search.load(checkpoint, strategy)
@@ -157,7 +154,7 @@ def _bar(search: Search, shown: bool) -> Iterator[Callable[[], None]]:
 
     parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*parts, console=Console(stderr=True)) as bar:
-        total = search.budget if search.budget < MOST else None
+        total = search.budget if search.budget < MOST_TRIALS else None
         task = bar.add_task(search.strategy.name, total=total, completed=search.trials)
 
         def advance() -> None:

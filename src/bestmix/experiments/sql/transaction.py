@@ -14,7 +14,7 @@ from bestmix.experiments.model import Record, Row
 from bestmix.experiments.sql import changes, postgres, queries, tables
 from bestmix.experiments.sql.changes import ID, Changes
 from bestmix.experiments.store import NOTHING, Ahead, gone, worth_writing
-from bestmix.strategies.search import Memory
+from bestmix.strategies.protocol import Memory
 
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
 

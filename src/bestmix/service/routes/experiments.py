@@ -18,7 +18,7 @@ from bestmix.service import schemas
 from bestmix.service.access import ADMIN, ADMIN_ALL, READ, WORK
 from bestmix.service.errors import Refusal, documented
 from bestmix.service.tokens import Token
-from bestmix.strategies.search import restore_strategy
+from bestmix.strategies.built_in import restore_strategy
 
 PAGE = 1000  # entries of the longest page
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "parquet": "application/vnd.apache.parquet"}

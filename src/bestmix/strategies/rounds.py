@@ -1,15 +1,24 @@
-"""How a strategy advances: pure functions of the evidence, the same for every store."""
+"""How a run advances from round to round: pure functions of the evidence, for a live search and for every store."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round, recommend
-from bestmix.arrays import Integers
-from bestmix.experiments.model import Recipe
 from bestmix.problems.problem import Problem
-from bestmix.strategies.search import Memory
+from bestmix.strategies.protocol import Memory, Strategy
+
+Arm = TypeVar("Arm", str, int)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What decides: the problem, and the strategy for it."""
+
+    problem: Problem
+    strategy: Strategy
 
 
 @dataclass(frozen=True)
@@ -22,7 +31,12 @@ class Step:
 
 
 def begin(recipe: Recipe, budget: int) -> Step:
-    """The first round that owes anything."""
+    """The first round that owes anything.
+
+    >>> from bestmix import Uniform
+    >>> begin(Recipe(Problem(["a", "b"]), Uniform()), budget=5).quota
+    [2, 2]
+    """
     memory = recipe.strategy.begin(recipe.problem, budget)
     return settle(recipe, budget, memory, no_trials(recipe.problem), 0)
 
@@ -35,7 +49,7 @@ def no_trials(problem: Problem) -> list[Moments]:
 def settle(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], closed: int) -> Step:
     """Pass over rounds that owe nothing, after ``closed`` rounds that are over."""
     rounds: list[Round] = []
-    while (quota := owed(recipe, budget, memory, moments)) is not None and not any(quota):
+    while (quota := coming(recipe, budget, memory, moments)) is not None and not any(quota):
         memory, ended = close(recipe, budget, memory, moments, quota, closed + len(rounds) + 1)
         rounds.append(ended)
     return Step(memory, quota, rounds)
@@ -43,10 +57,10 @@ def settle(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], 
 
 def finish(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], closed: int) -> Step:
     """Close the round whose trials are all there, and go on to the next that owes anything."""
-    quota = recipe.strategy.quota(recipe.problem, budget, memory)
+    quota = planned(recipe, budget, memory)
     if quota is None:
         return Step(memory, None, [])
-    memory, ended = close(recipe, budget, memory, moments, _whole(quota), closed + 1)
+    memory, ended = close(recipe, budget, memory, moments, quota, closed + 1)
     step = settle(recipe, budget, memory, moments, closed + 1)
     return Step(step.memory, step.quota, [ended, *step.rounds])
 
@@ -55,9 +69,9 @@ def close(
     recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], quota: list[int], number: int
 ) -> tuple[Memory, Round]:
     """Memory after the round, and the round as the history tells it."""
-    memory, told = recipe.strategy.close(Evidence(recipe.problem, moments), budget, memory)
+    memory, fields = recipe.strategy.close(Evidence(recipe.problem, moments), budget, memory)
     pulls = {arm: n for arm, n in zip(recipe.problem.arms, quota, strict=True) if n}
-    return memory, Round(number, pulls, **told)
+    return memory, Round(number, pulls, **fields)
 
 
 def mixture(recipe: Recipe, memory: Memory, moments: list[Moments]) -> dict[str, float]:
@@ -66,36 +80,38 @@ def mixture(recipe: Recipe, memory: Memory, moments: list[Moments]) -> dict[str,
     return dict(found.mixture)
 
 
-def owed(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) -> list[int] | None:
-    """What the coming round owes each arm, if the budget has room for it."""
+def planned(recipe: Recipe, budget: int, memory: Memory) -> list[int] | None:
+    """Pulls of each arm in the round that is open; None when the run is over."""
     quota = recipe.strategy.quota(recipe.problem, budget, memory)
+    return None if quota is None else [int(n) for n in quota]
+
+
+def coming(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) -> list[int] | None:
+    """``planned`` for a round that is about to begin, if the budget has room for it."""
+    quota = planned(recipe, budget, memory)
     if quota is None:
         return None
-    whole, spent = _whole(quota), sum(m.count for m in moments)
-    if len(whole) != len(recipe.problem.arms) or min(whole, default=0) < 0 or spent + sum(whole) > budget:
+    spent = sum(m.count for m in moments)
+    if len(quota) != len(recipe.problem.arms) or min(quota, default=0) < 0 or spent + sum(quota) > budget:
         raise RuntimeError(
-            f"{recipe.strategy.name} wants {sum(whole)} further trials after {spent}, beyond the budget of {budget}; "
+            f"{recipe.strategy.name} wants {sum(quota)} further trials after {spent}, beyond the budget of {budget}; "
             "mend its quota"
         )
-    return whole
+    return quota
 
 
-def share_out(due: Sequence[tuple[int, int]], most: int) -> list[int]:
+def share_out(due: Iterable[tuple[Arm, int]], most: int) -> list[Arm]:
     """Up to ``most`` arms from pairs (arm, due), always the one that is due the most, the first among equals.
 
-    >>> share_out([(1, 3), (0, 2)], most=4)
+    >>> share_out([(0, 2), (1, 3)], most=4)
     [1, 0, 1, 0]
     """
-    left = dict(sorted(due))
-    result: list[int] = []
+    left = dict(due)
+    result: list[Arm] = []
     while left and len(result) < most:
         arm = max(left, key=left.__getitem__)
-        if not left[arm]:
+        if left[arm] <= 0:
             break
         left[arm] -= 1
         result.append(arm)
     return result
-
-
-def _whole(quota: Integers) -> list[int]:
-    return [int(n) for n in quota]
