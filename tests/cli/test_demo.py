@@ -74,18 +74,18 @@ def test_this_machine_has_something_to_compress():
 
 
 def test_every_codec_works(texts):
-    bench = codecs.Bench(codecs.read_corpus([texts]), seed=0)
-    for arm in bench.codecs:
-        saved, costs = bench(arm)
+    trials = codecs.CodecTrials(codecs.read_corpus([texts]), seed=0)
+    for arm in trials.codecs:
+        saved, costs = trials(arm)
         assert 0 < saved < 1
         assert min(costs.values()) > 0
 
 
 def test_a_codec_that_loses_data_is_refused(texts):
-    bench = codecs.Bench(codecs.read_corpus([texts]), seed=0)
-    bench.codecs["zlib-1"] = (bench.codecs["zlib-1"][0], lambda packed: b"")
+    trials = codecs.CodecTrials(codecs.read_corpus([texts]), seed=0)
+    trials.codecs["zlib-1"] = (trials.codecs["zlib-1"][0], lambda packed: b"")
     with pytest.raises(RuntimeError, match="did not come back"):
-        bench("zlib-1")
+        trials("zlib-1")
 
 
 class Pretend:

@@ -39,19 +39,6 @@ class Round:
     reasons: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-def question(condition: str) -> str:
-    """What the condition of a column leaves open.
-
-    >>> question("large"), question("slack of dollars")
-    ('large belongs to the mix', 'the bound on dollars is worth using up')
-    """
-    if condition == ELASTIC:
-        return "any mix keeps the bounds"
-    if condition.startswith("slack of "):
-        return f"the bound on {condition.removeprefix('slack of ')} is worth using up"
-    return f"{condition} belongs to the mix"
-
-
 @dataclass(frozen=True)
 class Estimate:
     """An arm's estimated means, each with the ends of its 95% interval (low, high)."""

@@ -95,6 +95,16 @@ class Problem:
         """Names of the columns of the linear program: the arms, then the slacks."""
         return (*self.names, *(f"slack of {cost}" for cost in self.costs))
 
+    def slack_cost(self, column: str) -> str | None:
+        """The cost whose slack this column is; None for an arm.
+
+        >>> problem = Problem(["slack of time"], {"dollars": 5.0})
+        >>> problem.slack_cost("slack of dollars"), problem.slack_cost("slack of time")
+        ('dollars', None)
+        """
+        slacks = self.columns[len(self.names) :]
+        return self.costs[slacks.index(column)] if column in slacks else None
+
     @cached_property
     def bound(self) -> Floats:
         """The bounds as an array (L,)."""

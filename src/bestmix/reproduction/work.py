@@ -1,14 +1,14 @@
 """Long work in threads: a bar with the time left, an orderly end on Ctrl-C, and results that are kept."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any, TypeVar
 
 from bestmix import files
+from bestmix.progress import bar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -46,38 +46,18 @@ def work_off(
     [1, 4, 9]
     """
     stop = Event()
-    with _bar(len(items), what, progress) as advance, ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+    with (
+        bar(what, len(items), shown=progress, recent=PATIENCE) as shown,
+        ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool,
+    ):
         futures = [pool.submit(function, item, stop) for item in items]
         try:
             for future in as_completed(futures):
                 future.result()
-                advance()
+                shown.advance()
         except BaseException:
             stop.set()
             for future in futures:
                 future.cancel()
             raise
     return [future.result() for future in futures]
-
-
-@contextmanager
-def _bar(total: int, what: str, shown: bool) -> Iterator[Callable[[], None]]:
-    """A progress bar; the function that it gives moves it by one."""
-    if not shown:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    parts = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*parts, TextColumn("left"), console=console, speed_estimate_period=PATIENCE) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)

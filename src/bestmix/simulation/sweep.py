@@ -6,12 +6,12 @@ import pickle
 import signal
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from contextlib import closing, contextmanager
-from typing import Any
+from contextlib import closing
 
 from bestmix import checks
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
+from bestmix.progress import bar
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes, run_chunk
 from bestmix.simulation.results import CellResult, SweepResult
 from bestmix.simulation.store import Store
@@ -94,13 +94,13 @@ def sweep(
     done = [store.load(cell) if store else {} for _, cell in grid]
     chunks = [(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
     finished = _run(grid, chunks, runs, executor, threads)
-    with _bar(sum(_size(c, runs) for c in chunks), progress and bool(chunks)) as advance, closing(finished):
+    with bar("runs", sum(_size(c, runs) for c in chunks), shown=progress and bool(chunks)) as shown, closing(finished):
         for i, first, outcomes in finished:
             if store:
                 store.save(grid[i][1], first, outcomes)
             for k in range(0, len(outcomes), BLOCK):
                 done[i][first + k // BLOCK] = Outcomes(*(getattr(outcomes, n)[k : k + BLOCK] for n in vars(outcomes)))
-            advance(len(outcomes))
+            shown.advance(len(outcomes))
     return SweepResult(
         tuple(
             CellResult(name, cell.strategy.name, cell.budget, seed, _first(blocks, runs))
@@ -240,25 +240,3 @@ def _can_be_sent(cells: list[Cell]) -> bool:
     except (pickle.PicklingError, AttributeError, TypeError):
         return False
     return True
-
-
-@contextmanager
-def _bar(total: int, shown: bool) -> Iterator[Any]:
-    """A progress bar over runs; the function that it gives moves it."""
-    if not shown:
-        yield lambda n: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    parts = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*parts, TextColumn("left"), console=Console(stderr=True)) as bar:
-        task = bar.add_task("runs", total=total)
-        yield lambda n: bar.advance(task, n)
