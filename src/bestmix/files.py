@@ -1,10 +1,12 @@
 """TOML and JSON files of plain data: read with clear errors, written whole or not at all."""
 
+import csv
+import io
 import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,19 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    r"""Rows of the same keys as CSV; None is an empty cell.
+
+    >>> csv_text([{"arm": "a", "pulls": 3}, {"arm": "b", "pulls": None}])
+    'arm,pulls\na,3\nb,\n'
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 @contextmanager

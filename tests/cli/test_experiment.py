@@ -3,12 +3,12 @@ import os
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.processes import start_bestmix
 from typer.testing import CliRunner
 
 from bestmix import Problem, Uniform, open_storage
@@ -167,8 +167,7 @@ def test_a_worker_whose_trials_fail_ends_with_the_reason(db, tmp_path):
 
 def test_a_worker_that_is_stopped_gives_its_trials_back(made, tmp_path):
     command = trial(tmp_path, "import time; time.sleep(60)")
-    words = [sys.executable, "-c", "from bestmix.cli import main; main()", "worker", made, "r", "--exec", command]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = start_bestmix("worker", made, "r", "--exec", command)
     with open_storage(made) as storage:
         exp = storage.open("r")
         for _ in range(600):

@@ -1,11 +1,11 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
+from tests.processes import start_bestmix
 from typer.testing import CliRunner
 
 from bestmix import Problem
@@ -41,10 +41,8 @@ def run(*more, **options):
 
 
 def start(*more, **options):
-    """The real command in a process of its own."""
-    line = [sys.executable, "-c", "from bestmix.cli import main; main()", *words(**options), *more]
-    environment = os.environ | {"SLOW": "0.05"}
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    """The real command, with trials that take their time."""
+    return start_bestmix(*words(**options), *more, env=os.environ | {"SLOW": "0.05"})
 
 
 def calls(place):

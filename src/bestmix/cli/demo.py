@@ -1,7 +1,5 @@
 """``bestmix demo``: the best mix of compression codecs on this machine, from real trials."""
 
-import csv
-import io
 import json
 import time
 from dataclasses import dataclass
@@ -191,9 +189,8 @@ def save(folder: Path, rec: "Recommendation", rows: list[list[Any]], notes: list
     if plots.available():
         figure = plots.recommendation_figure(rec)
         saved += [plots.save(figure, folder / f"figure.{kind}") for kind in ("png", "svg")]
-    table = io.StringIO()
-    csv.writer(table, lineterminator="\n").writerows([["arm", "saved", *rec.problem.costs], *rows])
-    files.write_text(folder / "trials.csv", table.getvalue())
+    header = ["arm", "saved", *rec.problem.costs]
+    files.write_text(folder / "trials.csv", files.csv_text([dict(zip(header, row, strict=True)) for row in rows]))
     files.write(folder / "recommendation.json", rec.to_dict())
     rec.policy().save(folder / "policy.json")
     return [*saved, folder / "trials.csv", folder / "recommendation.json", folder / "policy.json"]

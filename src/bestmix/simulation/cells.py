@@ -41,12 +41,19 @@ class Outcomes:
     def __len__(self) -> int:
         return len(self.outcome)
 
+    def __getitem__(self, runs: slice) -> "Outcomes":
+        return Outcomes(self.outcome[runs], self.pulls[runs], self.regret[runs], self.violation[runs])
+
     @classmethod
     def join(cls, parts: list["Outcomes"]) -> "Outcomes":
         """One after another."""
-        empty = cls(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0), np.empty(0))
-        fields = ("outcome", "pulls", "regret", "violation")
-        return cls(*(np.concatenate([getattr(p, name) for p in [empty, *parts]]) for name in fields))
+        parts = [cls(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0), np.empty(0)), *parts]
+        return cls(
+            np.concatenate([part.outcome for part in parts]),
+            np.concatenate([part.pulls for part in parts]),
+            np.concatenate([part.regret for part in parts]),
+            np.concatenate([part.violation for part in parts]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +87,10 @@ class Cell:
     def compiled(self) -> bool:
         """Whether runs leave Python's global lock alone, so that threads speed them up."""
         return isinstance(self.fast, Compiled) and self.fast.compiled
+
+    def bare(self) -> "Cell":
+        """The cell without what it has computed, which need not travel."""
+        return Cell(self.instance, self.strategy, self.budget, self.seed)
 
     def generator(self, block: int) -> np.random.Generator:
         """The random numbers of a block."""

@@ -2,19 +2,18 @@
 
 import math
 import os
-import pickle
-import signal
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
 
 from bestmix import checks
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
 from bestmix.progress import bar
-from bestmix.simulation.cells import BLOCK, Cell, Outcomes, run_chunk
+from bestmix.simulation.cells import BLOCK, Cell, Outcomes
+from bestmix.simulation.executors import Chunk, run_chunks
 from bestmix.simulation.results import CellResult, SweepResult
-from bestmix.simulation.store import Store
+from bestmix.simulation.store import ChunkFolder
 from bestmix.strategies import Strategy
 
 Instances = Mapping[str, Instance] | Iterable[str | Instance]
@@ -90,16 +89,19 @@ def sweep(
     runs = checks.whole("runs", runs, 1, "give the number of runs of each cell")
     seed = checks.whole("seed", seed, 0, "give any whole number")
     grid = _grid(_named(instances), list(strategies), budgets, seed)
-    store = Store(output) if output is not None else None
+    store = ChunkFolder(output) if output is not None else None
     done = [store.load(cell) if store else {} for _, cell in grid]
-    chunks = [(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
-    finished = _run(grid, chunks, runs, executor, threads)
-    with bar("runs", sum(_size(c, runs) for c in chunks), shown=progress and bool(chunks)) as shown, closing(finished):
-        for i, first, outcomes in finished:
+    chunks = [Chunk(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
+    finished = run_chunks([cell for _, cell in grid], chunks, runs, executor, threads)
+    with (
+        bar("runs", sum(chunk.size(runs) for chunk in chunks), shown=progress and bool(chunks)) as shown,
+        closing(finished),
+    ):
+        for chunk, outcomes in finished:
             if store:
-                store.save(grid[i][1], first, outcomes)
+                store.save(grid[chunk.place][1], chunk.first, outcomes)
             for k in range(0, len(outcomes), BLOCK):
-                done[i][first + k // BLOCK] = Outcomes(*(getattr(outcomes, n)[k : k + BLOCK] for n in vars(outcomes)))
+                done[chunk.place][chunk.first + k // BLOCK] = outcomes[k : k + BLOCK]
             shown.advance(len(outcomes))
     return SweepResult(
         tuple(
@@ -168,75 +170,7 @@ def _missing(done: Mapping[int, Outcomes], runs: int) -> Iterator[tuple[int, int
         first = last
 
 
-def _size(chunk: tuple[int, int, int], runs: int) -> int:
-    _, first, last = chunk
-    return min(last * BLOCK, runs) - first * BLOCK
-
-
 def _first(blocks: Mapping[int, Outcomes], runs: int) -> Outcomes:
     """Exactly the first ``runs`` runs."""
     joined = Outcomes.join([blocks[k] for k in range(math.ceil(runs / BLOCK))])
-    return Outcomes(*(getattr(joined, name)[:runs] for name in vars(joined)))
-
-
-def _run(
-    grid: list[tuple[str, Cell]],
-    chunks: list[tuple[int, int, int]],
-    runs: int,
-    executor: Executor | None,
-    threads: int | None,
-) -> Generator[tuple[int, int, Outcomes], None, None]:
-    """Outcomes of the chunks as they finish."""
-    if executor is not None:
-        yield from _through(executor, grid, chunks, runs)
-        return
-    workers = threads or _cores()
-    compiled = [c for c in chunks if grid[c[0]][1].compiled]
-    other = [c for c in chunks if not grid[c[0]][1].compiled]
-    if compiled:
-        with ThreadPoolExecutor(workers) as pool:
-            yield from _through(pool, grid, compiled, runs)
-    if other and workers > 1 and _can_be_sent([grid[c[0]][1] for c in other]):
-        with ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent) as processes:
-            yield from _through(processes, grid, other, runs)
-    else:
-        for i, first, last in other:
-            yield i, first, run_chunk(grid[i][1], first, last, runs)
-
-
-def _through(
-    executor: Executor, grid: list[tuple[str, Cell]], chunks: list[tuple[int, int, int]], runs: int
-) -> Iterator[tuple[int, int, Outcomes]]:
-    futures: dict[Future[Outcomes], tuple[int, int]] = {}
-    try:
-        for i, first, last in chunks:
-            futures[executor.submit(run_chunk, _bare(grid[i][1]), first, last, runs)] = (i, first)
-        for future in as_completed(futures):
-            yield *futures[future], future.result()
-    finally:
-        for future in futures:
-            future.cancel()
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    """Ctrl-C reaches every process of the terminal; only the parent answers it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _bare(cell: Cell) -> Cell:
-    """The cell without what it has computed, which need not travel."""
-    return Cell(cell.instance, cell.strategy, cell.budget, cell.seed)
-
-
-def _can_be_sent(cells: list[Cell]) -> bool:
-    """Whether worker processes can be given these cells; a function from a notebook cannot."""
-    try:
-        pickle.dumps([_bare(cell) for cell in cells])
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return True
+    return joined[:runs]

@@ -24,10 +24,9 @@ from bestmix import checks
 from bestmix.arrays import Floats
 from bestmix.problems.instance import Instance
 from bestmix.problems.noise import Gaussian, SubGaussian
+from bestmix.strategies.protocol import MOST_TRIALS
 from bestmix.strategies.schedule import psi, rejects
 from bestmix.theory.gaps.measure import Gaps, gaps
-
-MOST = 2**53  # trials
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def error_bounds(instance: Instance | Gaps, budget: int) -> ErrorBounds:
     found = instance if isinstance(instance, Gaps) else gaps(instance, bases=False)
     problem = found.instance.problem
     least = len(problem.arms) + 1 if problem.arms else 0
-    budget = checks.whole("budget", budget, least, "give more trials than there are unknown arms", MOST)
+    budget = checks.whole("budget", budget, least, "give more trials than there are unknown arms", MOST_TRIALS)
     fastest, sure = any_exponent(found), concentrated(found)
     forms = (_sum_over_rounds, _closed, _written)
     upper, closed, written = (1.0 if sure is None else form(sure, budget) for form in forms)
@@ -201,7 +200,7 @@ def budget_for(found: Gaps, error: float) -> int | None:
         return None
     while _sum_over_rounds(sure, high) > error:
         low, high = high, 2 * high
-        if high > MOST:
+        if high > MOST_TRIALS:
             return None
     while high - low > 1:
         middle = (low + high) // 2

@@ -6,7 +6,7 @@ import pytest
 
 from bestmix import SFSR, Instance, Uniform, catalog, plan, simulate
 from bestmix.problems.noise import Bernoulli, Bounded, Empirical
-from bestmix.theory.planning.bisection import Bisection
+from bestmix.theory.planning.error_rates import ErrorRates
 from bestmix.theory.planning.plan import built_in
 from bestmix.theory.planning.sensitivity import around, with_means
 
@@ -112,7 +112,7 @@ def test_a_strategy_that_needs_more_to_begin_with():
                 raise ValueError("budget: too small")
             return super().begin(problem, budget)
 
-    assert 100 <= Bisection(EASY, Choosy(), 0.1, 0, None).smallest() <= 140
+    assert 100 <= ErrorRates(EASY, Choosy(), 0, None).smallest() <= 140
 
 
 @pytest.mark.parametrize(
