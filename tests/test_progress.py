@@ -7,7 +7,7 @@ from bestmix import progress
 
 def written(**options):
     """Three pieces, and what the terminal shows in the end."""
-    console = Console(file=io.StringIO(), width=120, force_terminal=True, force_interactive=True)
+    console = Console(file=io.StringIO(), width=120, force_terminal=True, highlight=False)
     with progress.bar("walks", 3, "pieces", console=console, **options) as bar:
         for _ in range(3):
             bar.advance()

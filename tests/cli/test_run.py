@@ -9,7 +9,7 @@ from tests.processes import start_bestmix
 from typer.testing import CliRunner
 
 from bestmix import Problem
-from bestmix.cli import app, process
+from bestmix.cli import app
 
 TRIAL = """
 import json, os, sys, time
@@ -222,15 +222,3 @@ def test_two_runs_do_not_share_a_state(place):
 def test_an_absent_problem(place):
     (place / "problem.toml").unlink()
     assert "there is no such file" in run().stderr
-
-
-def test_the_arm_is_one_argument():
-    words = process.parse_command("go --arm={arm} '{arm} again'")
-    assert [word.replace("{arm}", "a b") for word in words] == ["go", "--arm=a b", "a b again"]
-
-
-def test_results_by_name_or_under_costs():
-    problem = Problem(["a"], {"x": 1.0, "y": 1.0})
-    wanted = (0.5, {"x": 1.0, "y": 2.0})
-    assert process.parse_result('noise\n{"reward": 0.5, "x": 1, "y": 2, "id": 7}\n\n', problem) == wanted
-    assert process.parse_result('{"reward": 0.5, "costs": {"y": 2, "x": 1}}', problem) == wanted

@@ -111,7 +111,7 @@ def _settle(work: Work[Trial], flying: dict[Future[Any], Trial]) -> None:
     if not flying:
         time.sleep(POLL)
         return
-    done = wait(flying, POLL, FIRST_COMPLETED).done
+    done = {future for future in flying if future.done()} or wait(flying, POLL, FIRST_COMPLETED).done
     _tell(work, flying, done)
     for future in done & flying.keys():
         work.fail(flying.pop(future), _failure(future))

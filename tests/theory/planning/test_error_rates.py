@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestmix import SFSR, Uniform, catalog, simulate
+from bestmix import SFSR, Instance, Uniform, catalog, simulate
 from bestmix.theory.planning import error_rates
 from bestmix.theory.planning.error_rates import ErrorRates, trials_for
 
+EASY = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.2]], [1.0], sigma_reward=1.0, sigma_cost=0.5)
 BUDGETS = [round(60 * 2 ** (k / 2)) for k in range(20)]
 
 
@@ -59,3 +60,13 @@ def test_other_seeds_and_strategies_are_not_mixed_up():
     instance = catalog.load("A2")
     each = [(SFSR(), 1), (SFSR(), 2), (Uniform(), 1)]
     assert len({ErrorRates(instance, strategy, seed, None).key for strategy, seed in each}) == 3
+
+
+def test_a_strategy_that_needs_more_to_begin_with():
+    class Choosy(Uniform):
+        def begin(self, problem, budget):
+            if budget < 100:
+                raise ValueError("budget: too small")
+            return super().begin(problem, budget)
+
+    assert 100 <= ErrorRates(EASY, Choosy(), 0, None).smallest() <= 140
