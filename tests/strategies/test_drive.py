@@ -132,13 +132,18 @@ def test_a_request_to_stop_ends_what_runs_and_gives_the_rest_back():
 
 
 def test_an_interrupt_tells_what_is_under_way():
-    work = Numbers(10)
+    work, begun = Numbers(10), threading.Barrier(3)
+
+    def pull(arm):
+        begun.wait(20)
+        time.sleep(0.01 * int(arm))
+        return double(arm)
 
     def interrupt():
         raise KeyboardInterrupt
 
     with ThreadPoolExecutor(3) as pool, pytest.raises(KeyboardInterrupt):
-        drive(work, double, pool, 3, after=[interrupt])
+        drive(work, pull, pool, 3, after=[interrupt])
     assert set(work.told) == work.out == {0, 1, 2}
 
 
@@ -166,3 +171,19 @@ def test_work_that_has_nothing_at_the_moment_is_asked_again(monkeypatch):
     work.next = next_when_ready
     drive(work, double, Inline(), 1)
     assert len(work.told) == 2
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_an_executor_does_not_take_is_given_back(error):
+    class Full(ThreadPoolExecutor):
+        def submit(self, function, arm):
+            if arm == "2":
+                raise error
+            return super().submit(function, arm)
+
+    work = Numbers(10)
+    with Full(4) as pool, pytest.raises(error):
+        drive(work, double, pool, 4)
+    assert set(work.back) >= {2, 3}
+    assert set(work.told) | set(work.back) == {0, 1, 2, 3}
+    assert set(work.told).isdisjoint(work.back)

@@ -237,7 +237,7 @@ def test_the_error_of_a_trial_carries_the_search(jobs):
 
 
 def test_ctrl_c_keeps_what_other_threads_have_under_way():
-    begun = Barrier(4)
+    begun, submitted = Barrier(5), []
 
     def pull(arm):
         begun.wait(20)
@@ -245,8 +245,10 @@ def test_ctrl_c_keeps_what_other_threads_have_under_way():
 
     class Interrupted(ThreadPoolExecutor):
         def submit(self, *arguments):
-            if self._work_queue.qsize() + len(self._threads) >= 4:
+            if len(submitted) == 4:
+                begun.wait(20)  # all four have begun
                 raise KeyboardInterrupt
+            submitted.append(arguments)
             return super().submit(*arguments)
 
     with Interrupted(4) as pool, pytest.raises(KeyboardInterrupt) as caught:

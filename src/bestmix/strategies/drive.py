@@ -86,44 +86,55 @@ def drive(
     >>> search.recommend().mixture
     {'b': 1.0}
     """
-    flying: dict[Future[Any], Trial] = {}
+    running: dict[Future[Any], Trial] = {}
     try:
         while not stopped():
-            for trial in work.next(jobs - len(flying)):
-                flying[executor.submit(pull, work.arm(trial))] = trial
-            if not flying and work.over:
+            _start(work, pull, executor, running, jobs - len(running))
+            if not running and work.over:
                 break
-            _settle(work, flying)
+            _settle(work, running)
             for call in after:
                 call()
-            work.keep(list(flying.values()))
+            work.keep(list(running.values()))
     except BaseException as error:
         try:
-            _end(work, flying, halt)
+            _end(work, running, halt)
         except Exception as another:  # the first one says more, so it is the one that is raised
             error.add_note(f"While the trials under way were ended: {type(another).__name__}: {another}")
         raise
-    _end(work, flying, halt)
+    _end(work, running, halt)
 
 
-def _settle(work: Work[Trial], flying: dict[Future[Any], Trial]) -> None:
+def _start(work: Work[Trial], pull: Pull, executor: Executor, running: dict[Future[Any], Trial], most: int) -> None:
+    """Submit what is to be done next; what the executor does not take is given back."""
+    trials = list(work.next(most))
+    try:
+        while trials:
+            running[executor.submit(pull, work.arm(trials[0]))] = trials[0]
+            del trials[0]
+    finally:
+        if trials:
+            work.give_back(trials)
+
+
+def _settle(work: Work[Trial], running: dict[Future[Any], Trial]) -> None:
     """Tell what has come in, the good results first."""
-    if not flying:
+    if not running:
         time.sleep(POLL)
         return
-    done = {future for future in flying if future.done()} or wait(flying, POLL, FIRST_COMPLETED).done
-    _tell(work, flying, done)
-    for future in done & flying.keys():
-        work.fail(flying.pop(future), _failure(future))
+    done = {future for future in running if future.done()} or wait(running, POLL, FIRST_COMPLETED).done
+    _tell(work, running, done)
+    for future in done & running.keys():
+        work.fail(running.pop(future), _failure(future))
 
 
-def _tell(work: Work[Trial], flying: dict[Future[Any], Trial], done: Iterable[Future[Any]]) -> None:
+def _tell(work: Work[Trial], running: dict[Future[Any], Trial], done: Iterable[Future[Any]]) -> None:
     """Tell results; those that are told are no longer under way."""
     good = [future for future in done if not future.cancelled() and future.exception() is None]
     if good:
-        work.tell([(flying[future], future.result()) for future in good])
+        work.tell([(running[future], future.result()) for future in good])
     for future in good:
-        del flying[future]
+        del running[future]
 
 
 def _failure(future: "Future[Any]") -> BaseException:
@@ -132,17 +143,17 @@ def _failure(future: "Future[Any]") -> BaseException:
     return error or RuntimeError("a trial was cancelled by its executor; make it again")
 
 
-def _end(work: Work[Trial], flying: dict[Future[Any], Trial], halt: Callable[[], None]) -> None:
+def _end(work: Work[Trial], running: dict[Future[Any], Trial], halt: Callable[[], None]) -> None:
     """Wait for what is under way; tell what finished after all, and give back the rest."""
     halt()
-    for future in flying:
+    for future in running:
         future.cancel()
-    wait(flying)
+    wait(running)
     try:
-        _tell(work, flying, list(flying))
+        _tell(work, running, list(running))
     finally:
-        if flying:
-            work.give_back(list(flying.values()))
+        if running:
+            work.give_back(list(running.values()))
 
 
 class Inline(Executor):
