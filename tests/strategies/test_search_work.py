@@ -51,13 +51,19 @@ def test_a_checkpoint_is_saved_now_and_then(tmp_path, monkeypatch):
     path, now = tmp_path / "search.json", [0.0]
     monkeypatch.setattr(search_work.time, "monotonic", lambda: now[0])
     checkpoint = Checkpoint(search, path)
-    checkpoint()
-    assert not path.exists()
     now[0] += search_work.SAVE_EVERY
     checkpoint()
+    assert not path.exists()  # what an earlier run has left is not replaced by nothing
     search.tell("a", 1.0)
     checkpoint()
-    assert Search.load(path).trials == 0
-    checkpoint.save()
     assert Search.load(path).trials == 1
+    search.tell("a", 1.0)
+    checkpoint()
+    assert Search.load(path).trials == 1
+    now[0] += search_work.SAVE_EVERY
+    checkpoint()
+    assert Search.load(path).trials == 2
+    search.tell("b", 1.0)
+    checkpoint.save()
+    assert Search.load(path).trials == 3
     Checkpoint(search, None).save()

@@ -118,15 +118,15 @@ class Checkpoint:
 
     def __init__(self, search: Search, path: str | os.PathLike[str] | None) -> None:
         self.search, self.path = search, path
-        self._saved = time.monotonic()
+        self._saved, self._trials = time.monotonic(), search.trials
 
     def __call__(self) -> None:
-        """Save, unless that was done a moment ago."""
-        if time.monotonic() - self._saved >= SAVE_EVERY:
+        """Save, if there is anything new and that was not done a moment ago."""
+        if time.monotonic() - self._saved >= SAVE_EVERY and self.search.trials > self._trials:
             self.save()
 
     def save(self) -> None:
         """Save now."""
         if self.path is not None:
             self.search.save(self.path)
-        self._saved = time.monotonic()
+        self._saved, self._trials = time.monotonic(), self.search.trials

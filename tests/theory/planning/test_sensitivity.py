@@ -22,7 +22,7 @@ def test_draws_around_the_guesses_suit_the_noise(noise):
 def test_draws_with_many_trials_need_about_what_was_planned():
     found = sensitivity_of(EASY, np.full(4, 1e9), Uniform(), 0.1, planned=400, draws=3, seed=1, threads=1)
     assert found.same_support == 1.0
-    assert set(found.budgets) == {found.planned}
+    assert all(found.planned / 2 < budget < 2 * found.planned for budget in found.budgets)
     assert found.furthest == 64 * 400
 
 
