@@ -42,7 +42,12 @@ def trials(key, many, costs):
 def reads(key):
     """Everything that can be read of an experiment."""
     places = ("", "/recommendation", "/policy", "/history", "/history?limit=1", "/events?limit=3", "/trials?limit=2")
-    places += ("/trials?newest_first=true&limit=2&state=complete", f"/trials/{key}-1", "/trials?arm=none", "/export/csv")
+    places += (
+        "/trials?newest_first=true&limit=2&state=complete",
+        f"/trials/{key}-1",
+        "/trials?arm=none",
+        "/export/csv",
+    )
     for place in (*places, "/export/json", "/stream?seconds=0.01&after=1"):
         yield "GET", f"{BASE}/{key}{place}", None
 
@@ -136,7 +141,13 @@ def mistakes():
     yield "POST", f"{BASE}/{done}/resume", None
     yield "PATCH", f"{BASE}/{key}", {"name": "sfsr"}
     yield "PATCH", f"{BASE}/{key}", {"name": done}
-    for place in ("/trials?limit=0", "/trials?state=odd", "/trials?after=odd", f"/trials?after={done}-1", "/trials/odd"):
+    for place in (
+        "/trials?limit=0",
+        "/trials?state=odd",
+        "/trials?after=odd",
+        f"/trials?after={done}-1",
+        "/trials/odd",
+    ):
         yield "GET", f"{BASE}/{key}{place}", None
     for place in (f"/trials/{key}-99", "/events?after=-1", "/export/xls", "/nonsense", "/stream?seconds=0"):
         yield "GET", f"{BASE}/{key}{place}", None
@@ -176,15 +187,18 @@ def answers(sent):
     def known(size=None):
         return ID.format(next(numbers)) if size == 6 else real(size)
 
-    with tempfile.TemporaryDirectory() as folder, patch("secrets.token_hex", known):
-        with open_storage(f"{folder}/x.db", clock=FakeClock()) as storage:
-            running = Running(storage)
-            try:
-                for method, path, body in sent:
-                    status, headers, content = running.send(method, path, body)
-                    yield [status, headers["content-type"], headers["location"], content.decode()]
-            finally:
-                running.stop()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch("secrets.token_hex", known),
+        open_storage(f"{folder}/x.db", clock=FakeClock()) as storage,
+    ):
+        running = Running(storage)
+        try:
+            for method, path, body in sent:
+                status, headers, content = running.send(method, path, body)
+                yield [status, headers["content-type"], headers["location"], content.decode()]
+        finally:
+            running.stop()
 
 
 if __name__ == "__main__":

@@ -108,6 +108,17 @@ def friendly() -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
+@contextmanager
+def missing_values(remedy: str) -> Iterator[None]:
+    """A log whose rows miss values: what helps, in the words of the command."""
+    from bestmix.answers.tables import MissingValues
+
+    try:
+        yield
+    except MissingValues as error:
+        raise error.with_remedy(remedy) from None
+
+
 def complain(message: str) -> None:
     """One red line on standard error."""
     messages().print(Text(" ".join(message.split()), style="bold red"), soft_wrap=True)

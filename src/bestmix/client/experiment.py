@@ -45,8 +45,8 @@ class Server:
     ) -> "RemoteExperiment":
         """Create an experiment; one that is there already with the same terms is opened."""
         if not isinstance(problem, Problem):
-            raise ValueError(
-                f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem"
+            raise checks.InvalidInput(
+                "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
             )
         body = {"name": name, "problem": problem.to_dict(), "budget": budget, "notes": notes}
         body |= {"lease": checks.number("lease", lease), "failures": failures}
@@ -58,9 +58,10 @@ class Server:
         found = self.transport.call("GET", "/v1/experiments", name=name)[1]["experiments"]
         if not found:
             held = [state.name for state in self.experiments(limit=5)]
-            raise ValueError(
-                f"name: there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'}); "
-                "check the name, or create it"
+            raise checks.Missing(
+                "name",
+                f"there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'})",
+                "check the name, or create it",
             )
         return RemoteExperiment(self.transport, self.transport.call("GET", f"/v1/experiments/{found[0]['id']}")[1])
 
@@ -312,5 +313,7 @@ def connect(url: str, token: str | None = None, *, patience: float = PATIENCE) -
     Server('http://127.0.0.1:8765')
     """
     if not isinstance(url, str):
-        raise ValueError(f"url: expected text such as 'http://127.0.0.1:8765', got {checks.shown(url)}; give one")
+        raise checks.InvalidInput(
+            "url", expected="text such as 'http://127.0.0.1:8765'", got=checks.shown(url), remedy="give one"
+        )
     return Server(Transport(url, token, patience))

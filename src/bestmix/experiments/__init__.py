@@ -4,20 +4,9 @@
 what the calls mean, ``ledger.py`` and ``control.py`` are those calls, ``memory.py`` and ``sql.py`` keep them.
 """
 
+from bestmix.experiments.errors import Closed, Conflict, StorageError, UnknownTrial
 from bestmix.experiments.experiment import Experiment
-from bestmix.experiments.model import (
-    Closed,
-    Conflict,
-    Event,
-    Handout,
-    Outcome,
-    State,
-    Status,
-    StorageError,
-    Trial,
-    TrialState,
-    UnknownTrial,
-)
+from bestmix.experiments.model import Event, Handout, Outcome, State, Status, Trial, TrialState
 from bestmix.experiments.storage import Storage, open_experiment, open_storage
 
 __all__ = [

@@ -12,6 +12,7 @@ from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import Recommendation, Round, recommend
 from bestmix.experiments import calls, control
+from bestmix.experiments.errors import UnknownTrial
 from bestmix.experiments.model import (
     LONGEST_NOTE,
     Event,
@@ -24,7 +25,6 @@ from bestmix.experiments.model import (
     State,
     Trial,
     TrialState,
-    UnknownTrial,
     check_name,
     check_text,
     moment,
@@ -146,7 +146,9 @@ class Experiment:
         try:
             given = [(trial, reward, costs) for trial, reward, costs in results]
         except (TypeError, ValueError):
-            raise ValueError("results: expected (trial, reward, costs) for each; give a list of these three") from None
+            raise checks.InvalidInput(
+                "results", "expected (trial, reward, costs) for each", "give a list of these three"
+            ) from None
         told = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
         if not told:
             return []
@@ -238,7 +240,7 @@ class Experiment:
         number = self._number(trial)
         found = self.storage.store.trials(self.record.key, Query(after=number - 1, limit=1))
         if not found or found[0].number != number:
-            raise UnknownTrial(f"trial: there is no trial {number} in this experiment; check the id")
+            raise UnknownTrial("trial", f"there is no trial {number} in this experiment", "check the id")
         return self._trial(found[0])
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
@@ -312,9 +314,9 @@ class Experiment:
         text = trial.id if isinstance(trial, Trial) else trial
         found = ID.fullmatch(text) if isinstance(text, str) else None
         if found is None:
-            raise UnknownTrial(f"trial: expected the id of a trial that ask() handed out, got {checks.shown(text)}")
+            raise UnknownTrial("trial", expected="the id of a trial that ask() handed out", got=checks.shown(text))
         if found[1] != self.record.key:
-            raise UnknownTrial(f"trial: {text} belongs to another experiment; tell it there")
+            raise UnknownTrial("trial", f"{text} belongs to another experiment", "tell it there")
         return int(found[2])
 
     def _trial(self, row: Row) -> Trial:

@@ -1,4 +1,4 @@
-"""What an experiment and its trials are: plain values, and the errors that calls end with."""
+"""What an experiment and its trials are: plain values."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,22 +15,6 @@ from bestmix.strategies.protocol import Memory
 KEY = re.compile(r"[0-9a-f]{12}")  # an experiment's id
 LONGEST_NAME = 200  # characters of a name, a worker or a key
 LONGEST_NOTE = 100_000  # characters of notes
-
-
-class StorageError(RuntimeError):
-    """The storage did not do its work: out of reach, out of space, damaged, of another version."""
-
-
-class UnknownTrial(ValueError):
-    """There is no such trial in this experiment."""
-
-
-class Conflict(RuntimeError):
-    """A trial was told before, with other values."""
-
-
-class Closed(RuntimeError):
-    """The experiment takes no such call any more, or not now."""
 
 
 class Status(StrEnum):
@@ -244,14 +228,18 @@ def check_text(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = Fa
     'router'
     """
     if not isinstance(value, str):
-        raise ValueError(f"{name}: expected text, got {checks.shown(value)}; give a string")
+        raise checks.InvalidInput(name, expected="text", got=checks.shown(value), remedy="give a string")
     if not empty and not value.strip():
-        raise ValueError(f"{name}: expected some text, got {checks.shown(value)}; give it a name")
+        raise checks.InvalidInput(name, expected="some text", got=checks.shown(value), remedy="give it a name")
     if len(value) > most:
-        raise ValueError(f"{name}: expected at most {most:,} characters, got {len(value):,}; shorten it")
+        raise checks.InvalidInput(
+            name, expected=f"at most {most:,} characters", got=f"{len(value):,}", remedy="shorten it"
+        )
     allowed = "\n\r\t" if most == LONGEST_NOTE else ""
     if "\x00" in value or (not empty and checks.unprintable(value, allowed)) or checks.unencodable(value):
-        raise ValueError(f"{name}: {checks.shown(value)} has a character that cannot be stored or shown; remove it")
+        raise checks.InvalidInput(
+            name, f"{checks.shown(value)} has a character that cannot be stored or shown", "remove it"
+        )
     return value
 
 
@@ -263,5 +251,5 @@ def check_name(value: Any) -> str:
     """
     name = check_text("name", value)
     if KEY.fullmatch(name):
-        raise ValueError(f"name: {name!r} looks like an experiment's id; choose another name")
+        raise checks.InvalidInput("name", f"{name!r} looks like an experiment's id", "choose another name")
     return name

@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round, finite
 from bestmix.experiments.clock import Clock
@@ -132,7 +133,7 @@ class SqlBooks:
         name = self.head.name
         other = self._run(sa.select(x.id).where(x.name == sa.bindparam("name"), x.id != ID), name=name).first()
         if other is not None:
-            raise ValueError(f"name: there is an experiment {name!r} already; choose another name")
+            raise checks.AlreadyExists("name", f"there is an experiment {name!r} already", "choose another name")
 
     def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""

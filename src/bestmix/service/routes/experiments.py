@@ -70,9 +70,7 @@ def create(body: schemas.Create, request: Request) -> Response:
     try:
         terms: dict[str, Any] = {"lease": body.lease, "failures": body.failures, "notes": body.notes}
         made = open_experiment(storage, body.name, problem, body.budget, strategy, **terms)
-    except ValueError as error:
-        if before is None:
-            raise
+    except checks.AlreadyExists as error:
         raise Refusal("conflict", f"name: there is an experiment of that name already: {error}", "name") from None
     found = shelf.keep(made)
     status = 201 if before is None or before.key != made.record.key else 200
