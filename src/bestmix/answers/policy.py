@@ -18,7 +18,6 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.tables import read_trials
 from bestmix.problems.problem import Problem
-from bestmix.problems.solution import solve_means
 
 
 @dataclass(frozen=True, init=False)
@@ -84,6 +83,8 @@ class Policy:
         Takes what ``from_log`` takes; trials of other arms are ignored. Where no mix of the arms
         keeps the bounds on the fresh data, the result has the least violation and ``feasible`` False.
         """
+        from bestmix.problems.solution import solve_means  # compiled; drawing arms does without
+
         rows = read_trials(trials, arm, reward, list(self.bounds), drop_missing)
         moments = []
         for name in self.weights:

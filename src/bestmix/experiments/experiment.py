@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.recommendation import Recommendation, Round, recommend
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import calls, control
 from bestmix.experiments.errors import UnknownTrial
 from bestmix.experiments.model import (
@@ -149,12 +150,12 @@ class Experiment:
             raise checks.InvalidInput(
                 "results", "expected (trial, reward, costs) for each", "give a list of these three"
             ) from None
-        told = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
-        if not told:
+        checked = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
+        if not checked:
             return []
-        checks.whole("results", len(told), 0, "tell them in parts", MOST_ASKED)
-        ahead = Ahead(trials=[number for number, _ in told])
-        return self._write(lambda books: calls.tell(books, self.storage.watch, told, self._recipe), ahead)
+        checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)
+        ahead = Ahead(trials=[number for number, _ in checked])
+        return self._write(lambda books: calls.tell(books, self.storage.watch, checked, self._recipe), ahead)
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""

@@ -5,13 +5,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
-from bestmix.strategies.protocol import Memory
 
+if TYPE_CHECKING:  # the client needs the values alone, without the arithmetic that strategies load
+    from bestmix.strategies.protocol import Memory
+
+LEASE = 60.0  # seconds
+FAILURES = 100  # failed trials that end an experiment
 KEY = re.compile(r"[0-9a-f]{12}")  # an experiment's id
 LONGEST_NAME = 200  # characters of a name, a worker or a key
 LONGEST_NOTE = 100_000  # characters of notes
@@ -103,7 +107,14 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in ISO 8601."""
-        return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in vars(self).items()}
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Trial":
+        """Inverse of ``to_dict``."""
+        times = {name: _time(data[name]) for name in ("deadline", "asked", "told")}
+        known = {name: data[name] for name in cls.__dataclass_fields__}
+        return cls(**known | times | {"state": TrialState(data["state"])})
 
 
 class Handout(list[Trial]):
@@ -117,6 +128,15 @@ class Handout(list[Trial]):
         super().__init__(trials)
         self.retry_after = retry_after
         self.why = why
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"trials": [trial.to_dict() for trial in self], "retry_after": self.retry_after, "why": self.why}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Handout":
+        """Inverse of ``to_dict``."""
+        return cls(map(Trial.from_dict, data["trials"]), data["retry_after"], data["why"])
 
 
 @dataclass(frozen=True)
@@ -146,7 +166,14 @@ class State:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in ISO 8601."""
-        return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in vars(self).items()}
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "State":
+        """Inverse of ``to_dict``; other entries are left alone."""
+        times = {name: _time(data[name]) for name in ("created", "ended")}
+        known = {name: data[name] for name in cls.__dataclass_fields__}
+        return cls(**known | times | {"status": Status(data["status"])})
 
 
 @dataclass(frozen=True)
@@ -162,6 +189,11 @@ class Event:
         """Plain data."""
         return {"number": self.number, "kind": self.kind, "data": dict(self.data), "at": self.at.isoformat()}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Event":
+        """Inverse of ``to_dict``."""
+        return cls(data["number"], data["kind"], data["data"], datetime.fromisoformat(data["at"]))
+
 
 @dataclass(frozen=True)
 class Record:
@@ -175,6 +207,15 @@ class Record:
     lease: float
     failures: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; the key is its ``id``."""
+        return {"id": self.key, **{name: value for name, value in vars(self).items() if name != "key"}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Record":
+        """Inverse of ``to_dict``; other entries are left alone."""
+        return cls(data["id"], *(data[name] for name in cls.__dataclass_fields__ if name != "key"))
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -182,7 +223,7 @@ class Draft:
 
     record: Record
     notes: str
-    memory: Memory
+    memory: "Memory"
     quota: list[int] | None
     rounds: list[Round]
     moments: list[Moments]
@@ -194,7 +235,7 @@ class Picture:
     """Everything that the answer is made of, as it was at one moment."""
 
     state: State
-    memory: Memory
+    memory: "Memory"
     moments: list[Moments]
     rounds: list[Round]
     mixtures: list[Mapping[str, float] | None]  # the answer after each round, where it is known
@@ -210,6 +251,14 @@ class Query:
     after: int = 0  # newest first, 0 begins with the newest
     limit: int | None = None
     newest_first: bool = False
+
+
+def _plain(value: Trial | State) -> dict[str, Any]:
+    return {name: field.isoformat() if isinstance(field, datetime) else field for name, field in vars(value).items()}
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def moment(seconds: float) -> datetime:

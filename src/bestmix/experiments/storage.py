@@ -10,7 +10,16 @@ from bestmix.experiments import replay
 from bestmix.experiments.clock import Clock, SystemClock, Watch
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.memory import MemoryStore
-from bestmix.experiments.model import LONGEST_NOTE, Draft, Record, State, check_name, check_text
+from bestmix.experiments.model import (
+    FAILURES,
+    LEASE,
+    LONGEST_NOTE,
+    Draft,
+    Record,
+    State,
+    check_name,
+    check_text,
+)
 from bestmix.experiments.store import Store
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Challenger, Strategy, rounds
@@ -18,8 +27,6 @@ from bestmix.strategies.built_in import restore_strategy
 from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
 from bestmix.strategies.rounds import Recipe
 
-LEASE = 60.0  # seconds
-FAILURES = 100
 LONGEST_LEASE = 365 * 86400.0  # seconds
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from bestmix import checks, files
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Recommendation, Round, finite, recommend
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
@@ -177,7 +178,7 @@ class Search:
             "memory": self.memory,
             "before": self._before.tolist(),
             "moments": [m.to_dict() for m in self.moments],
-            "history": [finite(vars(r)) for r in self.history],
+            "history": [r.to_dict() for r in self.history],
         }
 
     @classmethod
@@ -206,7 +207,7 @@ class Search:
         try:
             search.memory = data["memory"]
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
-            search.history = [restore_round(r) for r in data["history"]]
+            search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -241,9 +242,3 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     if Path(path).suffix != ".json":
         raise checks.InvalidInput(path, "a search is kept in a .json file", "choose a name that ends so")
     return Path(path)
-
-
-def restore_round(data: Mapping[str, Any]) -> Round:
-    """A round as it was; JSON has no infinity, so a score of minus infinity was written as null."""
-    scores = {name: -np.inf if score is None else score for name, score in data["scores"].items()}
-    return Round(**{**data, "scores": scores})

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Round, finite
+from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Record, Row
 from bestmix.experiments.sql import changes, postgres, queries, tables
@@ -254,4 +254,4 @@ def round_entries(
 ) -> list[dict[str, Any]]:
     """Rounds as their table holds them."""
     answer = None if mixture is None else json.dumps(dict(mixture))
-    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now, "mixture": answer} for r in rounds]
+    return [{"number": r.number, "data": json.dumps(r.to_dict()), "at": now, "mixture": answer} for r in rounds]
