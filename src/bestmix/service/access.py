@@ -9,8 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from bestmix.experiments import Experiment
+from bestmix.service.caches import OpenExperiments
 from bestmix.service.errors import Refusal
-from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Scope, Token, Tokens, prefix_of
 
 COOKIE = "bestmix"
@@ -75,9 +75,9 @@ class Rule:
         if self.whole:
             check_whole(token)
         if "experiment" in request.path_params:
-            shelf: Shelf = request.app.state.shelf
+            opened: OpenExperiments = request.app.state.experiments
             name = request.path_params["experiment"]
-            request.state.experiment = shelf.known(name) or await run_in_threadpool(shelf.open, name, token)
+            request.state.experiment = opened.known(name) or await run_in_threadpool(opened.open, name, token)
             check_own(token, request.state.experiment)
 
 
