@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
@@ -79,6 +80,11 @@ class Rule:
             name = request.path_params["experiment"]
             request.state.experiment = opened.known(name) or await run_in_threadpool(opened.open, name, token)
             check_own(token, request.state.experiment)
+
+
+def rules(route: APIRoute) -> list[Rule]:
+    """The rules that a route checks."""
+    return [part.call for part in route.dependant.dependencies if isinstance(part.call, Rule)]
 
 
 def check_whole(token: Token) -> None:

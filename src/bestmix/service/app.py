@@ -14,9 +14,9 @@ from starlette.responses import Response
 from bestmix import __version__
 from bestmix.experiments import Storage
 from bestmix.service import dashboard, errors
-from bestmix.service.access import Gatekeeper
+from bestmix.service.access import Gatekeeper, rules
 from bestmix.service.caches import OpenExperiments, Views
-from bestmix.service.document import Service, allowed, rules
+from bestmix.service.document import Service, allowed
 from bestmix.service.metrics import Metrics
 from bestmix.service.middleware import Gate, TooLarge
 from bestmix.service.routes import control, experiments, operations, streams

@@ -7,7 +7,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.routing import Match, Route
 
-from bestmix.service.access import Rule
+from bestmix.service.access import rules
 
 BEARER = {
     "type": "http",
@@ -35,11 +35,6 @@ def _secure(operations: dict[str, Any], route: APIRoute) -> None:
     scopes = [rule.scope.value for rule in rules(route) if rule.scope is not None]
     for method in route.methods or ():
         operations[method.lower()]["security"] = [{"bearer": scopes}] if scopes else []
-
-
-def rules(route: APIRoute) -> list[Rule]:
-    """The rules that a route checks."""
-    return [part.call for part in route.dependant.dependencies if isinstance(part.call, Rule)]
 
 
 def allowed(request: Request) -> list[str]:
