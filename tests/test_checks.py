@@ -155,3 +155,19 @@ def test_every_check_names_the_field(call):
     with pytest.raises(InvalidInput) as caught:
         call()
     assert caught.value.field == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, ünïcode 漢字 and\xa0spaces", "plain text, ünïcode 漢字 and\xa0spaces"),
+        ("\x1b[2J\x07", "\\x1b[2J\\x07"),
+        ("left\u202eright\u2066", "left\\u202eright\\u2066"),
+        ("zero\u200bwidth\u2028", "zero\\u200bwidth\\u2028"),
+        ("two\nlines\ttab\r", "two\nlines\\ttab\\r"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_what_hides_or_acts_on_a_screen_is_written_out(text, shown):
+    assert checks.visible(text) == shown
+    assert checks.visible(shown) == shown

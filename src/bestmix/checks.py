@@ -11,6 +11,7 @@ import numpy as np
 from bestmix.arrays import Floats
 
 LARGEST = 1e150  # the square of a larger value is not a float
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode's categories of what acts on a screen or cannot be seen on it
 
 
 class InvalidInput(ValueError):
@@ -135,6 +136,19 @@ def unprintable(text: str, allowed: str = "") -> bool:
     (False, True, False)
     """
     return any(unicodedata.category(letter) == "Cc" and letter not in allowed for letter in text)
+
+
+def visible(text: str, keep: str = "\n") -> str:
+    r"""A text from outside as a terminal may show it: what would act on the screen, or hide in it, is written out.
+
+    >>> print(visible("no\x1b[2J luck\u202e\nat all"))
+    no\x1b[2J luck\u202e
+    at all
+    """
+    if text.isprintable():
+        return text
+    hidden = {letter for letter in text if unicodedata.category(letter) in HIDDEN and letter not in keep}
+    return "".join(ascii(letter)[1:-1] if letter in hidden else letter for letter in text)
 
 
 def unencodable(text: str) -> bool:

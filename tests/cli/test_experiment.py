@@ -181,3 +181,23 @@ def test_an_experiment_created_in_python_is_there_for_the_shell(db):
     with open_storage(db) as storage:
         storage.create("r", Problem(["a", "b"]), 4, Uniform(), notes="hello")
     assert answer("notes", db, "r") == "hello"
+
+
+def test_escapes_in_notes_names_and_reasons_do_not_reach_the_terminal(made):
+    evil = "\x1b[2J\u202egone\x07"
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        exp.notes = f"first\n{evil}"
+        exp.tell_failed(exp.ask(1, worker="w\u202e")[0], evil)
+        exp.stop(evil)
+    for words in (
+        ("show", made, "r"),
+        ("list", made),
+        ("notes", made, "r"),
+        ("trials", made, "r"),
+        ("stop", made, "r"),
+    ):
+        text = good("experiment", *words)
+        assert not set(text) & set("\x1b\u202e\x07")
+    assert "\\x1b[2J\\u202egone\\x07" in good("experiment", "show", made, "r")
+    assert not set(bad("experiment", "show", made, f"r{evil}")) & set("\u202e\x07")

@@ -317,10 +317,12 @@ def notes(
 
     Example: [bold]bestmix experiment notes router.db router 'second week, new prices'[/bold]
     """
+    from bestmix.checks import visible
+
     experiment = open_named(url, name)
     if text is not None:
         experiment.notes = text
-    typer.echo(json.dumps(experiment.notes) if as_json else experiment.notes)
+    typer.echo(json.dumps(experiment.notes) if as_json else visible(experiment.notes, "\n\t"))
 
 
 @app.command()
