@@ -105,7 +105,6 @@ def mistakes():
     yield create("new", {"arms": ["a"], "known": {"a": {"reward": 1.0}}}, 60, {"kind": "Uniform"})
     yield create("new", {"arms": ["a"], "known": {"b": {"reward": 1.0, "costs": {"c": 1.0}}}}, 60, {"kind": "Uniform"})
     yield create("new", {"arms": ["a"], "known": {"b": {}}}, 60, {"kind": "Uniform"})
-    yield create("new", ARMS, 60, {"kind": "Uniform", "odd": 1})
     yield create("new", ARMS, 60, {"kind": "Challenger", "confidence": 2.0})
     yield create("new", ARMS, 60, {"kind": "SFSR", "score": "function mine"})
     yield create("new", ARMS, 60, {"kind": "SFSR", "score": "odd"})
