@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix import Instance, noise
-from bestmix.kernels import challenge, feasibility
+from bestmix.kernels import conditions, feasibility
 
 
 def widest_margin(state, first=0):
@@ -29,7 +29,7 @@ def z_of_margin(state):
     margin, weight, price = widest_margin(state)
     costs, unknown = state.u.shape[1], len(state.counts)
     n = state.counts[:, None, None]
-    blended = (state.scatter + challenge.PRIOR * state.pooled) / (n - 1 + challenge.PRIOR) / n
+    blended = (state.scatter + conditions.PRIOR * state.pooled) / (n - 1 + conditions.PRIOR) / n
     blended = np.where(n < feasibility.SOME, blended, state.scatter / np.maximum(n - 1, 1) / n)
     blended = blended[:, 1:, 1:] / np.outer(state.scale[2:], state.scale[2:])
     spread = sum(weight[a] ** 2 * price @ blended[a] @ price for a in range(unknown))

@@ -6,8 +6,8 @@ from scipy import optimize
 from tests.kernels.states import decided, random_instance, told
 
 from bestmix import Instance
-from bestmix.answers.evidence import PRIOR
-from bestmix.kernels import challenge, stopping
+from bestmix.kernels import conditions, stopping
+from bestmix.kernels.conditions import PRIOR
 
 
 def nearest(state, j, row):
@@ -56,4 +56,4 @@ def test_distances_agree_with_z_scores_when_there_are_many_trials():
     """Linearising is exact in the limit: with a million trials the two differ by little near the boundary."""
     instance = Instance([1.7, 2.6, 2.098], [[0.0, 1.8, 0.8]], [1.0])
     state = decided(told(instance, [1_000_000, 1_000_000, 1_000_000], 0))
-    assert stopping.distance(2, -1, state) == pytest.approx(challenge.z_scores(state)[2] ** 2, rel=0.02)
+    assert stopping.distance(2, -1, state) == pytest.approx(conditions.z_scores(state)[2] ** 2, rel=0.02)

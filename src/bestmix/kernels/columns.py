@@ -4,6 +4,8 @@ The column of an arm is u = cost - bound with e = 1 and mu = reward; the column 
 cost l is the unit vector l with e = 0 and mu = 0. A mixture is x >= 0 with sum_j x_j u_j = 0 and
 sum_j x_j e_j = 1. Columns are scaled so that the arms' entries fill [-1, 1]: a tolerance in the
 kernels then means the same for rewards of 1e-6 and for costs of 1e3.
+
+Whatever finite means come in, scaled columns and the reciprocals of their scale are finite.
 """
 
 import numpy as np
@@ -12,6 +14,9 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels.jit import compiled
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
+SMALLEST = float(np.finfo(np.float64).tiny)  # the reciprocal of a smaller number can overflow
+LARGEST = float(np.finfo(np.float64).max)
+NEGLIGIBLE = 1e-200  # a scaled entry below this counts as zero: products of its reciprocal would overflow
 
 
 @compiled
@@ -19,7 +24,7 @@ def load(means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats,
     """Write the unscaled ``columns`` into ``mu`` (n,), ``u`` (n, L) and ``e`` (n,).
 
     ``means`` is (K, 1 + L), reward first. A difference between cost and bound that is within
-    rounding of zero becomes zero, so that an arm exactly at its bound counts as exactly there.
+    rounding of zero, or too small for a reciprocal, becomes zero: the arm counts as exactly at its bound.
     """
     arms, costs = means.shape[0], bound.shape[0]
     for j in range(columns.shape[0]):
@@ -36,9 +41,11 @@ def load(means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats,
 
 @compiled
 def above(mean: float, bound: float) -> float:
-    """How far a mean cost is above its bound; zero within rounding."""
+    """How far a mean cost is above its bound, always finite; zero within rounding and below SMALLEST."""
     gap = mean - bound
-    return 0.0 if abs(gap) <= ROUNDING * max(abs(mean), abs(bound)) else gap
+    if gap == np.inf or gap == -np.inf:
+        gap = LARGEST if gap > 0.0 else -LARGEST
+    return 0.0 if abs(gap) <= max(ROUNDING * max(abs(mean), abs(bound)), SMALLEST) else gap
 
 
 @compiled
@@ -60,32 +67,52 @@ def load_sums(
 
 @compiled
 def rescale(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
-    """Scale loaded columns in place; ``scale`` receives (reward middle, reward spread, cost spreads).
+    """Scale loaded columns in place; ``scale`` receives (reward middle, reward spread, cost spreads)."""
+    measure(mu, u, e, scale)
+    apply(scale, mu, u, e)
 
-    Slack columns stand last and stay unit vectors, which measures slack l in units of cost spread l.
-    """
-    n, costs = u.shape
+
+@compiled
+def arms_among(e: Floats) -> int:
+    """Number of arms: slacks stand last."""
+    n = int(e.shape[0])
     while n > 0 and e[n - 1] == 0.0:
         n -= 1
+    return n
+
+
+@compiled
+def measure(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
+    """Write the scale of loaded columns: (reward middle, reward spread, cost spreads), with finite reciprocals."""
+    n, costs = arms_among(e), u.shape[1]
     low, high = np.inf, -np.inf
     for j in range(n):
         low = mu[j] if mu[j] < low else low
         high = mu[j] if mu[j] > high else high
     # Halves first: the sum or the difference of two very large rewards could overflow.
     middle, spread = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-    if not spread > ROUNDING * max(abs(low), abs(high)):
+    if not spread > max(ROUNDING * max(abs(low), abs(high)), SMALLEST):
         spread = max(abs(low), abs(high))
-        if spread == 0.0:
+        if not SMALLEST <= spread < np.inf:
             spread = 1.0
     scale[0], scale[1] = middle, spread
-    for j in range(n):
-        mu[j] = (mu[j] - middle) / spread
     for l in range(costs):
         largest = 0.0
         for j in range(n):
             size = abs(u[j, l])
             largest = size if size > largest else largest
         scale[2 + l] = largest if largest > 0.0 else 1.0
+
+
+@compiled
+def apply(scale: Floats, mu: Floats, u: Floats, e: Floats) -> None:
+    """Divide the arms' columns by their scale. Slacks stay unit vectors: slack l is in units of cost spread l."""
+    n, costs = arms_among(e), u.shape[1]
+    middle, spread = scale[0], scale[1]
+    for j in range(n):
+        mu[j] = (mu[j] - middle) / spread
+    for l in range(costs):
         unit = 1.0 / scale[2 + l]
         for j in range(n):
-            u[j, l] *= unit
+            entry = u[j, l] * unit
+            u[j, l] = 0.0 if abs(entry) < NEGLIGIBLE else entry

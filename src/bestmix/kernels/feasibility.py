@@ -8,7 +8,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
-from bestmix.kernels.challenge import PRIOR, State, maximise, variance
+from bestmix.kernels.conditions import PRIOR, State, maximise, variance
 from bestmix.kernels.jit import compiled
 
 DOUBT = 2.0  # standard errors of the widest margin, below which feasibility is in doubt
@@ -32,6 +32,8 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     if unknown < n - 1 - costs and widest_margin(unknown, state, safest, work) >= 0.0:  # of known arms alone
         return False
     margin = widest_margin(0, state, safest, work)
+    if margin == -np.inf:
+        return False
     direction[:] = 0.0
     for l in range(costs):
         direction[1 + l] = work[m + 1, l] / state.scale[2 + l]
@@ -47,7 +49,7 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
 
 @compiled
 def widest_margin(first: int, state: State, safest: Integers, work: Floats) -> float:
-    """The widest margin that a mix of the columns from ``first`` on keeps from all bounds; negative if it cannot."""
+    """The widest margin that a mix of the columns from ``first`` on keeps from all bounds; minus infinity if none is found."""
     mu, u, e = np.zeros(state.mu.shape[0] - first), state.u[first:].copy(), state.e[first:].copy()
     n, costs = u.shape
     mu[n - 1] = -1.0
@@ -55,7 +57,7 @@ def widest_margin(first: int, state: State, safest: Integers, work: Floats) -> f
         u[j] += RAISED
     safest[0] = -1
     if maximise(mu, u, e, safest, work) != simplex.OPTIMAL:
-        return -RAISED
+        return -np.inf
     for i in range(costs + 1):
         if safest[i] == n - 1:
             return RAISED - float(work[i, costs])

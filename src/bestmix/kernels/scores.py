@@ -23,7 +23,7 @@ def last_lowest(score: Floats, tie: float) -> int:
         low = score[j] if score[j] < low else low
     limit = low + tie * (1.0 + abs(low)) if abs(low) < np.inf else low
     j = int(score.shape[0] - 1)
-    while j >= 0 and not score[j] <= limit:
+    while j > 0 and not score[j] <= limit:
         j -= 1
     return j
 
@@ -231,10 +231,10 @@ def worst_alone(means: Floats, bound: Floats, arms: Integers, score: Floats) -> 
     for l in range(bound.shape[0]):
         spread = 0.0
         for j in range(n):
-            spread = max(spread, abs(means[arms[j], 1 + l] - bound[l]))
+            spread = max(spread, abs(columns.above(means[arms[j], 1 + l], bound[l])))
         for j in range(n):
-            over = means[arms[j], 1 + l] - bound[l]
-            if over > columns.ROUNDING * max(abs(means[arms[j], 1 + l]), abs(bound[l])):
+            over = columns.above(means[arms[j], 1 + l], bound[l])
+            if over > 0.0:
                 excess[j] = max(excess[j], over / spread)
     for j in range(n):
         worst, size = max(worst, excess[j]), max(size, abs(means[arms[j], 0]))

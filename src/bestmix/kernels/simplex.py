@@ -76,7 +76,10 @@ def cold_start(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
                 first, least = j, total
                 if total == 0.0:
                     break
-    if first < 0:
+    if first < 0:  # no arm: every row is missed
+        for l in range(costs + 1):
+            basis[l], work[costs + 3, l] = -1 - l, 1.0
+        invert(u, e, basis, work)
         return False
     basis[costs] = first
     for l in range(costs):
@@ -88,10 +91,10 @@ def cold_start(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
 
 @compiled
 def restart(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
-    """Invert the basis passed in; False when it is singular or not feasible on these columns."""
+    """Invert the basis passed in; False when it is none of these columns, singular or not feasible on them."""
     m = basis.shape[0]
     for i in range(m):
-        if basis[i] < 0:
+        if not 0 <= basis[i] < e.shape[0]:
             return False
     if not invert(u, e, basis, work):
         return False

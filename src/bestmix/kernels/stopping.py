@@ -1,6 +1,6 @@
 """Whether the answer is sure enough to stop: the chances that its conditions fail, by exact distances.
 
-The z-scores of ``challenge.py`` are linearised at the estimates, and far from them that can be too kind. Before
+The z-scores of ``conditions.py`` are linearised at the estimates, and far from them that can be too kind. Before
 a run stops, the nearest means at which each condition fails are looked for, with the counts as weights.
 """
 
@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from bestmix.arrays import Floats
-from bestmix.kernels.challenge import PRIOR, Settings, State, spread_of
+from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
 from bestmix.kernels.jit import compiled
 
 MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
@@ -72,7 +72,7 @@ def distance(j: int, row: int, state: State) -> float:
     Dual (``row`` < 0): the columns of the basis and j lie on one hyperplane mu = lambda.u + v e. Primal:
     those of the basis but ``row`` balance without it, so that some direction is orthogonal to all their u.
     Gauss-Newton on the residuals, each divided by its standard error along the direction. Columns without
-    noise must fit: they are given almost none.
+    noise must fit: they are given almost none. Where the residuals overflow the linearised distance has to do.
     """
     basis, work, unknown = state.basis, state.work, state.counts.shape[0]
     m = basis.shape[0]
@@ -94,6 +94,8 @@ def distance(j: int, row: int, state: State) -> float:
             total += fit(a, dual, price, state, normal, step)
         if not noisy:
             break
+        if not total < np.inf:
+            return min(least, linear_distance(j, state))
         if iteration > 0:
             least = min(least, total)
         if not dual:  # the length of the direction does not matter, and v plays no part
@@ -106,6 +108,13 @@ def distance(j: int, row: int, state: State) -> float:
         for k in range(m):
             price[k] += step[k]
     return least
+
+
+@compiled
+def linear_distance(j: int, state: State) -> float:
+    """The square of a condition's z-score."""
+    spread = spread_of(j, state, state.counts)
+    return float(state.gap[j] * state.gap[j] / spread) if spread > 0.0 else np.inf
 
 
 @compiled

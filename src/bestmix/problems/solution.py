@@ -81,13 +81,12 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
     mu, u, e, scale = scaled(means, bound, allowed)
     position, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
     status = sifting.maximise(mu, u, e, position, work)
+    check_settled(status)
     if status == simplex.INFEASIBLE:
         allowed, mu, u, e = _elastic(allowed, arms, costs, u, e)
-        sifting.maximise(mu, u, e, position, work)
-    if status == simplex.STALLED:
-        raise ArithmeticError("the linear program did not settle; check the data for extreme values")
-    order = np.argsort(position)
-    simplex.invert(u, e, position := position[order], work)
+        check_settled(sifting.maximise(mu, u, e, position, work), feasible=True)
+    position.sort()
+    check_settled(simplex.OPTIMAL if simplex.invert(u, e, position, work) else simplex.STALLED)
     weight = work[: costs + 1, costs].copy()
     weight[weight < simplex.FEASIBLE] = np.maximum(np.round(weight[weight < simplex.FEASIBLE], 12), 0.0)
     mixture = np.zeros(arms)
@@ -102,14 +101,31 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
         mixture=mixture,
         slack=_slack(means, bound, mixture),
         basis=tuple(int(allowed[j]) for j in position if j >= 0 and allowed[j] >= 0),
-        dual=np.full(costs, np.nan) if status == simplex.INFEASIBLE else work[costs + 2, :costs] * scale[1] / scale[2:],
+        dual=np.full(costs, np.nan) if status == simplex.INFEASIBLE else _prices(work[costs + 2, :costs], scale),
         inverse=_unscale(work[: costs + 1].copy(), position, allowed, arms, scale),
     )
+
+
+def check_settled(status: int, feasible: bool = False) -> None:
+    """Refuse what is no answer of the simplex, and no feasible one where there must be some.
+
+    >>> check_settled(simplex.STALLED)
+    Traceback (most recent call last):
+        ...
+    ArithmeticError: expected a linear program that can be solved in floats, got means of too many ...
+    """
+    if status == simplex.STALLED or (feasible and status == simplex.INFEASIBLE):
+        raise ArithmeticError(
+            "expected a linear program that can be solved in floats, got means of too many orders of magnitude; "
+            "leave out what is hopeless, or change the units of measurement"
+        )
 
 
 def scaled(means: Floats, bound: Floats, allowed: Integers) -> tuple[Floats, Floats, Floats, Floats]:
     """Scaled columns (mu, u, e) of the program, and their scale."""
     size, costs = len(allowed), len(bound)
+    if size and not 0 <= allowed.min() <= allowed.max() < len(means) + costs:
+        raise ValueError(f"columns: expected numbers from 0 to {len(means) + costs - 1}, got {allowed.tolist()}")
     mu, u, e, scale = np.empty(size), np.empty((size, costs)), np.empty(size), np.empty(costs + 2)
     columns.load(means, bound, allowed, mu, u, e)
     columns.rescale(mu, u, e, scale)
@@ -132,19 +148,27 @@ def _elastic(allowed: Integers, arms: int, costs: int, u: Floats, e: Floats) -> 
     )
 
 
+def _prices(price: Floats, scale: Floats) -> Floats:
+    """Shadow prices of the unscaled program; infinite where they are beyond floats."""
+    with np.errstate(over="ignore"):
+        result: Floats = price * scale[1] / scale[2:]
+    return result
+
+
 def _slack(means: Floats, bound: Floats, mixture: Floats) -> Floats:
     support = mixture > 0
     slack: Floats = bound - mixture[support] @ means[support, 1:]
     size = np.maximum(np.abs(bound), np.abs(means[support, 1:]).max(axis=0, initial=0.0))
-    slack[np.abs(slack) <= 1e-12 * size] = 0.0
+    slack[np.abs(slack) <= np.maximum(1e-12 * size, columns.SMALLEST)] = 0.0
     return slack
 
 
 def _unscale(inverse: Floats, position: Integers, allowed: Integers, arms: int, scale: Floats) -> Floats:
     """The inverse for unscaled columns: u_l was divided by its spread, and slack l counted in it."""
     costs = len(scale) - 2
-    inverse[:, :costs] /= scale[2:]
-    for i, j in enumerate(position):
-        if j >= 0 and allowed[j] >= arms:
-            inverse[i] *= scale[2 + allowed[j] - arms]
+    with np.errstate(over="ignore", invalid="ignore"):
+        inverse[:, :costs] /= scale[2:]
+        for i, j in enumerate(position):
+            if j >= 0 and allowed[j] >= arms:
+                inverse[i] *= scale[2 + allowed[j] - arms]
     return inverse

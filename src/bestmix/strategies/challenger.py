@@ -14,9 +14,10 @@ from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, challenge, challenger, stopping
+from bestmix.kernels import allocation, conditions, replicate, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.solution import check_settled
 from bestmix.strategies.search import MOST, Memory, Replicator, Search
 from bestmix.strategies.sfsr import check_budget, replicating
 
@@ -92,7 +93,7 @@ class Challenger:
             return 1 - self.confidence
         return self.delta or 0.0
 
-    def _settings(self, unknown: int) -> challenge.Settings:
+    def _settings(self, unknown: int) -> conditions.Settings:
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
         return float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0)
 
@@ -117,14 +118,14 @@ class Challenger:
         """Find the conditions in doubt and decide on the next round's trials."""
         problem, counts = evidence.problem, evidence.counts
         label = [*problem.columns, ELASTIC]
-        state = challenge.new_state(len(counts), len(evidence.means), len(problem.bounds))
+        state = conditions.new_state(len(counts), len(evidence.means), len(problem.bounds))
         state.counts[:] = counts
-        state.scatter[:] = [m.scatter() for m in evidence.moments]
+        state.scatter[:] = evidence.scatters
         state.basis[: len(memory["basis"])] = memory["basis"]
-        challenge.solve(evidence.means, problem.bound, np.arange(len(label) - 1), state)
-        challenge.pool(state)
-        challenge.conditions(state)
-        z = challenge.z_scores(state)
+        check_settled(conditions.solve(evidence.means, problem.bound, np.arange(len(label) - 1), state))
+        conditions.pool(state)
+        conditions.conditions(state)
+        z = conditions.z_scores(state)
         told: dict[str, Any] = {
             "scores": {name: float(s) for name, s in zip(label, z, strict=True) if abs(s) < np.inf},
             "reasons": memory["reasons"],
@@ -175,7 +176,7 @@ class Challenger:
     def with_chances(self, instance: Instance, budget: int) -> Callable[..., None] | None:
         """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
         self.begin(instance.problem, budget)
-        return replicating(challenger.challenger, instance, budget, self._settings(len(instance.problem.arms)))
+        return replicating(replicate.challenger, instance, budget, self._settings(len(instance.problem.arms)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

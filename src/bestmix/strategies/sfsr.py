@@ -15,7 +15,7 @@ from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import bases, columns, replicate, scores, simplex
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
-from bestmix.problems.solution import scaled
+from bestmix.problems.solution import check_settled, scaled
 from bestmix.strategies import schedule
 from bestmix.strategies.search import Memory, Replicator, Search
 
@@ -123,6 +123,7 @@ class SFSR:
         else:
             status = scores.lagrangian(mu, u, e, scale, basis, work, score)
             shown = scale[1] * score
+        check_settled(status)
         loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
         return shown, state == scores.EXACT, loser
 

@@ -22,6 +22,7 @@ Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails;
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
+VAST = 1e200  # the variance of what overflows: nothing is known of it
 
 
 class State(NamedTuple):
@@ -74,14 +75,9 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
 @compiled
 def solve(means: Floats, bound: Floats, everything: Integers, state: State) -> int:
     """Elastic program of all columns, from ``basis``; a simplex status."""
-    mu, u, e, basis, work = state.mu, state.u, state.e, state.basis, state.work
-    n, costs = u.shape
-    columns.load(means, bound, everything, mu[: n - 1], u[: n - 1], e[: n - 1])
-    mu[n - 1], e[n - 1] = -PENALTY, 0.0
-    for l in range(costs):
-        u[n - 1, l] = -1.0
-    columns.rescale(mu, u, e, state.scale)
-    return maximise(mu, u, e, basis, work)
+    load_elastic(means, bound, everything, state)
+    columns.rescale(state.mu, state.u, state.e, state.scale)
+    return maximise(state.mu, state.u, state.e, state.basis, state.work)
 
 
 @compiled
@@ -97,31 +93,74 @@ def maximise(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats) ->
 
 
 @compiled
+def load_basis(means: Floats, bound: Floats, everything: Integers, state: State) -> bool:
+    """All columns with the program's answer given as ``basis``, in its scale; False when that is no basis.
+
+    The answer may be that of some of the columns only, and an arm without trials has means that are NaN: so has its
+    condition.
+    """
+    mu, u, e, basis, work, scale = state.mu, state.u, state.e, state.basis, state.work, state.scale
+    load_elastic(means, bound, everything, state)
+    columns.measure(mu[basis], u[basis], e[basis], scale)
+    columns.apply(scale, mu, u, e)
+    if not simplex.invert(u, e, basis, work):
+        return False
+    simplex.set_prices(mu, basis, work, simplex.VALUE)
+    return True
+
+
+@compiled
+def load_elastic(means: Floats, bound: Floats, everything: Integers, state: State) -> None:
+    """Write all columns, unscaled, and the elastic one."""
+    mu, u, e = state.mu, state.u, state.e
+    n, costs = u.shape
+    columns.load(means, bound, everything, mu[: n - 1], u[: n - 1], e[: n - 1])
+    mu[n - 1], e[n - 1] = -PENALTY, 0.0
+    for l in range(costs):
+        u[n - 1, l] = -1.0
+
+
+@compiled
 def pool(state: State) -> None:
     """Pooled covariance of a trial; as wide as the arms are apart when no arm has two trials."""
-    counts, scatter, scale, result = state.counts, state.scatter, state.scale, state.pooled
+    if not pool_scatter(state.counts, state.scatter, state.pooled):
+        for i in range(state.pooled.shape[0]):
+            state.pooled[i, i] = state.scale[1 + i] * state.scale[1 + i]
+
+
+@compiled
+def pool_scatter(counts: Integers, scatter: Floats, pooled: Floats) -> bool:
+    """Pooled covariance of a trial; False, and zero, when no arm has two trials."""
     freedom = 0
-    result[:] = 0.0
+    pooled[:] = 0.0
     for a in range(counts.shape[0]):
         freedom += max(counts[a] - 1, 0)
-        result += scatter[a]
+        pooled += scatter[a]
     if freedom > 0:
-        result /= freedom
-        return
-    for i in range(result.shape[0]):
-        result[i, i] = scale[1 + i] * scale[1 + i]
+        pooled /= freedom
+    return freedom > 0
+
+
+@compiled
+def blend(counts: Integers, scatter: Floats, pooled: Floats) -> Floats:
+    """Covariance of a trial of each arm, its own blended with the pooled one (arms, 1 + L, 1 + L)."""
+    result = np.empty_like(scatter)
+    for a in range(counts.shape[0]):
+        result[a] = (scatter[a] + PRIOR * pooled) / (max(counts[a] - 1, 0) + PRIOR)
+    return result
 
 
 @compiled
 def variance(direction: Floats, common: float, count: int, scatter: Floats) -> float:
-    """Variance of a trial along a direction, blended with the pooled one."""
+    """Variance of a trial along a direction, blended with the pooled one; never infinite."""
     total = 0.0
     for i in range(direction.shape[0]):
         inner = 0.5 * scatter[i, i] * direction[i]
         for k in range(i):
             inner += scatter[i, k] * direction[k]
         total += 2.0 * direction[i] * inner
-    return (total + PRIOR * common) / (count - 1 + PRIOR)
+    blended = (total + PRIOR * common) / (count - 1 + PRIOR)
+    return blended if blended < np.inf else VAST
 
 
 @compiled
