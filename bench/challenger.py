@@ -58,7 +58,7 @@ def program(evidence: Evidence) -> Action:
     conditions.solve(evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns)), state)
 
     def solve() -> None:
-        assert sifting.maximise(state.mu, state.u, state.e, state.basis, state.work) == simplex.OPTIMAL
+        assert sifting.maximise(state.program, state.basis) == simplex.OPTIMAL
 
     return solve
 
@@ -71,7 +71,7 @@ def kernels(evidence: Evidence) -> Action:
     owed = np.empty_like(state.counts)
 
     def decide() -> None:
-        state.basis[0] = -1
+        simplex.forget(state.basis)
         assert conditions.solve(means, bound, everything, state) == simplex.OPTIMAL
         conditions.pool(state)
         conditions.conditions(state)
@@ -84,7 +84,7 @@ def loaded(evidence: Evidence) -> conditions.State:
     """Arrays for a decision, with what is known of the trials."""
     state = conditions.new_state(len(evidence.counts), len(evidence.means), len(evidence.problem.bounds))
     state.counts[:] = evidence.counts
-    state.scatter[:] = [m.scatter() for m in evidence.moments]
+    state.scatter[:] = evidence.scatters
     return state
 
 

@@ -69,7 +69,7 @@ class FixedShares:
         conditions.solve(instance.means, instance.bound, np.arange(arms + costs), state)
         conditions.conditions(state)
         term = np.zeros((len(state.gap), arms))  # of each condition's variance, over the trials of an arm
-        for i, j in enumerate(state.basis):
+        for i, j in enumerate(state.basis.column):
             if j < arms:
                 term[:, j] += state.coefficient[:, i]
         term[np.arange(arms), np.arange(arms)] += state.own[:arms]

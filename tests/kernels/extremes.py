@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bestmix.kernels import allocation, bases, columns, conditions, scores, simplex, stopping
+from bestmix.kernels import allocation, bases, conditions, scores, simplex, stopping
 from bestmix.kernels.feasibility import in_doubt
 from bestmix.problems.solution import scaled, solve_means
 
@@ -44,34 +44,35 @@ def check_solution(program):
 def check_columns(program):
     """Scaled columns fill the unit box, their scale has a reciprocal, and the simplex ends with columns that exist."""
     means, bound = program
-    mu, u, e, scale = scaled(means, bound, np.arange(len(means) + len(bound)))
-    assert np.abs(mu).max() <= 1.0
-    assert np.abs(u).max(initial=0.0) <= 1.0
+    program, scale = scaled(means, bound, np.arange(len(means) + len(bound)))
+    assert np.abs(program.mu).max() <= 1.0 + 1e-12
+    assert np.abs(program.u).max(initial=0.0) <= 1.0 + 1e-12
     with np.errstate(over="raise", under="ignore"):
         assert (1 / scale[1:] > 0).all()
-    basis, work = np.full(len(bound) + 1, 99), simplex.workspace(len(bound))  # 99: a basis from a damaged file
-    status = simplex.maximise(mu, u, e, basis, work)
+    basis = simplex.new_basis(len(bound))
+    basis.column[:] = 99  # from a damaged file
+    status = simplex.maximise(program, basis)
     assert status in (simplex.OPTIMAL, simplex.INFEASIBLE)
-    assert (basis >= (0 if status == simplex.OPTIMAL else -1 - len(bound))).all()
-    assert (basis < len(mu)).all()
+    assert (basis.column >= (0 if status == simplex.OPTIMAL else -1 - len(bound))).all()
+    assert (basis.column < len(program.mu)).all()
 
 
 def check_scores(program):
     """Scores are numbers, and the loser is one of the columns."""
     means, bound = program
     size, costs = len(means) + len(bound), len(bound)
-    mu, u, e, scale = scaled(means, bound, np.arange(size))
-    basis, work, tableau = np.full(costs + 1, -1), simplex.workspace(costs), bases.workspace(costs, size)
+    program, scale = scaled(means, bound, np.arange(size))
+    basis, tableau = simplex.new_basis(costs), bases.workspace(costs, size)
     score, state = np.empty(size), np.empty(size, dtype=np.int64)
     for wanted in (1, size):
-        status = scores.intersection_values(mu, u, e, basis, work, tableau, wanted, score, state)
+        status = scores.intersection_values(program, basis, tableau, wanted, score, state)
         assert status != simplex.STALLED
         assert not np.isnan(score).any()
         assert 0 <= scores.last_lowest(score, scores.TIE) < size
     best = np.empty(costs + 1, dtype=np.int64)
     for a in range(size if status == simplex.OPTIMAL else 0):
-        assert not np.isnan(bases.best_through(a, mu, u, e, tableau, np.inf, best))
-    assert scores.lagrangian(mu, u, e, scale, basis, work, score) != simplex.STALLED
+        assert not np.isnan(bases.best_through(a, program, tableau, np.inf, best))
+    assert scores.lagrangian(program, scale, basis, score) != simplex.STALLED
     assert not np.isnan(score).any()
     alone = np.empty(len(means))
     assert 0 <= scores.worst_alone(means, bound, np.arange(len(means)), alone) < len(means)
@@ -99,8 +100,8 @@ def check_decision(program, seed):
     chunks = allocation.allocate(state, size, arm, reason, owed)
     assert owed.sum() == size
     assert (owed >= 0).all()
-    assert ((0 <= arm[:chunks]) & (arm[:chunks] < unknown)).all()
-    assert ((0 <= reason[:chunks]) & (reason[:chunks] < arms + d)).all()
+    assert ((arm[:chunks] >= 0) & (arm[:chunks] < unknown)).all()
+    assert ((reason[:chunks] >= 0) & (reason[:chunks] < arms + d)).all()
     total, largest = stopping.exact_tails(state)
     assert 0.0 <= largest <= total < np.inf
     stopping.stops((0.1, 30, 0.05, 0.05), state)

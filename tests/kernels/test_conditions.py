@@ -19,7 +19,7 @@ def test_z_scores_of_a_decision_are_those_of_plain_numpy(size):
         evidence = told(instance, rng.integers(5, 60, unknown), seed)
         state = decided(evidence)
         solution = solve_means(evidence.means, instance.bound)
-        elastic = arms + costs in state.basis
+        elastic = arms + costs in state.basis.column
         assert elastic == (not solution.feasible)
         if not elastic:
             expected = naive.z_scores(evidence, solution)
@@ -43,5 +43,5 @@ def test_a_variance_that_overflows_is_vast_and_no_number_is_missing():
 def test_a_basis_that_is_none_has_no_conditions():
     state = decided(told(random_instance(6, 6, 2, 0), [9] * 6, 0))
     means, bound = np.ones((6, 3)), np.ones(2)  # all arms at their bounds: three of them span no basis
-    state.basis[:] = [0, 1, 2]
+    state.basis.column[:] = [0, 1, 2]
     assert not conditions.load_basis(means, bound, np.arange(8), state)

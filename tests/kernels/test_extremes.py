@@ -30,12 +30,12 @@ def test_kernels_survive(check, strategies):
     settings(max_examples=150)(given(*strategies)(check))()
 
 
-def whole_run(strategy, problem, sizes, rng, budget):
-    """A search that is told values of these sizes, and its answer in every form."""
+def whole_run(strategy, problem, trials, budget):
+    """A search that is told what ``trials(n)`` gives, and its answer in every form."""
     search = strategy.start(problem, budget)
     while owed := search.ask():
         for arm, n in owed.items():
-            values = rng.choice(sizes, (n, 1 + len(problem.bounds))) * rng.choice([-1.0, 1.0])
+            values = trials(n)
             search.tell(arm, values[:, 0], values[:, 1:])
             search.recommend()  # in the middle of a round, with arms that were not tried
     answer = search.recommend()
@@ -56,7 +56,12 @@ def whole_run(strategy, problem, sizes, rng, budget):
 )
 def test_searches_survive(strategy, arms, bounds, sizes, seed):
     problem = Problem([f"a{i}" for i in range(arms)], {f"c{l}": b for l, b in enumerate(bounds)})
-    whole_run(STRATEGIES[strategy], problem, sizes, np.random.default_rng(seed), 12 * arms)
+    rng = np.random.default_rng(seed)
+
+    def trials(n):
+        return rng.choice(sizes, (n, 1 + len(bounds))) * rng.choice([-1.0, 1.0])
+
+    whole_run(STRATEGIES[strategy], problem, trials, 12 * arms)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -64,9 +69,11 @@ def test_searches_survive(strategy, arms, bounds, sizes, seed):
 def test_costs_too_small_for_a_reciprocal_are_at_a_bound_of_zero(strategy, size):
     problem = Problem(["a", "b", "c"], {"d": 0.0, "e": 0.0})
     tiny, zero = (
-        whole_run(STRATEGIES[strategy], problem, [s], np.random.default_rng(0), 60).mixture for s in (size, 0.0)
+        whole_run(STRATEGIES[strategy], problem, lambda n, cost=cost: np.tile([0.5, cost, cost], (n, 1)), 60)
+        for cost in (size, 0.0)
     )
-    assert tiny == zero
+    assert tiny.to_dict()["mixture"] == zero.to_dict()["mixture"]
+    assert (tiny.feasible, tiny.slack) == (zero.feasible, zero.slack)
 
 
 def test_kernels_survive_with_every_index_checked():

@@ -26,7 +26,7 @@ def z_scores(evidence: Evidence, solution: Solution) -> Floats | None:
         return None
     state = conditions.new_state(len(evidence.counts), len(evidence.means), len(problem.bounds))
     state.counts[:], state.scatter[:], state.pooled[:] = evidence.counts, evidence.scatters, evidence.pooled
-    state.basis[:] = solution.basis
+    state.basis.column[:] = solution.basis
     if not conditions.load_basis(evidence.means, problem.bound, np.arange(len(problem.columns)), state):
         return None
     conditions.conditions(state)

@@ -30,7 +30,7 @@ def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Int
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     ``owed`` (unknown,) the trials of each arm.
     """
-    gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis, state.counts
+    gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis.column, state.counts
     n, m = coefficient.shape
     unknown = counts.shape[0]
     trials, spread, weight = counts.copy(), np.empty(n), np.empty(n)

@@ -8,6 +8,8 @@ kernels then means the same for rewards of 1e-6 and for costs of 1e3.
 Whatever finite means come in, scaled columns and the reciprocals of their scale are finite.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
@@ -19,13 +21,40 @@ LARGEST = float(np.finfo(np.float64).max)
 NEGLIGIBLE = 1e-200  # a scaled entry below this counts as zero: products of its reciprocal would overflow
 
 
+class Program(NamedTuple):
+    """Columns of a linear program: rewards (n,), what is to balance (n, L), and one for an arm or zero for a slack."""
+
+    mu: Floats
+    u: Floats
+    e: Floats
+
+
 @compiled
-def load(means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats, e: Floats) -> None:
-    """Write the unscaled ``columns`` into ``mu`` (n,), ``u`` (n, L) and ``e`` (n,).
+def new_program(size: int, costs: int) -> Program:
+    """Space for so many columns."""
+    return Program(np.empty(size), np.empty((size, costs)), np.empty(size))
+
+
+@compiled
+def part(program: Program, first: int, last: int) -> Program:
+    """Some of the columns, in the same memory."""
+    return Program(program.mu[first:last], program.u[first:last], program.e[first:last])
+
+
+@compiled
+def pick(program: Program, chosen: Integers) -> Program:
+    """A copy of the chosen columns."""
+    return Program(program.mu[chosen], program.u[chosen], program.e[chosen])
+
+
+@compiled
+def load(means: Floats, bound: Floats, columns: Integers, program: Program) -> None:
+    """Write the unscaled ``columns`` into the program.
 
     ``means`` is (K, 1 + L), reward first. A difference between cost and bound that is within
     rounding of zero, or too small for a reciprocal, becomes zero: the arm counts as exactly at its bound.
     """
+    mu, u, e = program
     arms, costs = means.shape[0], bound.shape[0]
     for j in range(columns.shape[0]):
         a = columns[j]
@@ -49,10 +78,9 @@ def above(mean: float, bound: float) -> float:
 
 
 @compiled
-def load_sums(
-    sums: Floats, count: int, means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats, e: Floats
-) -> None:
+def load_sums(sums: Floats, count: int, means: Floats, bound: Floats, columns: Integers, program: Program) -> None:
     """As ``load``, the first columns being arms whose means are ``sums`` (each arm's 1 + L) over ``count`` trials."""
+    mu, u, e = program
     costs = bound.shape[0]
     d = 1 + costs
     rows = sums.shape[0] // d
@@ -62,14 +90,14 @@ def load_sums(
         limit = bound[l]
         for j in range(rows):
             u[j, l] = above(sums[j * d + 1 + l] / count, limit)
-    load(means, bound, columns[rows:], mu[rows:], u[rows:], e[rows:])
+    load(means, bound, columns[rows:], part(program, rows, columns.shape[0]))
 
 
 @compiled
-def rescale(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
+def rescale(program: Program, scale: Floats) -> None:
     """Scale loaded columns in place; ``scale`` receives (reward middle, reward spread, cost spreads)."""
-    measure(mu, u, e, scale)
-    apply(scale, mu, u, e)
+    measure(program, scale)
+    apply(scale, program)
 
 
 @compiled
@@ -82,8 +110,9 @@ def arms_among(e: Floats) -> int:
 
 
 @compiled
-def measure(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
+def measure(program: Program, scale: Floats) -> None:
     """Write the scale of loaded columns: (reward middle, reward spread, cost spreads), with finite reciprocals."""
+    mu, u, e = program
     n, costs = arms_among(e), u.shape[1]
     low, high = np.inf, -np.inf
     for j in range(n):
@@ -105,8 +134,9 @@ def measure(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
 
 
 @compiled
-def apply(scale: Floats, mu: Floats, u: Floats, e: Floats) -> None:
+def apply(scale: Floats, program: Program) -> None:
     """Divide the arms' columns by their scale. Slacks stay unit vectors: slack l is in units of cost spread l."""
+    mu, u, e = program
     n, costs = arms_among(e), u.shape[1]
     middle, spread = scale[0], scale[1]
     for j in range(n):

@@ -121,7 +121,7 @@ class Challenger:
         state = conditions.new_state(len(counts), len(evidence.means), len(problem.bounds))
         state.counts[:] = counts
         state.scatter[:] = evidence.scatters
-        state.basis[: len(memory["basis"])] = memory["basis"]
+        state.basis.column[: len(memory["basis"])] = memory["basis"]
         check_settled(conditions.solve(evidence.means, problem.bound, np.arange(len(label) - 1), state))
         conditions.pool(state)
         conditions.conditions(state)
@@ -130,7 +130,7 @@ class Challenger:
             "scores": {name: float(s) for name, s in zip(label, z, strict=True) if abs(s) < np.inf},
             "reasons": memory["reasons"],
         }
-        memory = {"quota": None, "basis": [int(j) for j in state.basis], "reasons": {}}
+        memory = {"quota": None, "basis": [int(j) for j in state.basis.column], "reasons": {}}
         spent = int(counts.sum())
         settings = self._settings(len(counts))
         size = allocation.round_size(budget, len(counts), spent, settings)

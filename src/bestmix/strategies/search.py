@@ -53,7 +53,7 @@ class Strategy(Protocol):
 
 
 class Replicator(Protocol):
-    """Simulated runs in compiled code: fills the arrays that ``kernels/replicate.py`` describes."""
+    """Simulated runs in compiled code: fills the arrays that ``kernels/rejects.py`` describes."""
 
     def __call__(self, rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
         """Run as many times as the arrays have rows."""

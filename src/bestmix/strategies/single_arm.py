@@ -8,7 +8,7 @@ import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Integers
-from bestmix.kernels import replicate, scores
+from bestmix.kernels import rejects, scores
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.strategies.search import Memory, Replicator, Search
@@ -75,7 +75,7 @@ class SingleArm:
         """Compiled runs."""
         self.begin(instance.problem, budget)
         ends = round_ends(len(instance.arms), len(instance.problem.arms), 0, budget)
-        return replicating(replicate.single, instance, np.array(ends, dtype=np.int64))
+        return replicating(rejects.single, instance, np.array(ends, dtype=np.int64))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
