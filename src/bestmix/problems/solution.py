@@ -126,7 +126,10 @@ def scaled(means: Floats, bound: Floats, allowed: Integers) -> tuple[Program, Fl
     """Scaled columns of the program, and their scale."""
     size, costs = len(allowed), len(bound)
     if size and not 0 <= allowed.min() <= allowed.max() < len(means) + costs:
-        raise ValueError(f"columns: expected numbers from 0 to {len(means) + costs - 1}, got {allowed.tolist()}")
+        raise ValueError(
+            f"columns: expected numbers from 0 to {len(means) + costs - 1}, got {allowed.tolist()}; "
+            "a search that was loaded from a file is damaged"
+        )
     program, scale = columns.new_program(size, costs), np.empty(costs + 2)
     columns.load(means, bound, allowed, program)
     columns.rescale(program, scale)
