@@ -45,8 +45,9 @@ def check_harmless(page, names=HOSTILE):
     """Names are text and nothing else: no tag, no attribute, no expression comes of them."""
     parser = parse(page)
     text = "".join(parser.texts)
+    assert "\u202e" not in text
     for name in names:
-        assert name in text
+        assert name.replace("\u202e", "") in text
     for tag, attributes in parser.seen:
         assert tag != "script" or attributes.get("type") == "application/json" or "src" in attributes
         assert not any(attribute.startswith("on") for attribute in attributes)

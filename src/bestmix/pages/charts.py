@@ -141,6 +141,11 @@ class ArmsChart:
     height: float = HEIGHT
 
     @property
+    def short_cost(self) -> str:
+        """The cost's name below the axis."""
+        return shortened(self.cost)
+
+    @property
     def bound_at(self) -> float:
         """Where the bound stands."""
         return self.across.at(self.bound)

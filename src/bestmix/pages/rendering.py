@@ -11,6 +11,10 @@ from bestmix import __version__
 from bestmix.answers.wording import chance_text
 from bestmix.pages import formats
 
+# Characters that turn the direction of all that follows: a name must not make a sentence read backwards. Names in
+# scripts from right to left need none of them.
+DIRECTIONS = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+
 
 def render(template: str, **values: Any) -> str:
     """A template filled with values.
@@ -24,13 +28,24 @@ def render(template: str, **values: Any) -> str:
 @cache
 def environment() -> Environment:
     """The templates, their filters, and what every page knows."""
-    made = Environment(loader=PackageLoader("bestmix.pages"), autoescape=True, undefined=StrictUndefined)
+    made = Environment(
+        loader=PackageLoader("bestmix.pages"), autoescape=True, undefined=StrictUndefined, finalize=without_directions
+    )
     made.trim_blocks = made.lstrip_blocks = True
     made.globals |= {"version": __version__, "style_sheet": style_sheet}
     made.filters |= {name: getattr(formats, name) for name in ("number", "percent", "count")}
     made.filters["chance"] = chance_text
     made.filters["place"] = lambda value: f"{value:.1f}"
     return made
+
+
+def without_directions(value: Any) -> Any:
+    r"""What an expression writes, without characters that turn what comes after it.
+
+    >>> without_directions("right \u202eto left")
+    'right to left'
+    """
+    return value.translate(DIRECTIONS) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 @cache
