@@ -12,7 +12,7 @@ from bestmix.service.app import check_rules
 from bestmix.service.tokens import Scope, digest
 
 OPEN = {"/openapi.json"}  # of FastAPI itself, with nothing secret in it
-FILL = {"kind": "csv", "trial": "0123456789ab-1", "name": "page.css", "action": "pause"}
+FILL = {"kind": "csv", "trial": "0123456789ab-1", "name": "style.css", "action": "pause"}
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_the_page_follows_real_workers(running, open_page, tmp_path):
     assert page.input_value("#text") == "Ask Ann <b>first</b>."
     assert page.locator("canvas").count() == 2
     page.get_by_role("link", name="seconds").click()
-    assert "mean seconds" in page.text_content(".plane")
+    assert "mean seconds" in page.text_content("svg.chart")
 
 
 def test_pause_notes_trials_and_export_are_clicked(running, open_page):

@@ -23,6 +23,7 @@ from bestmix.experiments.model import (
     Query,
     Record,
     Row,
+    Snapshot,
     State,
     Trial,
     TrialState,
@@ -190,6 +191,11 @@ class Experiment:
             complete=now.state.status == "done",
             history=now.rounds,
         )
+
+    def snapshot(self) -> Snapshot:
+        """Figures, answer and the answers after each round, all of one moment."""
+        now = self.picture()
+        return Snapshot(now.state, self.answer(now), now.mixtures)
 
     @property
     def history(self) -> tuple[Round, ...]:

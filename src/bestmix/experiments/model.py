@@ -1,7 +1,7 @@
 """What an experiment and its trials are: plain values."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Round
+from bestmix.answers.recommendation import Recommendation, Round
 
 if TYPE_CHECKING:  # the client needs the values alone, without the arithmetic that strategies load
     from bestmix.strategies.protocol import Memory
@@ -239,6 +239,28 @@ class Picture:
     moments: list[Moments]
     rounds: list[Round]
     mixtures: list[Mapping[str, float] | None]  # the answer after each round, where it is known
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a page shows of an experiment, all of one moment: its figures, its answer, and the answers before."""
+
+    state: State
+    recommendation: Recommendation
+    mixtures: Sequence[Mapping[str, float] | None]  # the answer after each round, where it is known
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; each round stands with the answer after it, and not in the recommendation."""
+        answer = self.recommendation.to_dict()
+        pairs = zip(answer.pop("history"), self.mixtures, strict=True)
+        rounds = [finished | {"mixture": mixture} for finished, mixture in pairs]
+        return {"state": self.state.to_dict(), "recommendation": answer, "rounds": rounds}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Snapshot":
+        """Inverse of ``to_dict``."""
+        answer = Recommendation.from_dict({**data["recommendation"], "history": data["rounds"]})
+        return cls(State.from_dict(data["state"]), answer, [finished["mixture"] for finished in data["rounds"]])
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class Views:
         until, last = self._views.get(key, (0.0, None))
         if last is not None and time.monotonic() < until and last.state == experiment.state:
             return last
-        made = views.look(experiment)
+        made = views.read(experiment)
         self._views[key] = time.monotonic() + FRESH, made
         while len(self._views) > MOST_VIEWS:
             self._views.popitem(last=False)

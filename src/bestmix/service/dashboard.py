@@ -1,20 +1,16 @@
 """The dashboard: pages made on the server, kept fresh by one small script."""
 
-import json
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any
 from urllib.parse import parse_qs, quote
 
 from fastapi import APIRouter, Depends, Query, Request
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from bestmix import __version__
 from bestmix.experiments import Closed, Experiment, State, TrialState
-from bestmix.pages import views
+from bestmix.pages import rendering, views
 from bestmix.pages.experiment import experiment_report
 from bestmix.service.access import ADMIN, COOKIE, PUBLIC, READ
 from bestmix.service.caches import OpenExperiments
@@ -25,8 +21,7 @@ from bestmix.service.tokens import Scope, Token
 router = APIRouter(include_in_schema=False)
 PAGE = 50  # rows of a table
 ASSETS = {
-    "report.css": ("bestmix.pages", "static/report.css", "text/css"),
-    "page.css": ("bestmix.pages", "static/page.css", "text/css"),
+    "style.css": ("bestmix.pages", "static/style.css", "text/css"),
     "page.js": ("bestmix.pages", "static/page.js", "text/javascript"),
     "uPlot.iife.min.js": ("bestmix.pages", "static/uPlot.iife.min.js", "text/javascript"),
     "uPlot.min.css": ("bestmix.pages", "static/uPlot.min.css", "text/css"),
@@ -39,21 +34,11 @@ ACTIONS = {
 }
 
 
-@cache
-def templates() -> Environment:
-    """The templates; everything that is written into them is escaped."""
-    made = Environment(loader=PackageLoader("bestmix.pages"), autoescape=True, undefined=StrictUndefined)
-    made.trim_blocks = made.lstrip_blocks = True
-    made.globals |= {"version": __version__}
-    made.filters |= {"number": views.number, "percent": lambda share: f"{share:.1%}"}
-    return made
-
-
 def render(request: Request, template: str, status: int = 200, **data: Any) -> HTMLResponse:
-    """A page."""
+    """A page for whoever asks."""
     token: Token | None = request.scope.get("bestmix.token")
     admin = token is not None and token.scope is Scope.admin
-    return HTMLResponse(templates().get_template(template).render(token=token, admin=admin, **data), status)
+    return HTMLResponse(rendering.render(template, token=token, admin=admin, **data), status)
 
 
 def wants_page(request: Request) -> bool:
@@ -135,32 +120,31 @@ def home(request: Request, after: str = "") -> Response:
     return render(request, "home.html", rows=shown, more=more, first=not after)
 
 
-def _card(opened: OpenExperiments, key: str, state: State) -> views.View | views.Plain:
+def _card(opened: OpenExperiments, key: str, state: State) -> views.Summary:
     """What the list shows of an experiment; one whose strategy is a function of somebody's own has no answer here."""
     try:
-        return views.look(opened.known(key) or opened.open(key), trials=False)
+        return views.read_answer(opened.known(key) or opened.open(key))
     except (ValueError, Closed, Refusal):
-        return views.Plain(key, state)
+        return views.Summary(key, state)
 
 
 @router.get("/experiments/{experiment}", dependencies=[Depends(READ)])
 def show(request: Request, experiment: Current, cost: str | None = None) -> Response:
     """One experiment, live."""
-    return render(request, "experiment.html", **_told(request, experiment, cost))
+    return render(request, "experiment.html", **_shown(request, experiment, cost))
 
 
 @router.get("/experiments/{experiment}/live", dependencies=[Depends(READ)])
 def live(request: Request, experiment: Current, cost: str | None = None) -> Response:
     """The part of the page that changes."""
-    return render(request, "live.html", **_told(request, experiment, cost))
+    return render(request, "live.html", **_shown(request, experiment, cost))
 
 
-def _told(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
+def _shown(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
     view: views.View = request.app.state.views.look(experiment)
     bounds = experiment.problem.bounds
     chosen = cost if cost in bounds else next(iter(bounds), None)
-    charts = json.dumps(view.charts, allow_nan=False).replace("<", "\\u003c")
-    return {"view": view, "cost": chosen, "plane": Markup(view.drawing(chosen)), "charts": Markup(charts)}
+    return {"view": view, "cost": chosen, "most_rows": views.MOST_ROWS}
 
 
 @router.get("/experiments/{experiment}/trials", dependencies=[Depends(READ)])

@@ -12,10 +12,7 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   function palette() {
-    const others = matchMedia("(prefers-color-scheme: dark)").matches
-      ? ["#4cc9a0", "#f0b429", "#dd88cc", "#ff8f3f", "#c8cf60", "#a3a9b0", "#9fa8ff"]
-      : ["#009e73", "#b07800", "#aa4499", "#b84f00", "#6a7000", "#5c6268", "#332288"];
-    return [colour("support"), ...others];
+    return [colour("support"), ...[1, 2, 3, 4, 5, 6, 7].map((place) => colour(`curve-${place}`))];
   }
 
   function draw() {

@@ -166,6 +166,13 @@ def recommendation(experiment: Current) -> Response:
     return JSONResponse(data)
 
 
+@router.get("/{experiment}/snapshot", response_model=schemas.Snapshot, responses=ONE, dependencies=[Depends(READ)])
+def snapshot(experiment: Current) -> Response:
+    """Figures, answer and rounds of one moment: what a report is made of."""
+    now = experiment.snapshot()
+    return JSONResponse({**now.to_dict(), "state": figures(now.state, experiment.record.key)})
+
+
 @router.get(
     "/{experiment}/policy",
     response_model=schemas.Policy,
