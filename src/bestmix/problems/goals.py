@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from bestmix import checks
 from bestmix.arrays import Floats
 from bestmix.problems.notation import Reader
@@ -61,6 +59,7 @@ class Goal:
     def derive(self, rows: Mapping[str, Floats]) -> Floats:
         """The value in each trial whose mean is to be as large as possible, given each metric of the trials.
 
+        >>> import numpy as np
         >>> Goal.parse("minimise dollars").derive({"dollars": np.array([2.0, 3.0])})
         array([-2., -3.])
         """
