@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tests.kernels.segment_problems import Data, loaded
+from tests.kernels.segment_problems import Data, loaded, outcome
 from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix import Instance, solve
@@ -27,16 +27,28 @@ class Case(NamedTuple):
     equality: np.ndarray
     weight: np.ndarray
 
-    def data(self, means=None, weight=None):
-        means, weight = self.means if means is None else means, self.weight if weight is None else weight
-        sizes = np.full(SEGMENTS, ARMS)
-        entries = np.einsum("srm,sam->sar", self.noise.transform, means.reshape(SEGMENTS, ARMS, METRICS))
-        rows = entries[:, :, 1:] + self.constant
+    def entries(self, means):
+        """Objective (..., n) and limits (..., n, R) for means (..., n, M)."""
+        shape = means.shape[:-2]
+        entries = np.einsum("srm,...sam->...sar", self.noise.transform, means.reshape(*shape, SEGMENTS, ARMS, METRICS))
+        rows = entries[..., 1:] + self.constant
         for s, r in np.argwhere(self.noise.reference >= 0):
-            reference = means[self.noise.reference[s, r]] @ self.noise.transform[s, 1 + r]
-            rows[s, :, r] -= self.noise.factor[r] * reference
-        flat = rows.reshape(SEGMENTS * ARMS, -1)
-        return Data(sizes, weight, entries[:, :, 0].ravel(), flat, np.zeros(flat.shape[1]), self.equality)
+            reference = means[..., self.noise.reference[s, r], :] @ self.noise.transform[s, 1 + r]
+            rows[..., s, :, r] -= self.noise.factor[r] * reference[..., None]
+        return entries[..., 0].reshape(*shape, -1), rows.reshape(*shape, SEGMENTS * ARMS, -1)
+
+    def data(self):
+        mu, rows = self.entries(self.means)
+        return Data(np.full(SEGMENTS, ARMS), self.weight, mu, rows, np.zeros(rows.shape[1]), self.equality)
+
+    def estimates(self, rng):
+        """(objective, limits, shares) as ``DRAWS`` experiments estimate them."""
+        root = np.linalg.cholesky(self.noise.covariance / TRIALS)
+        means = self.means + np.einsum("nij,dnj->dni", root, rng.normal(size=(DRAWS, *self.means.shape)))
+        weight = np.broadcast_to(self.weight, (DRAWS, SEGMENTS))
+        if self.noise.arrivals:
+            weight = rng.multinomial(int(self.noise.arrivals), self.weight, DRAWS) / self.noise.arrivals
+        return *self.entries(means), weight
 
 
 def random_case(rng, kinds, arrivals):
@@ -77,24 +89,14 @@ def solved(case):
     return program, result
 
 
-def columns_of(data, basis):
-    """Objective (B,) and all rows (S + R, B) of basic columns, not scaled."""
-    n, limits = data.rows.shape
-    every = np.zeros((len(data.sizes) + limits, n + limits))
-    every[:, :n] = np.vstack([data.totals, data.rows.T])
-    every[len(data.sizes) :, n:] = np.eye(limits)
-    return np.r_[data.mu, np.zeros(limits)][basis], every[:, basis], every
-
-
-def draws(case, rng):
-    """Programs whose means and shares are estimates."""
-    root = np.linalg.cholesky(case.noise.covariance / TRIALS)
-    for _ in range(DRAWS // 10):
-        means = case.means + np.einsum("nij,nj->ni", root, rng.normal(size=case.means.shape))
-        weight = case.weight
-        if case.noise.arrivals:
-            weight = rng.multinomial(int(case.noise.arrivals), case.weight) / case.noise.arrivals
-        yield case.data(means, weight)
+def columns_of(mu, rows):
+    """Objective (..., n + R) and all rows (..., S + R, n + R) of the columns and slacks, not scaled."""
+    n, limits = rows.shape[-2:]
+    every = np.zeros((*rows.shape[:-2], SEGMENTS + limits, n + limits))
+    every[..., :SEGMENTS, :n] = np.repeat(np.eye(SEGMENTS), ARMS, axis=1)
+    every[..., SEGMENTS:, :n] = np.swapaxes(rows, -1, -2)
+    every[..., SEGMENTS:, n:] = np.eye(limits)
+    return np.concatenate([mu, np.zeros((*mu.shape[:-1], limits))], axis=-1), every
 
 
 def mix_at_zero(x, i, known):
@@ -125,36 +127,41 @@ def test_standard_errors_are_those_of_simulated_estimates(kind, arrivals):
 
 def compare(case, program, conditions, rng, compared):
     """Standard deviations of all gaps: formula against simulation with the basis kept."""
-    data = case.data()
-    n, limits = data.rows.shape
-    basis = np.r_[program.key, program.basis]
-    _, matrix, _ = columns_of(data, basis)
-    right = np.r_[data.weight, data.right]
-    x, noisy = np.linalg.solve(matrix, right), np.r_[np.zeros(SEGMENTS, dtype=bool), ~case.noise.known]
-    mixes = [mix_at_zero(x, i, matrix[~noisy]) for i in range(len(basis))]
-    shift = [np.where(noisy, 0.0 if p is None else matrix @ p - right, 0.0) for p in mixes]  # to where x_i is zero
-    gaps, weights = [], []
-    for drawn in draws(case, rng):
-        mu, inside, every = columns_of(drawn, basis)
-        inverse = np.linalg.inv(inside)
-        gaps.append((mu @ inverse) @ every - np.r_[drawn.mu, np.zeros(limits)])
-        here = np.r_[drawn.weight, drawn.right]
-        weights.append([inverse[i] @ (here + shift[i]) for i in range(len(basis))])
-    variance = np.empty(n + 3 * limits)
+    n, limits = program.rows.shape
+    variance, unit = np.empty(n + 3 * limits), np.r_[np.ones(n), program.scale[2:]]
     variances(program, conditions, np.full(n, TRIALS), variance)
-    unit = np.r_[np.full(n, 1.0), program.scale[2:]]
+    basis = np.r_[program.key, program.basis]
+    reduced, weights, possible = simulated(case, basis, rng)
     for j in range(n + limits):
         if j in basis:
             i = basis.tolist().index(j)
-            if conditions.row[j] < 0 or mixes[i] is None:
-                assert conditions.row[j] < 0 or variance[j] == 0.0 or np.std(weights, axis=0)[i] == pytest.approx(0.0)
+            kind, expected = "primal", weights[i] / unit[j]
+            if not possible[i]:
+                assert conditions.row[j] < 0
                 continue
-            expected, kind = np.std(weights, axis=0)[i] / unit[j], "primal"
         else:
-            expected, kind = np.std(gaps, axis=0)[j] * (1.0 if j < n else unit[j]) / program.scale[1], "dual"
+            kind, expected = "dual", reduced[j] * unit[j] / program.scale[1]
         if np.isfinite(conditions.gap[j]) and expected > 1e-12:
-            assert np.sqrt(variance[j]) == pytest.approx(expected, rel=0.06)
+            assert np.sqrt(variance[j]) == pytest.approx(expected, rel=0.03)
             compared[kind] += 1
+
+
+def simulated(case, basis, rng):
+    """Standard deviations of reduced costs and of weights near zero; which weights can be zero."""
+    _, every = columns_of(*case.entries(case.means))
+    matrix, right = every[:, basis], np.r_[case.weight, np.zeros(len(case.equality))]
+    noisy = np.r_[np.zeros(SEGMENTS, dtype=bool), ~case.noise.known]
+    x = np.linalg.solve(matrix, right)
+    mixes = [mix_at_zero(x, i, matrix[~noisy]) for i in range(len(basis))]
+    shift = np.array([np.zeros(len(right)) if p is None else np.where(noisy, matrix @ p - right, 0.0) for p in mixes])
+    mu, rows, weight = case.estimates(rng)
+    mu, every = columns_of(mu, rows)
+    inverse = np.linalg.inv(every[:, :, basis])
+    prices = np.einsum("db,dbr->dr", mu[:, basis], inverse)
+    reduced = np.einsum("dr,drj->dj", prices, every) - mu
+    right = np.concatenate([weight, np.zeros((DRAWS, len(case.equality)))], axis=1)
+    weights = np.einsum("dir,dir->di", inverse, right[:, None] + shift)
+    return reduced.std(axis=0), weights.std(axis=0), [p is not None for p in mixes]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -193,20 +200,25 @@ def one_segment(evidence, bound):
 
 
 def test_a_change_of_basis_that_keeps_the_answer_does_not_count():
-    # The share limit of 30% is that of the first segment, where its arm is alone: a zero slack without noise.
-    rows = np.array([[0.7], [-0.3], [-0.3]])
-    data = Data(
-        np.array([1, 2]), np.array([0.3, 0.7]), np.array([1.0, 1.0, 0.9]), rows, np.zeros(1), np.zeros(1, dtype=bool)
-    )
-    program, conditions = loaded(data), new_conditions(3, 1)
+    # The limit of 30% on the first arm is just what the first segment uses of it: a zero slack without noise. Where
+    # the second segment would rather have that arm too, the limit binds, and the answer stays.
+    rows = np.array([[0.7], [-0.3], [0.7], [-0.3]])
+    mu = np.array([1.0, 0.0, 0.5, 0.51])
+    data = Data(np.array([2, 2]), np.array([0.3, 0.7]), mu, rows, np.zeros(1), np.zeros(1, dtype=bool))
+    program, conditions = loaded(data), new_conditions(4, 1)
     assert bounding.maximise(program) == simplex.OPTIMAL
     transform = np.zeros((2, 2, 1))
     transform[:, 0, 0] = 1.0
-    noise = Noise(transform, np.ones((3, 1, 1)), np.array([True]), np.full((2, 1), -1), np.zeros(1), 0.0)
+    noise = Noise(transform, np.ones((4, 1, 1)), np.array([True]), np.full((2, 1), -1), np.zeros(1), 0.0)
     set_conditions(program, noise, conditions)
-    counts = np.full(3, 100)
+    counts = np.full(4, 200)
     z = segment_conditions.z_scores(program, conditions, counts)
-    expected = 0.1 / np.sqrt(2 / 100)
-    assert z[2] == pytest.approx(expected)
-    assert not conditions.harmless[2]
-    assert segment_conditions.chance(program, conditions, counts) == pytest.approx(0.760, abs=1e-3)
+    assert z[[1, 2]] == pytest.approx([10.0, 0.1])  # in standard errors of 0.1
+    assert conditions.harmless.tolist() == [j == 2 for j in range(7)]
+    assert segment_conditions.chance(program, conditions, counts) > 0.999
+    mixtures = []
+    for seed in range(50):
+        drawn = loaded(data._replace(mu=mu + np.random.default_rng(seed).normal(size=4) / np.sqrt(200)))
+        bounding.maximise(drawn)
+        mixtures.append(outcome(drawn)[0])
+    np.testing.assert_allclose(mixtures, np.tile([0.3, 0.0, 0.0, 0.7], (50, 1)), atol=1e-12)

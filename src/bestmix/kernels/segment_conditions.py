@@ -19,7 +19,6 @@ import numpy as np
 
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels.boundary import boundary_weights
-from bestmix.kernels.bounding import set_direction
 from bestmix.kernels.jit import compiled
 from bestmix.kernels.segments import SegmentProgram, key_weight, weights
 from bestmix.kernels.simplex import FEASIBLE, PIVOT
@@ -173,42 +172,42 @@ def share_variance(program: SegmentProgram, arrivals: float, c: int, g: Floats) 
 @compiled
 def set_terms(program: SegmentProgram, noise: Noise, g: Floats, mix: Floats, term: Floats) -> None:
     """Write each column's variance along g for the weights ``mix``, into ``term`` (n,)."""
-    key, basis, owner, reference = program.key, program.basis, program.owner, noise.reference
-    limits = basis.shape[0]
+    key, basis, owner, weight = program.key, program.basis, program.owner, program.weight
+    transform, covariance, reference, factor = noise.transform, noise.covariance, noise.reference, noise.factor
+    limits, direction = basis.shape[0], np.empty(transform.shape[2])
     for s in range(key.shape[0]):
-        term[key[s]] = term_of(program, noise, s, key[s], g, mix[key[s]])
+        see_through(transform, s, 0.0, g, direction)
+        term[key[s]] = mix[key[s]] ** 2 * quadratic(direction, covariance, key[s])
+        for i in range(limits):
+            if owner[i] == s:
+                term[basis[i]] = mix[basis[i]] ** 2 * quadratic(direction, covariance, basis[i])
         for r in range(limits):
             k = reference[s, r]
             if k >= 0:
-                term[k] = term_of(program, noise, s, k, g, mix[k])
-    for i in range(limits):
-        if owner[i] >= 0:
-            term[basis[i]] = term_of(program, noise, owner[i], basis[i], g, mix[basis[i]])
+                # The arm of reference counts in its limits with its weight less the factor times the segment's.
+                shares = np.where(reference[s] == k, mix[k] - factor * weight[s], mix[k])
+                see_through(transform, s, 0.0, g * shares, direction)
+                term[k] = quadratic(direction, covariance, k)
 
 
 @compiled
-def term_of(program: SegmentProgram, noise: Noise, s: int, k: int, g: Floats, weight: float) -> float:
-    """Variance that one trial of column k of segment s brings to a weight with row g."""
-    transform, reference, factor = noise.transform, noise.reference, noise.factor
-    metrics = transform.shape[2]
-    direction = np.zeros(metrics)
-    for r in range(g.shape[0]):
-        # The arm of reference counts in its limit with its weight less the factor times the segment's.
-        share = weight - factor[r] * program.weight[s] if reference[s, r] == k else weight
-        if share * g[r] != 0.0:
-            for m in range(metrics):
-                direction[m] += share * g[r] * transform[s, 1 + r, m]
-    return quadratic(direction, noise.covariance[k])
+def see_through(transform: Floats, s: int, reward: float, limits: Floats, result: Floats) -> None:
+    """Write the direction in the metrics (M,) of these multiples of the objective and of the limits (R,)."""
+    for m in range(result.shape[0]):
+        total = reward * transform[s, 0, m]
+        for r in range(limits.shape[0]):
+            total += limits[r] * transform[s, 1 + r, m]
+        result[m] = total
 
 
 @compiled
-def quadratic(direction: Floats, covariance: Floats) -> float:
-    """Variance along a direction."""
+def quadratic(direction: Floats, covariance: Floats, k: int) -> float:
+    """Variance of a trial of column k along a direction."""
     total = 0.0
     for i in range(direction.shape[0]):
-        inner = 0.5 * covariance[i, i] * direction[i]
-        for k in range(i):
-            inner += covariance[i, k] * direction[k]
+        inner = 0.5 * covariance[k, i, i] * direction[i]
+        for m in range(i):
+            inner += covariance[k, i, m] * direction[m]
         total += 2.0 * direction[i] * inner
     return max(total, 0.0)
 
@@ -216,44 +215,78 @@ def quadratic(direction: Floats, covariance: Floats) -> float:
 @compiled
 def set_own(program: SegmentProgram, noise: Noise, result: Conditions) -> None:
     """Variance of one trial of each column along reward - lambda.limits; zero for slacks."""
-    n, limits = program.rows.shape
-    price, scale, transform = program.price, program.scale, noise.transform
-    own, covariance, direction = result.own, noise.covariance, np.empty(transform.shape[2])
+    n = program.mu.shape[0]
+    scale, start, transform, covariance, own = (
+        program.scale,
+        program.start,
+        noise.transform,
+        noise.covariance,
+        result.own,
+    )
+    price, direction = -program.price / scale[2:], np.empty(transform.shape[2])
     own[n:] = 0.0
-    for s in range(program.key.shape[0]):
-        for m in range(direction.shape[0]):
-            total = transform[s, 0, m] / scale[1]
-            for r in range(limits):
-                total -= price[r] / scale[2 + r] * transform[s, 1 + r, m]
-            direction[m] = total
-        for j in range(program.start[s], program.start[s + 1]):
-            own[j] = quadratic(direction, covariance[j])
+    for s in range(start.shape[0] - 1):
+        see_through(transform, s, 1.0 / scale[1], price, direction)
+        for j in range(start[s], start[s + 1]):
+            own[j] = quadratic(direction, covariance, j)
 
 
 @compiled
 def set_dual(program: SegmentProgram, result: Conditions) -> None:
     """Gap and variance of the reduced cost of each column; slacks too, elastic columns cannot enter."""
     n, limits = program.rows.shape
-    mu, rows, price, segment = program.mu, program.rows, program.price, program.segment
-    gap, coefficient, noise = result.gap, result.coefficient, np.zeros(2 * limits)
-    frozen = np.zeros(2 * limits, dtype=np.bool_)
+    mu, rows, price, segment, key = program.mu, program.rows, program.price, program.segment, program.key
+    inverse, owner, entries = program.inverse, program.owner, program.entries
+    gap, coefficient, own, slot, harmless = result.gap, result.coefficient, result.own, result.slot, result.harmless
+    y, noise, frozen = np.empty(2 * limits), np.zeros(2 * limits), np.zeros(2 * limits, dtype=np.bool_)
     gap[n + limits :] = np.inf
-    coefficient[n + limits :] = 0.0
-    result.harmless[:] = False
+    coefficient[n:] = 0.0
+    harmless[:] = False
     for c in range(2 * limits):
-        if result.slot[c] >= 0:
-            noise[c] = result.own[result.slot[c]]
+        if slot[c] >= 0:
+            noise[c] = own[slot[c]]
             frozen[c] = is_frozen(program, c, result)
     for j in range(n + limits):
-        if j < n:
-            key = program.key[segment[j]]
-            gap[j] = mu[key] - mu[j]
+        s = segment[j] if j < n else -1
+        if s >= 0:
+            gap[j] = mu[key[s]] - mu[j]
             for r in range(limits):
-                gap[j] += price[r] * (rows[j, r] - rows[key, r])
+                entries[r] = rows[j, r] - rows[key[s], r]
+                gap[j] += price[r] * entries[r]
         else:
             gap[j] = np.inf if program.equality[j - n] else price[j - n]
-        set_direction(program, j)
-        set_coefficients(program, j, noise, frozen, result)
+            entries[:] = 0.0
+            entries[j - n] = 1.0
+        alone = set_coordinates(inverse, owner, entries, s, y)
+        for c in range(2 * limits):
+            if slot[c] >= 0:
+                coefficient[j, c] = y[c] * y[c] * noise[c]
+                harmless[j] |= frozen[c] and y[c] > PIVOT
+            else:
+                coefficient[j, c] = 0.0
+        coefficient[j, 2 * limits] = own[key[s]] if alone else 0.0
+
+
+@compiled
+def set_coordinates(inverse: Floats, owner: Integers, entries: Floats, s: int, y: Floats) -> bool:
+    """Write the coordinates in the slots (2 R,) of a column of segment s (-1 for a slack), given its entries less its
+    key's; whether its key has no slot and a coordinate of 1.
+    """
+    limits = owner.shape[0]
+    alone = s >= 0
+    for i in range(limits):
+        total = 0.0
+        for r in range(limits):
+            total += inverse[i, r] * entries[r]
+        y[i] = total
+        alone = alone and owner[i] != s
+    for i in range(limits):
+        rest = 1.0 if owner[i] == s else 0.0
+        for k in range(limits):
+            if owner[k] == owner[i]:
+                rest -= y[k]
+        y[limits + i] = rest
+    return alone
 
 
 @compiled
@@ -262,29 +295,6 @@ def is_frozen(program: SegmentProgram, c: int, result: Conditions) -> bool:
     limits = program.basis.shape[0]
     left = program.x[c] if c < limits else key_weight(program, program.owner[c - limits])
     return bool(left <= FEASIBLE and result.fixed[c] == 0.0 and not np.any(result.term[c] > 0.0))
-
-
-@compiled
-def set_coefficients(program: SegmentProgram, j: int, noise: Floats, frozen: Flags, result: Conditions) -> None:
-    """Squares of the coordinates of column j in the basis, times the noise of the columns there."""
-    owner, direction, slot, coefficient = program.owner, program.direction, result.slot, result.coefficient
-    limits = owner.shape[0]
-    own = program.segment[j] if j < program.segment.shape[0] else -1
-    alone = own >= 0
-    for c in range(limits):
-        y = direction[c]
-        coefficient[j, c] = y * y * noise[c]
-        result.harmless[j] |= frozen[c] and y > PIVOT
-        alone = alone and owner[c] != own
-        y = 1.0 if owner[c] == own else 0.0
-        coefficient[j, limits + c] = 0.0
-        if slot[limits + c] >= 0:
-            for i in range(limits):
-                if owner[i] == owner[c]:
-                    y -= direction[i]
-            coefficient[j, limits + c] = y * y * noise[limits + c]
-            result.harmless[j] |= frozen[limits + c] and y > PIVOT
-    coefficient[j, 2 * limits] = result.own[program.key[own]] if alone else 0.0
 
 
 @compiled
@@ -307,14 +317,8 @@ def set_basic(j: int, weight: float, result: Conditions) -> None:
 @compiled
 def variances(program: SegmentProgram, conditions: Conditions, counts: Integers, result: Floats) -> None:
     """Write the variance of each condition's gap with so many trials of each column (n,) into ``result`` (N,)."""
-    own, coefficient, slot, row, term = (
-        conditions.own,
-        conditions.coefficient,
-        conditions.slot,
-        conditions.row,
-        conditions.term,
-    )
-    n = program.segment.shape[0]
+    own, coefficient, slot = conditions.own, conditions.coefficient, conditions.slot
+    row, term, n = conditions.row, conditions.term, program.segment.shape[0]
     for j in range(own.shape[0]):
         total = own[j] / counts[j] if own[j] > 0.0 else 0.0
         if row[j] >= 0:
