@@ -25,7 +25,8 @@ class Goal:
 
     def __post_init__(self) -> None:
         if not isinstance(self.quantity, Mean | Tail):
-            raise ValueError(f"goal: expected a Mean or a Tail, got {checks.shown(self.quantity)}; use Goal.parse")
+            got = checks.shown(self.quantity)
+            raise checks.InvalidInput("goal", expected="a Mean or a Tail", got=got, remedy="use Goal.parse")
 
     @classmethod
     def parse(cls, text: str) -> "Goal":
@@ -33,7 +34,7 @@ class Goal:
 
         >>> Goal.parse("cheapest")
         Traceback (most recent call last):
-        ValueError: goal: expected 'maximise' or 'minimise' and a metric, got 'cheapest'
+        bestmix.checks.InvalidInput: goal: expected 'maximise' or 'minimise' and a metric, got 'cheapest'
           cheapest
           ^
         """
@@ -65,8 +66,6 @@ class Goal:
         """
         if self.quantity.metric not in rows:
             came = ", ".join(map(repr, list(rows)[:10])) or "no metrics"
-            raise ValueError(
-                f"goal: '{self}' reads the metric {checks.shown(self.quantity.metric)}, got {came}; "
-                "tell it with every trial"
-            )
+            fault = f"'{self}' reads the metric {checks.shown(self.quantity.metric)}, got {came}"
+            raise checks.InvalidInput("goal", fault, "tell it with every trial")
         return self.sign * self.quantity.of(rows)

@@ -57,21 +57,18 @@ class Limit:
 
     def __post_init__(self) -> None:
         if not isinstance(self.quantity, Mean | Tail | Ratio | Share):
-            raise ValueError(
-                f"limit: expected a Mean, Share, Tail or Ratio, got {checks.shown(self.quantity)}; use Limit.parse"
-            )
+            expected, got = "a Mean, Share, Tail or Ratio", checks.shown(self.quantity)
+            raise checks.InvalidInput("limit", expected=expected, got=got, remedy="use Limit.parse")
         checks.choice("relation", self.relation, RELATIONS)
         object.__setattr__(self, "bound", checks.number("bound", self.bound) + 0.0)
         for name, what in ((self.arm, "arm"), (self.segment, "segment")):
             if name is not None:
                 checks.names("limit", (name,), what)
         if self.arm is not None and not isinstance(self.quantity, Mean):
-            raise ValueError(
-                f"limit: expected the mean of a metric relative to {checks.shown(self.arm)}, got {self.quantity}; "
-                "give a number instead"
-            )
-        if problem := _beyond(self.quantity, self.bound):
-            raise ValueError(f"limit: {self.quantity}: expected {problem}")
+            expected = f"the mean of a metric relative to {checks.shown(self.arm)}"
+            raise checks.InvalidInput("limit", expected=expected, got=self.quantity, remedy="give a number instead")
+        if within := _beyond(self.quantity, self.bound):
+            raise checks.InvalidInput("limit", expected=within, got=self.bound, remedy="change the bound")
 
     @classmethod
     def parse(cls, text: str) -> "Limit":
@@ -81,7 +78,7 @@ class Limit:
         True
         >>> Limit.parse("dollars < 5")
         Traceback (most recent call last):
-        ValueError: limit: expected <=, >= or =, got '<'
+        bestmix.checks.InvalidInput: limit: expected <=, >= or =, got '<'
           dollars < 5
                   ^
         """
@@ -90,8 +87,8 @@ class Limit:
         relation = reader.operator(*RELATIONS)
         place = reader.place
         bound, arm = _read_right_side(reader, quantity)
-        if problem := _beyond(quantity, bound):
-            raise reader.error(problem, place)
+        if expected := _beyond(quantity, bound):
+            raise reader.error(expected, place)
         segment = reader.name("a segment") if reader.word("in") else None
         reader.finish("the end, or 'in' and a segment" if segment is None else "the end")
         return cls(quantity, relation, bound, arm, segment)
@@ -161,7 +158,7 @@ class Limit:
         """
         wanted = dict(zip(self.columns, self._weights(), strict=True))
         if missing := [column for column in wanted if column not in columns]:
-            raise ValueError(self._missing(str(missing[0]), [str(column) for column in columns]))
+            raise self._missing(str(missing[0]), [str(column) for column in columns])
         return np.array([wanted.get(column, 0.0) for column in columns])
 
     def derive(self, rows: Mapping[str, Floats]) -> Floats:
@@ -171,10 +168,10 @@ class Limit:
         array([-0., -1.])
         """
         if not self.columns:
-            raise ValueError(f"limit: '{self}' concerns shares, not trials; it has no value in a trial")
+            raise checks.InvalidInput("limit", f"'{self}' concerns shares, not trials", "leave it out")
         for metric in self.metrics:
             if metric not in rows:
-                raise ValueError(self._missing(metric, list(rows)))
+                raise self._missing(metric, list(rows))
         parts = [weight * column.of(rows) for weight, column in zip(self._weights(), self.columns, strict=True)]
         return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
@@ -183,26 +180,26 @@ class Limit:
 
         >>> Limit.parse("share(huge) <= 40%").check(["small", "large"], [])
         Traceback (most recent call last):
-        ValueError: limit: 'share(huge) <= 40%' names the arm 'huge', expected one of 'small', 'large'; check the...
+        bestmix.checks.InvalidInput: limit: 'share(huge) <= 40%' names the arm 'huge', expected one of ...
         """
         arm = self.quantity.arm if isinstance(self.quantity, Share) else self.arm
         for name, known, what in ((arm, arms, "arm"), (self.segment, segments, "segment")):
             if name is not None and name not in known:
                 these = "one of " + ", ".join(map(repr, known[:10])) if known else f"no {what}: the problem has none"
-                raise ValueError(
-                    f"limit: '{self}' names the {what} {checks.shown(name)}, expected {these}; check the spelling"
-                )
+                fault = f"'{self}' names the {what} {checks.shown(name)}, expected {these}"
+                raise checks.InvalidInput("limit", fault, "check the spelling")
 
     def _weights(self) -> tuple[float, ...]:
         if isinstance(self.quantity, Ratio):
             return (self.sign, -self.sign * self.bound)
         return () if isinstance(self.quantity, Share) else (self.sign,)
 
-    def _missing(self, metric: str, given: Sequence[str]) -> str:
+    def _missing(self, metric: str, given: Sequence[str]) -> checks.InvalidInput:
         divides = isinstance(self.quantity, Ratio) and metric in (self.quantity.denominator, str(self.columns[1]))
         what = "divides by" if divides else "reads"
         came = ", ".join(map(repr, given[:10])) or "no metrics"
-        return f"limit: '{self}' {what} the metric {checks.shown(metric)}, got {came}; tell it with every trial"
+        fault = f"'{self}' {what} the metric {checks.shown(metric)}, got {came}"
+        return checks.InvalidInput("limit", fault, "tell it with every trial")
 
 
 def _read_right_side(reader: Reader, quantity: Quantity) -> tuple[float, str | None]:

@@ -31,7 +31,7 @@ class Reader:
 
     def __init__(self, what: str, text: object) -> None:
         if not isinstance(text, str):
-            raise ValueError(f"{what}: expected a text, got {checks.shown(text)}; write it in quotes")
+            raise checks.InvalidInput(what, expected="a text", got=checks.shown(text), remedy="write it in quotes")
         self.what, self.text, self.place = what, text, 0
         self._skip()
 
@@ -122,12 +122,13 @@ class Reader:
         if not self.at_end:
             raise self.error(what)
 
-    def error(self, expected: str, place: int | None = None) -> ValueError:
+    def error(self, expected: str, place: int | None = None) -> checks.InvalidInput:
         """An error that shows the text, a mark under the place, and what was expected there."""
         place = self.place if place is None else place
         rest = self.text[place:].split()
         came = repr(rest[0][:WIDEST_LINE]) if rest else "the end"
-        return ValueError(f"{self.what}: expected {expected}, got {came}\n{marked(self.text, place)}")
+        fault = f"expected {expected}, got {came}\n{marked(self.text, place)}"
+        return checks.InvalidInput(self.what, fault, expected=expected, got=came)
 
     def _take(self, pattern: re.Pattern[str]) -> str | None:
         found = pattern.match(self.text, self.place)
@@ -191,7 +192,7 @@ def _listed(words: Sequence[str]) -> str:
 def _printable(letter: str) -> str:
     if letter.isspace():
         return " "
-    return "?" if checks.unprintable(letter) or checks.unencodable(letter) else letter
+    return letter if checks.visible(letter, keep="") == letter else "?"
 
 
 def _width(letter: str) -> int:

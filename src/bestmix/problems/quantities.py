@@ -96,7 +96,8 @@ class Ratio:
         _check_name(self.numerator, "metric")
         _check_name(self.denominator, "metric")
         if self.numerator == self.denominator:
-            raise ValueError(f"limit: {checks.shown(self.numerator)} over itself is always 1; divide by another metric")
+            fault = f"{checks.shown(self.numerator)} over itself is always 1"
+            raise checks.InvalidInput("limit", fault, "divide by another metric")
 
     def __str__(self) -> str:
         return f"{written_name(self.numerator)} / {written_name(self.denominator)}"
