@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from bestmix.answers.moments import Moments
 from bestmix.experiments.experiment import Experiment
-from bestmix.experiments.model import Picture, Trial, TrialState
+from bestmix.experiments.model import Snapshot, Trial, TrialState
 from bestmix.strategies import Search
 
 Values = list[tuple[float, ...]]
@@ -44,11 +44,11 @@ def audit(experiment: Experiment) -> list[str]:
     count = Count()
     for trial in experiment.iter_trials():
         count.add(trial)
-    now = experiment.picture()
+    now = experiment.snapshot()
     return [*_figures(count, now), *_sums(experiment, count, now), *_replay(experiment, count, now)]
 
 
-def _figures(count: Count, now: Picture) -> Iterator[str]:
+def _figures(count: Count, now: Snapshot) -> Iterator[str]:
     state = now.state
     for what in ("complete", "leased", "surplus"):
         if getattr(state, what) != count.states[what]:
@@ -64,7 +64,7 @@ def _figures(count: Count, now: Picture) -> Iterator[str]:
                 yield f"round {ended.number}: {arm!r} has {count.held[ended.number, arm]} trials of {quota}"
 
 
-def _sums(experiment: Experiment, count: Count, now: Picture) -> Iterator[str]:
+def _sums(experiment: Experiment, count: Count, now: Snapshot) -> Iterator[str]:
     import numpy as np
 
     for arm, sums in zip(experiment.problem.arms, now.moments, strict=True):
@@ -74,7 +74,7 @@ def _sums(experiment: Experiment, count: Count, now: Picture) -> Iterator[str]:
             yield f"arm {arm!r}: its running sums are not those of its trials"
 
 
-def _replay(experiment: Experiment, count: Count, now: Picture) -> Iterator[str]:
+def _replay(experiment: Experiment, count: Count, now: Snapshot) -> Iterator[str]:
     """Tell a search in this process the same trials, and compare where it gets to."""
     if now.state.budget != experiment.record.first_budget:
         return  # a search has one budget from its beginning

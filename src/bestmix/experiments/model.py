@@ -216,7 +216,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Picture:
+class Snapshot:
     """Everything that the answer is made of, as it was at one moment."""
 
     state: State
@@ -227,7 +227,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Query:
+class TrialQuery:
     """Which trials to read: those numbered above ``after``, in order; or, newest first, those below it."""
 
     state: str | None = None

@@ -140,8 +140,8 @@ class View(Plain):
 
 def look(experiment: Experiment, trials: bool = True) -> View:
     """Read what a page shows; however many trials there are, few are read."""
-    picture = experiment.picture()
-    rec = experiment.answer(picture)
+    snapshot = experiment.snapshot()
+    rec = experiment.answer(snapshot)
     recent, leased, odd = list[Trial](), list[Trial](), list[Trial]()
     if trials:
         recent = [t for t in experiment.trials(limit=RECENT, newest_first=True) if t.told is not None]
@@ -149,7 +149,7 @@ def look(experiment: Experiment, trials: bool = True) -> View:
         for state in ("failed", "expired", "surplus", "withdrawn"):
             odd += experiment.trials(state, limit=ODD, newest_first=True)
         odd = sorted(odd, key=lambda t: -t.token)[:ODD]
-    return View(experiment.record.key, picture.state, rec, picture.mixtures, recent, leased, odd)
+    return View(experiment.record.key, snapshot.state, rec, snapshot.mixtures, recent, leased, odd)
 
 
 def series(rounds: list[dict[str, float]], missing: float | None) -> list[dict[str, Any]]:

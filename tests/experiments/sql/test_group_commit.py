@@ -8,37 +8,37 @@ import pytest
 
 from bestmix import Problem, Uniform
 from bestmix.experiments import Conflict, StorageError
-from bestmix.experiments.sql.group_commit import MOST, Line, Together
-from bestmix.experiments.store import Ahead
+from bestmix.experiments.sql.group_commit import MOST_TRIALS, GroupCommit, PendingCalls
+from bestmix.experiments.store import Prefetch
 
-NOTHING = Ahead()
+NO_PREFETCH = Prefetch()
 
 
 class Slow:
-    """Writes calls as a database would; the first transaction lasts until all others are in line."""
+    """Writes calls as a database would; the first transaction lasts until all others are in pending."""
 
     def __init__(self, others, interrupted=()):
         self.sizes = []
         self.others = others
         self.interrupted = interrupted
-        self.together = Together(self.write)
+        self.group_commit = GroupCommit(self.write)
 
     def write(self, key, calls):
         self.sizes.append(len(calls))
         if len(self.sizes) == 1:
-            while len(self.together._lines[key].waiting) < self.others:
+            while len(self.group_commit._pending[key].waiting) < self.others:
                 time.sleep(0.001)
         if len(self.sizes) in self.interrupted:
             raise KeyboardInterrupt
         return [call.work(None) for call in calls]
 
-    def run(self, works, ahead=NOTHING):
+    def run(self, works, prefetch=NO_PREFETCH):
         """The results and errors of all works, each called by a thread of its own, the first one first."""
         found = [None] * len(works)
 
         def one(k):
             try:
-                found[k] = self.together.run("key", works[k], ahead)
+                found[k] = self.group_commit.run("key", works[k], prefetch)
             except BaseException as error:
                 found[k] = error
 
@@ -53,21 +53,23 @@ class Slow:
         return found
 
 
-def refuse(books):
+def refuse(transaction):
     raise ValueError("no")
 
 
 def test_those_who_wait_are_written_together():
     slow = Slow(others=7)
-    works = [lambda books, k=k: k for k in range(8)]
+    works = [lambda transaction, k=k: k for k in range(8)]
     assert slow.run(works) == list(range(8))
     assert slow.sizes == [1, 7]
-    assert not slow.together._lines  # nothing is kept of those who are gone
+    assert not slow.group_commit._pending  # nothing is kept of those who are gone
 
 
 def test_a_refusal_is_for_the_one_whose_it_is():
     slow = Slow(others=4)
-    found = slow.run([lambda books: 0, lambda books: 1, refuse, lambda books: 3, lambda books: 4])
+    found = slow.run(
+        [lambda transaction: 0, lambda transaction: 1, refuse, lambda transaction: 3, lambda transaction: 4]
+    )
     assert [f for f in found if not isinstance(f, ValueError)] == [0, 1, 3, 4]
     assert isinstance(found[2], ValueError)
     assert slow.sizes == [1, 4, 1, 1, 1, 1]
@@ -75,24 +77,24 @@ def test_a_refusal_is_for_the_one_whose_it_is():
 
 def test_an_interrupt_ends_one_call_and_the_others_are_done():
     slow = Slow(others=3, interrupted=[2])
-    found = slow.run([lambda books, k=k: k for k in range(4)])
+    found = slow.run([lambda transaction, k=k: k for k in range(4)])
     assert sum(isinstance(f, KeyboardInterrupt) for f in found) == 1
     assert len([f for f in found if f in range(4)]) == 3
 
 
 def test_a_database_out_of_reach_is_everybodys_trouble_once():
-    def lost(books):
+    def lost(transaction):
         raise StorageError("out of reach")
 
     slow = Slow(others=5)
-    found = slow.run([lambda books: 0, *[lost] * 5])
+    found = slow.run([lambda transaction: 0, *[lost] * 5])
     assert [type(f) for f in found] == [int, *[StorageError] * 5]
     assert slow.sizes == [1, 5]
 
 
 def test_an_interrupt_of_a_retry_is_that_of_the_thread_that_writes():
     slow = Slow(others=3, interrupted=[4])  # 1: alone, 2: the group, 3: its leader alone, 4: the next one
-    found = slow.run([lambda books: 0, refuse, lambda books: 2, lambda books: 3])
+    found = slow.run([lambda transaction: 0, refuse, lambda transaction: 2, lambda transaction: 3])
     kinds = sorted(type(f).__name__ for f in found)
     assert kinds.count("KeyboardInterrupt") == 1
     assert 0 in found
@@ -106,7 +108,7 @@ def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
     def impatient(event, timeout=None):
         if threading.current_thread().name == "impatient":
             left.append(1)
-            while len(slow.together._lines["key"].waiting) < 3:
+            while len(slow.group_commit._pending["key"].waiting) < 3:
                 time.sleep(0.001)
             raise KeyboardInterrupt
         return plain(event, timeout)
@@ -116,7 +118,7 @@ def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
 
     def one(k):
         try:
-            found[k] = slow.together.run("key", lambda books: k, NOTHING)
+            found[k] = slow.group_commit.run("key", lambda transaction: k, NO_PREFETCH)
         except KeyboardInterrupt as error:
             found[k] = error
 
@@ -131,15 +133,15 @@ def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
     assert left
     assert isinstance(found.pop(1), KeyboardInterrupt)
     assert found == {0: 0, 2: 2, 3: 3}
-    assert slow.together.run("key", lambda books: 9, NOTHING) == 9
+    assert slow.group_commit.run("key", lambda transaction: 9, NO_PREFETCH) == 9
 
 
 def test_a_forked_child_does_not_wait_for_its_parents_threads():
-    together = Together(lambda key, calls: [call.work(None) for call in calls])
-    together._lines["key"] = Line()  # somebody writes
+    group_commit = GroupCommit(lambda key, calls: [call.work(None) for call in calls])
+    group_commit._pending["key"] = PendingCalls()  # somebody writes
     child = os.fork()
     if child == 0:
-        os._exit(together.run("key", lambda books: 7, NOTHING))
+        os._exit(group_commit.run("key", lambda transaction: 7, NO_PREFETCH))
     for _ in range(1000):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -153,7 +155,7 @@ def test_a_forked_child_does_not_wait_for_its_parents_threads():
 
 def test_a_transaction_is_about_so_many_trials_at_most():
     slow = Slow(others=4)
-    assert slow.run([lambda books, k=k: k for k in range(5)], Ahead(range(MOST // 2))) == list(range(5))
+    assert slow.run([lambda transaction, k=k: k for k in range(5)], Prefetch(range(MOST_TRIALS // 2))) == list(range(5))
     assert slow.sizes == [1, 2, 2]
 
 

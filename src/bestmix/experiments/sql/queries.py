@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from bestmix.answers.moments import Moments
-from bestmix.experiments.model import Event, Picture, Query, Record, Row, State, moment
+from bestmix.experiments.model import Event, Record, Row, Snapshot, State, TrialQuery, moment
 from bestmix.experiments.sql import tables
 from bestmix.experiments.store import Head, gone, state_of
 from bestmix.strategies.search import restore_round
@@ -91,13 +91,13 @@ def state(connection: sa.Connection, key: str) -> State:
     return state_of(head(found), found["created"])
 
 
-def picture(connection: sa.Connection, key: str) -> Picture:
+def snapshot(connection: sa.Connection, key: str) -> Snapshot:
     """Figures, memory, sums and rounds of one moment."""
     number, memory = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
     sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
     rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
-    return Picture(
+    return Snapshot(
         state(connection, key),
         json.loads(memory),
         [Moments.from_dict(json.loads(text)) for text in sums],
@@ -106,7 +106,7 @@ def picture(connection: sa.Connection, key: str) -> Picture:
     )
 
 
-def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
+def trials(connection: sa.Connection, key: str, query: TrialQuery) -> list[Row]:
     """Trials in the order of their numbers, or the other way round."""
     number, _ = find(connection, key)
     dialect = connection.dialect.name

@@ -50,7 +50,7 @@ def prepare(connection: sqlite3.Connection, journal: str | None = None) -> None:
     connection.execute("PRAGMA journal_size_limit = 4194304")
 
 
-class Queue:
+class WriterQueue:
     """A line for the writers of one file, so that they wait without polling and in turn.
 
     SQLite's own locks are what keeps the file whole; without this queue they would still, only more

@@ -9,12 +9,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from bestmix.experiments.clock import Clock, SystemClock
-from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State
+from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, TrialQuery
 from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
-from bestmix.experiments.sql.group_commit import Call, Together
-from bestmix.experiments.sql.transaction import SELDOM, SqlBooks, round_entries
-from bestmix.experiments.store import NOTHING, Ahead, T, gone, opening, state_of
+from bestmix.experiments.sql.group_commit import Call, GroupCommit
+from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries
+from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, gone, opening, state_of
 
 PAGE = 10_000  # trials of a log that are written at a time
 
@@ -30,7 +30,7 @@ class SqlStore:
         self.database = database
         self.clock: Clock = clock or SystemClock()
         self._known: dict[str, tuple[int, Record]] = {}  # what is fixed of experiments, by key
-        self._together = Together(self._write)
+        self._group_commit = GroupCommit(self._write)
         schema.ready(database)
 
     def create(self, draft: Draft) -> bool:
@@ -85,9 +85,9 @@ class SqlStore:
         found = self.database.read(lambda connection: connection.execute(wanted).mappings().all())
         return [(queries.record(f), state_of(queries.head(f), f["created"])) for f in found]
 
-    def write(self, key: str, work: Callable[[SqlBooks], T], ahead: Ahead = NOTHING) -> T:
+    def write(self, key: str, work: Callable[[SqlTransaction], T], prefetch: Prefetch = NO_PREFETCH) -> T:
         """Do work in one transaction, which other threads' work may be part of."""
-        return self._together.run(key, work, ahead)
+        return self._group_commit.run(key, work, prefetch)
 
     def _write(self, key: str, calls: Sequence[Call]) -> list[Any]:
         return self.database.write(partial(self._attempt, key, calls))
@@ -98,21 +98,23 @@ class SqlStore:
             if found is None:
                 raise gone()
             self._known[key] = found["id"], queries.record(found)
-        ahead = Ahead([n for call in calls for n in call.ahead.trials], max(call.ahead.fresh for call in calls))
-        books = SqlBooks(connection, *self._known[key], self.clock, ahead)
-        results = [call.work(books) for call in calls]
-        books.save()
+        prefetch = Prefetch(
+            [n for call in calls for n in call.prefetch.trials], max(call.prefetch.due_arms for call in calls)
+        )
+        transaction = SqlTransaction(connection, *self._known[key], self.clock, prefetch)
+        results = [call.work(transaction) for call in calls]
+        transaction.save()
         return results
 
     def state(self, key: str) -> State:
         """The experiment's figures."""
         return self.database.read(lambda connection: queries.state(connection, key))
 
-    def picture(self, key: str) -> Picture:
+    def snapshot(self, key: str) -> Snapshot:
         """Figures, memory, sums and rounds of one moment."""
-        return self.database.read(lambda connection: queries.picture(connection, key))
+        return self.database.read(lambda connection: queries.snapshot(connection, key))
 
-    def trials(self, key: str, query: Query) -> list[Row]:
+    def trials(self, key: str, query: TrialQuery) -> list[Row]:
         """Trials in the order of their numbers."""
         return self.database.read(lambda connection: queries.trials(connection, key, query))
 

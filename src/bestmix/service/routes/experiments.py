@@ -185,8 +185,8 @@ def policy(experiment: Current) -> Response:
 @router.get("/{experiment}/history", response_model=schemas.Rounds, responses=ONE, dependencies=[Depends(READ)])
 def history(experiment: Current, after: After = 0, limit: Limit = 100) -> Response:
     """The rounds that are over: trials, scores, who was rejected, and the mixture after each."""
-    picture = experiment.picture()
-    pairs = zip(picture.rounds, picture.mixtures, strict=True)
+    snapshot = experiment.snapshot()
+    pairs = zip(snapshot.rounds, snapshot.mixtures, strict=True)
     wanted = [finite(vars(r)) | {"mixture": mixture} for r, mixture in pairs if r.number > after]
     more = wanted[limit - 1]["number"] if len(wanted) > limit else None
     return JSONResponse({"rounds": wanted[:limit], "next": more})

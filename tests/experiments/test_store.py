@@ -23,7 +23,7 @@ from bestmix import SFSR, SingleArm, Uniform
 from bestmix.experiments.audit import audit
 from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.sql.database import Database, parse_url
-from bestmix.experiments.sql.group_commit import Line
+from bestmix.experiments.sql.group_commit import PendingCalls
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.storage import Storage
 
@@ -37,20 +37,20 @@ KINDS = ["ask", "tell", "tell", "tell", "tell_failed", "renew", "give_back"]
 
 def crowd(experiment, calls):
     """The answers of calls that wait in line in this order while somebody else writes."""
-    together, key, found = experiment.storage.store._together, experiment.record.key, {}
-    line = together._lines[key] = Line()
+    group_commit, key, found = experiment.storage.store._group_commit, experiment.record.key, {}
+    pending = group_commit._pending[key] = PendingCalls()
     crew = []
     for k, call in enumerate(calls):
         crew.append(threading.Thread(target=lambda k=k, call=call: found.update({k: call()})))
         crew[-1].start()
-        while len(line.waiting) <= k and crew[-1].is_alive():
+        while len(pending.waiting) <= k and crew[-1].is_alive():
             time.sleep(0.0005)
-    if line.waiting:
-        line.waiting[0].leads = True
-        line.waiting[0].woken.set()
+    if pending.waiting:
+        pending.waiting[0].leads = True
+        pending.waiting[0].woken.set()
     for thread in crew:
         thread.join(60)
-    assert not together._lines.get(key)
+    assert not group_commit._pending.get(key)
     return [found[k] for k in range(len(calls))]
 
 

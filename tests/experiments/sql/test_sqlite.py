@@ -1,0 +1,45 @@
+"""SQLite: which journal goes with which version."""
+
+import pytest
+
+from bestmix import open_storage
+from bestmix.experiments.sql import sqlite
+from bestmix.experiments.sql.database import Database, parse_url
+
+
+@pytest.mark.parametrize(
+    ("version", "sound"),
+    [
+        ((3, 6, 23), True),
+        ((3, 7, 0), False),
+        ((3, 40, 1), False),
+        ((3, 44, 5), False),
+        ((3, 44, 6), True),
+        ((3, 45, 0), False),
+        ((3, 50, 6), False),
+        ((3, 50, 7), True),
+        ((3, 51, 2), False),
+        ((3, 51, 3), True),
+        ((3, 52, 0), True),
+        ((4, 0, 0), True),
+    ],
+)
+def test_versions_with_the_error_in_wal_mode(version, sound):
+    assert sqlite.wal_is_sound(version) is sound
+
+
+@pytest.mark.parametrize(("version", "journal"), [((3, 40, 1), "persist"), ((3, 51, 3), "wal")])
+def test_the_journal_follows_the_linked_version_and_a_wal_file_stays_one(tmp_path, monkeypatch, version, journal):
+    def mode(path):
+        database = Database(parse_url(path))
+        found = database.read(
+            lambda c: [c.exec_driver_sql(f"PRAGMA {p}").scalar() for p in ("journal_mode", "synchronous")]
+        )
+        database.close()
+        return found
+
+    monkeypatch.setattr(sqlite, "linked", lambda: version)
+    open_storage(tmp_path / "a.db").close()
+    assert mode(tmp_path / "a.db") == [journal, 2]
+    Database(parse_url(tmp_path / "b.db"), journal="wal").write(lambda c: c.exec_driver_sql("CREATE TABLE t (x)"))
+    assert mode(tmp_path / "b.db") == ["wal", 2]
