@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from soak import crashes, power, service, throughput, vfs
+from soak import crashes, power, refusals, service, throughput, vfs
 from soak.crashes import Load
 from soak.postgres import Server
 
@@ -113,6 +113,11 @@ def schema(folder: Path, quick: bool) -> dict[str, Any]:
     return service.fuzz(folder, 20 if quick else 500)
 
 
+def refused_calls(folder: Path, quick: bool) -> dict[str, Any]:
+    """Tells a second of eight clients beside others whose every call is refused, on SQLite."""
+    return refusals.compare(folder, 1.0, 1) if quick else refusals.compare(folder, 10.0)
+
+
 def _sizes(quick: bool) -> dict[str, Any]:
     return {"trials": 10_000, "workers": 4, "seconds": 2.0, "turns": 1} if quick else {"trials": 1_000_000}
 
@@ -125,6 +130,7 @@ PARTS: dict[str, Part] = {
     "disk": full_disk,
     "throughput-sqlite": throughput_sqlite,
     "throughput-postgres": throughput_postgres,
+    "refusals": refused_calls,
     "kills-sqlite": kills_sqlite,
     "kills-postgres": kills_postgres,
     "http": http_load,

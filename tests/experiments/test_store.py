@@ -2,8 +2,6 @@
 
 import os
 import random
-import threading
-import time
 from itertools import count
 
 import pytest
@@ -17,13 +15,12 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from tests.experiments.kits import PROBLEM, FakeClock
+from tests.experiments.kits import PROBLEM, FakeClock, crowd
 
 from bestmix import SFSR, SingleArm, Uniform
 from bestmix.experiments.audit import audit
 from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.sql.database import Database, parse_url
-from bestmix.experiments.sql.group_commit import PendingCalls
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.storage import Storage
 
@@ -33,25 +30,6 @@ STRATEGIES = [SFSR("lagrangian"), Uniform(), SingleArm()]
 workers = st.sampled_from(["w1", "w2"])
 picks = st.integers(0, 10**6)
 KINDS = ["ask", "tell", "tell", "tell", "tell_failed", "renew", "give_back"]
-
-
-def crowd(experiment, calls):
-    """The answers of calls that wait in line in this order while somebody else writes."""
-    group_commit, key, found = experiment.storage.store._group_commit, experiment.record.key, {}
-    pending = group_commit._pending[key] = PendingCalls()
-    crew = []
-    for k, call in enumerate(calls):
-        crew.append(threading.Thread(target=lambda k=k, call=call: found.update({k: call()})))
-        crew[-1].start()
-        while len(pending.waiting) <= k and crew[-1].is_alive():
-            time.sleep(0.0005)
-    if pending.waiting:
-        pending.waiting[0].leads = True
-        pending.waiting[0].woken.set()
-    for thread in crew:
-        thread.join(60)
-    assert not group_commit._pending.get(key)
-    return [found[k] for k in range(len(calls))]
 
 
 class Histories(RuleBasedStateMachine):

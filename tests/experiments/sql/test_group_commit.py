@@ -5,10 +5,12 @@ import threading
 import time
 
 import pytest
+from tests.experiments.kits import crowd
 
 from bestmix import Problem, Uniform
-from bestmix.experiments import Conflict, StorageError
-from bestmix.experiments.sql.group_commit import MOST_TRIALS, GroupCommit, PendingCalls
+from bestmix.experiments import Closed, Conflict, StorageError, UnknownTrial
+from bestmix.experiments.audit import audit
+from bestmix.experiments.sql.group_commit import MOST_TRIALS, GroupCommit, NotUndoneError, PendingCalls, Refusal
 from bestmix.experiments.store import Prefetch
 
 NO_PREFETCH = Prefetch()
@@ -157,6 +159,86 @@ def test_a_transaction_is_about_so_many_trials_at_most():
     slow = Slow(others=4)
     assert slow.run([lambda transaction, k=k: k for k in range(5)], Prefetch(range(MOST_TRIALS // 2))) == list(range(5))
     assert slow.sizes == [1, 2, 2]
+
+
+def test_a_refused_call_that_was_undone_costs_the_others_nothing():
+    class Undoing(Slow):
+        def write(self, key, calls):
+            results = super().write(key, [call for call in calls if call.work is not refuse])
+            self.sizes[-1] = len(calls)
+            return [Refusal(ValueError("no")) if call.work is refuse else results.pop(0) for call in calls]
+
+    slow = Undoing(others=4)
+    found = slow.run([lambda transaction, k=k: k for k in range(3)] + [refuse, refuse])
+    assert found[:3] == [0, 1, 2]
+    assert [type(f) for f in found[3:]] == [ValueError, ValueError]
+    assert slow.sizes == [1, 4]
+
+
+def test_a_refused_call_that_cannot_be_undone_is_repeated_after_the_others():
+    class Stubborn(Slow):
+        def write(self, key, calls):
+            guilty = [call for call in calls if call.work is refuse]
+            if guilty and len(calls) > 1:
+                self.sizes.append(len(calls))
+                raise NotUndoneError(guilty[0])
+            return super().write(key, calls)
+
+    slow = Stubborn(others=4)
+    found = slow.run([lambda transaction, k=k: k for k in range(4)] + [refuse])
+    assert found[:4] == [0, 1, 2, 3]
+    assert isinstance(found[4], ValueError)
+    assert slow.sizes == [1, 4, 3, 1]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_refused_calls_leave_no_trace_and_the_others_share_one_transaction(opener, clock, name, kind):
+    storage = opener(kind, clock)
+    exp = storage.create(name, Problem(["a", "b"], {"c": 1.0}), 100, Uniform())
+    first, *trials = exp.ask(8)
+    exp.tell(first, 1.0, [0.5])
+    transactions, plain = [], storage.store.database.write
+    storage.store.database.write = lambda work: transactions.append(1) or plain(work)
+
+    def attempt(call, *given):
+        try:
+            return call(*given)
+        except (Conflict, Closed, UnknownTrial, ValueError) as error:
+            return type(error).__name__
+
+    calls = [
+        lambda: attempt(exp.tell, trials[0], 0.5, [0.5]),
+        lambda: attempt(exp.tell, first, 2.0, [0.5]),
+        lambda: attempt(exp.tell_many, [(trials[1], 7.0, [0.5]), (first, 2.0, [0.5])]),
+        lambda: attempt(exp.renew, first),  # reads, so that what was told before it is written
+        lambda: attempt(exp.tell, trials[2], 0.25, [0.5]),
+        lambda: attempt(exp.tell, f"{exp.record.key}-99", 0.25, [0.5]),
+        lambda: attempt(exp.resume),
+        lambda: attempt(exp.tell, trials[3], 0.125, [0.5]),
+    ]
+    found = crowd(exp, calls)
+    assert found == ["counted", "Conflict", "Conflict", "Closed", "counted", "UnknownTrial", None, "counted"]
+    assert len(transactions) == 1
+    assert exp.state.complete == 4
+    assert exp.trial(trials[1]).state == "leased"
+    assert [e.kind for e in exp.events()] == ["created", "asked", "told", "told", "told", "told"]
+    assert audit(exp) == []
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_name_that_is_taken_is_refused_and_the_others_are_written(opener, clock, name, kind):
+    storage = opener(kind, clock)
+    storage.create(f"{name} taken", Problem(["a", "b"]), 4, Uniform())
+    exp = storage.create(name, Problem(["a", "b"]), 4, Uniform())
+    trials = exp.ask(2)
+
+    def rename():
+        with pytest.raises(ValueError, match="already"):
+            exp.rename(f"{name} taken")
+
+    crowd(exp, [lambda: exp.tell(trials[0], 1.0), rename, lambda: exp.tell(trials[1], 1.0)])
+    assert (exp.state.name, exp.state.complete) == (name, 2)
+    assert audit(exp) == []
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

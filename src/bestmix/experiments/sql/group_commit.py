@@ -2,7 +2,8 @@
 
 A transaction costs several syncs of the disk, whether it holds one call or many. While one is being written,
 whoever comes next waits; the first of them then writes for all of them. A server with many clients
-is so kept from doing for each of them what the disk can do only so many times a second.
+is so kept from doing for each of them what the disk can do only so many times a second. A call that is refused
+is undone alone, and the others keep their transaction.
 """
 
 import os
@@ -30,6 +31,21 @@ class Call:
     woken: threading.Event = field(default_factory=threading.Event)
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """What ``write`` answers for a call that was refused and undone, while the others were written."""
+
+    error: Exception
+
+
+class NotUndoneError(Exception):
+    """A refused call had changed the database already, so that it cannot be undone alone."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__()
+        self.call = call
+
+
 @dataclass
 class PendingCalls:
     """Those who wait for one experiment while somebody writes."""
@@ -47,7 +63,7 @@ class PendingCalls:
 
 
 class GroupCommit:
-    """Runs calls through ``write``, which does several of them in one transaction or none.
+    """Runs calls through ``write``, which does several of them in one transaction or none, save those refused.
 
     Examples
     --------
@@ -114,16 +130,21 @@ class GroupCommit:
                 call.woken.set()
 
     def _settle(self, key: str, calls: Sequence[Call]) -> None:
-        """Write all together or, when one is refused, each alone, so that nobody pays for another's mistake."""
+        """Write all in one transaction; a refused call that could not be undone alone is repeated after the others."""
         left = [list(calls)]
         while left:
             group = left.pop(0)
             try:
                 for call, result in zip(group, self._write(key, group), strict=True):
-                    call.result = result
+                    if isinstance(result, Refusal):
+                        call.error = result.error
+                    else:
+                        call.result = result
             except StorageError as error:  # the database's trouble is everybody's
                 for call in group:
                     call.error = error
+            except NotUndoneError as refused:
+                left = [[call for call in group if call is not refused.call], [refused.call], *left]
             except Exception as error:
                 if len(group) == 1:
                     group[0].error = error

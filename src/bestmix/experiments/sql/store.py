@@ -7,12 +7,13 @@ from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from bestmix.experiments.clock import Clock, SystemClock
-from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, TrialQuery
+from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, StorageError, TrialQuery
 from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
-from bestmix.experiments.sql.group_commit import Call, GroupCommit
+from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal
 from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, gone, opening, state_of
 
@@ -102,9 +103,25 @@ class SqlStore:
             [n for call in calls for n in call.prefetch.trials], max(call.prefetch.due_arms for call in calls)
         )
         transaction = SqlTransaction(connection, *self._known[key], self.clock, prefetch)
-        results = [call.work(transaction) for call in calls]
+        results = [self._call(transaction, call, alone=len(calls) == 1) for call in calls]
         transaction.save()
         return results
+
+    def _call(self, transaction: SqlTransaction, call: Call, alone: bool) -> Any:
+        """The call's result, or its refusal when it was undone and others share the transaction."""
+        transaction.begin_call()
+        try:
+            result = call.work(transaction)
+            transaction.check_name()
+        except (exc.SQLAlchemyError, StorageError):
+            raise  # the database's trouble is everybody's
+        except Exception as error:
+            if alone:
+                raise
+            if not transaction.undo_call():
+                raise NotUndoneError(call) from error
+            return Refusal(error)
+        return result
 
     def state(self, key: str) -> State:
         """The experiment's figures."""

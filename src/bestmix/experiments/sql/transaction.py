@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -13,7 +13,7 @@ from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Record, Row
 from bestmix.experiments.sql import changes, postgres, queries, tables
 from bestmix.experiments.sql.changes import ID, Changes
-from bestmix.experiments.store import NO_PREFETCH, Prefetch, gone, worth_writing
+from bestmix.experiments.store import NO_PREFETCH, Head, Prefetch, gone, worth_writing
 from bestmix.strategies.search import Memory
 
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
@@ -61,8 +61,22 @@ ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
 )
 
 
+class Savepoint(NamedTuple):
+    """Where a call began: what ``SqlTransaction.undo_call`` goes back to."""
+
+    head: Head
+    changes: Changes
+    sums: dict[int, str]
+    rows: dict[int, Row | None]
+    due_arms: list[tuple[int, int]] | None
+
+
 class SqlTransaction:
-    """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading."""
+    """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading.
+
+    Several calls may share it, one after another. A call that is refused is undone without asking the
+    database, as long as nothing of its own was written there; what calls before it had gathered may be.
+    """
 
     def __init__(
         self, connection: sa.Connection, experiment: int, record: Record, clock: Clock, prefetch: Prefetch = NO_PREFETCH
@@ -81,6 +95,22 @@ class SqlTransaction:
         self.record = record
         self.head = queries.head(found)
         self._before = replace(self.head)
+        self._savepoint: Savepoint | None = None  # None once the call has changed the database
+        self._changed = False  # whether the call has gathered changes
+
+    def begin_call(self) -> None:
+        """Remember how things are before a call."""
+        self._changed = False
+        self._savepoint = Savepoint(
+            replace(self.head), self._changes.copied(), dict(self._sums), dict(self._rows), self._due_arms
+        )
+
+    def undo_call(self) -> bool:
+        """Go back to where the last call began; False where that is no longer possible."""
+        if self._savepoint is None:
+            return False
+        self.head, self._changes, self._sums, self._rows, self._due_arms = self._savepoint
+        return True
 
     def _load(self, prefetch: Prefetch) -> Mapping[Any, Any] | None:
         """The head, and what is wanted next; PostgreSQL is asked once for all of it, with the lock."""
@@ -110,16 +140,30 @@ class SqlTransaction:
             self._flush()
         return self._connection.execute(statement, {"e": self._id, **values})
 
+    def _write(self, statement: sa.Executable, **values: Any) -> Any:
+        """Run a statement that changes the database at once."""
+        result = self._run(statement, **values)
+        self._savepoint = None
+        return result
+
     def _flush(self) -> None:
         changes.write(self._connection, self._id, self._changes)
         self._changes = Changes()
+        if self._changed:
+            self._savepoint = None
+        elif self._savepoint is not None:  # what was written is the work of the calls before
+            self._savepoint = self._savepoint._replace(changes=Changes())
+
+    def _gather(self) -> Changes:
+        """The changes, to be added to."""
+        self._changed = True
+        return self._changes
 
     def save(self) -> None:
         """Write all that has changed."""
         before, after = vars(self._before), dict(vars(self.head))
         seldom = {name: after.pop(name) for name in SELDOM}
         if any(before[name] != value for name, value in seldom.items()):
-            self._check_name()
             self._run(sa.update(tables.experiments).where(x.id == ID).values(seldom))
         if worth_writing(self._before, self.head):
             self._changes.head = after
@@ -128,8 +172,11 @@ class SqlTransaction:
         else:
             postgres.end(self._connection, *changes.one_statement(self._id, self._changes))
 
-    def _check_name(self) -> None:
+    def check_name(self) -> None:
+        """Refuse a new name that another experiment has."""
         name = self.head.name
+        if name == self._before.name:
+            return
         other = self._run(sa.select(x.id).where(x.name == sa.bindparam("name"), x.id != ID), name=name).first()
         if other is not None:
             raise ValueError(f"name: there is an experiment {name!r} already; choose another name")
@@ -151,7 +198,7 @@ class SqlTransaction:
     def expire_leases(self, time: float) -> int:
         """Make leases expired."""
         self._rows = {}
-        count: int = self._run(LATE, time=time).rowcount
+        count: int = self._write(LATE, time=time).rowcount
         return count
 
     def earliest(self) -> float | None:
@@ -172,24 +219,26 @@ class SqlTransaction:
     def lower_due(self, counts: dict[int, int]) -> None:
         """Lower what arms are due."""
         self._due_arms = None
+        gathered = self._gather().due
         for arm, count in counts.items():
-            self._changes.due[arm] = self._changes.due.get(arm, 0) - count
+            gathered[arm] = gathered.get(arm, 0) - count
 
     def raise_due(self, quota: Sequence[int]) -> None:
         """Add to what each arm is due."""
         self._due_arms = None
+        gathered = self._gather().due
         for arm, count in enumerate(quota):
-            self._changes.due[arm] = self._changes.due.get(arm, 0) + count
+            gathered[arm] = gathered.get(arm, 0) + count
 
     def add_trials(self, rows: Sequence[Row]) -> None:
         """Write new trials."""
         self._forget(rows)
-        self._changes.added += rows
+        self._gather().added += rows
 
     def update_trials(self, rows: Sequence[Row]) -> None:
         """Write trials that changed."""
         self._forget(rows)
-        self._changes.changed |= {row.number: row for row in rows}
+        self._gather().changed |= {row.number: row for row in rows}
 
     def _forget(self, rows: Sequence[Row]) -> None:
         for row in rows:
@@ -198,8 +247,8 @@ class SqlTransaction:
     def withdraw_all(self) -> None:
         """Withdraw every lease, and close every open slot."""
         self._rows = {}
-        self._run(WITHDRAW[self._dialect])
-        self._run(SHUT[self._dialect])
+        self._write(WITHDRAW[self._dialect])
+        self._write(SHUT[self._dialect])
 
     def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
         """Running sums."""
@@ -214,7 +263,7 @@ class SqlTransaction:
         """Write running sums."""
         texts = {arm: json.dumps(m.to_dict()) for arm, m in moments.items()}
         self._sums |= texts
-        self._changes.sums |= {arm: (moments[arm].count, text) for arm, text in texts.items()}
+        self._gather().sums |= {arm: (moments[arm].count, text) for arm, text in texts.items()}
 
     def memory(self) -> Memory:
         """What the strategy remembers."""
@@ -223,7 +272,7 @@ class SqlTransaction:
 
     def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds."""
-        self._run(sa.update(tables.experiments).where(x.id == ID).values(memory=json.dumps(memory)))
+        self._write(sa.update(tables.experiments).where(x.id == ID).values(memory=json.dumps(memory)))
         if rounds:
             made = round_entries(rounds, self._clock.now(), mixture)
             entries = [{"experiment": self._id, **entry} for entry in made]
@@ -239,13 +288,14 @@ class SqlTransaction:
     def write_key(self, key: str, first: int, count: int) -> None:
         """Keep what was handed out for an idempotency key."""
         entry = {"experiment": self._id, "key": key, "first": first, "count": count}
+        self._savepoint = None
         self._connection.execute(sa.insert(tables.asks), entry)
 
     def add_event(self, kind: str, **data: Any) -> None:
         """Add an event."""
         self.head.events += 1
         at = self._clock.now()
-        self._changes.events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
+        self._gather().events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
 
 
 def round_entries(
