@@ -242,6 +242,12 @@ class Experiment:
             yield from page
             after = page[-1]
 
+    def contents(self, state: str | None = None) -> tuple[Snapshot, Iterator[Trial]]:
+        """All that the answer is made of, and the trials, as they are at one moment."""
+        state = None if state is None else checks.choice("state", state, [s.value for s in TrialState])
+        found = self.storage.store.contents(self.record.key, None if state is None else str(state))
+        return found.snapshot, map(self._trial, found.trials)
+
     def trial(self, trial: Trial | str) -> Trial:
         """One trial as it is now."""
         number = self._number(trial)
@@ -284,11 +290,21 @@ class Experiment:
         """Remove it with all of its trials."""
         self.storage.store.delete(self.record.key)
 
-    def export(self, path: str | os.PathLike[str], state: str | None = None) -> Path:
-        """Write the trials to a .csv or .parquet file, or everything to a .json file."""
+    def export(self, path: str | os.PathLike[str], state: str | None = None, spreadsheet: bool = False) -> Path:
+        """Write the trials to a .csv or .parquet file, or everything to a .json file, as they are at one moment.
+
+        Parameters
+        ----------
+        path
+            Where to; the ending says what.
+        state
+            Only trials in this state.
+        spreadsheet
+            In a .csv file, put an apostrophe before text that a spreadsheet would take for a formula.
+        """
         from bestmix.experiments.export import export
 
-        return export(self, Path(path), state)
+        return export(self, Path(path), state, spreadsheet)
 
     def close(self) -> None:
         """Let go of files and connections."""

@@ -9,7 +9,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, TrialQuery, moment
-from bestmix.experiments.store import NO_PREFETCH, Head, Prefetch, T, gone, opening, state_of
+from bestmix.experiments.store import NO_PREFETCH, Contents, Head, Prefetch, T, digest, gone, opening, state_of
 from bestmix.strategies.search import Memory
 
 
@@ -176,7 +176,7 @@ class MemoryStore:
             )
             transaction = MemoryTransaction(stored, self.clock)
             transaction.add_trials(draft.rows)
-            transaction.add_event("created")
+            transaction.add_event("created", digest=digest(draft.record))
             stored.head = transaction.head
             self._experiments[draft.record.key] = stored
             return True
@@ -230,6 +230,22 @@ class MemoryStore:
             rounds, moments = [stored.rounds[n] for n in sorted(stored.rounds)], list(stored.moments.values())
             mixtures = [stored.mixtures.get(r.number) for r in rounds]
             return Snapshot(self.state(key), stored.memory["memory"], moments, rounds, mixtures)
+
+    def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
+        """Everything at one moment."""
+        with self._lock:
+            stored = self._stored(key)
+            moments = [stored.moments[arm] for arm in sorted(stored.moments)]
+            return Contents(
+                replace(stored.record, name=stored.head.name),
+                replace(stored.head),
+                self.snapshot(key),
+                [stored.due[arm] for arm in sorted(stored.due)],
+                [sums.count for sums in moments],
+                list(stored.asks.values()),
+                iter(self.trials(key, TrialQuery(state))),
+                iter(list(stored.events.values()) if events else []),
+            )
 
     def trials(self, key: str, query: TrialQuery) -> list[Row]:
         """Trials in the order of their numbers, or the other way round."""

@@ -40,10 +40,15 @@ without a key is then a new ask: what the lost one handed out goes to others whe
 leases are withdrawn, later results are refused, repeated ones are still no-ops. **extend** raises the budget where
 the strategy knows how. **delete** removes everything.
 
+**Events** tell everything that changes an experiment, in order, and are never changed; with the trials and the rounds
+they are the evidence that every figure follows from (``audit.py``). The first one keeps a digest of what is fixed.
+
 **Running sums.** No call but those that list trials reads more than the trials it is about, however many there are.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -168,6 +173,20 @@ class Prefetch:
 NO_PREFETCH = Prefetch()
 
 
+@dataclass(frozen=True)
+class Contents:
+    """All that a store keeps of one experiment, as it was at one moment; trials and events can be read once."""
+
+    record: Record
+    head: Head
+    snapshot: Snapshot
+    due: list[int]  # of each arm
+    counts: list[int]  # results of each arm
+    asks: list[tuple[int, int]]  # what idempotency keys stand for: the first trial, and how many
+    trials: Iterator[Row]
+    events: Iterator[Event]
+
+
 class ExperimentStore(Protocol):
     """Where experiments are kept."""
 
@@ -196,6 +215,12 @@ class ExperimentStore(Protocol):
     def snapshot(self, key: str) -> Snapshot:
         """Figures, memory, sums and rounds of one moment."""
 
+    def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
+        """Everything at one moment, with the trials in a state or all of them; the events only on request.
+
+        Writers are not kept waiting while the caller reads on.
+        """
+
     def trials(self, key: str, query: TrialQuery) -> list[Row]:
         """Trials in the order of their numbers, or the other way round."""
 
@@ -210,6 +235,17 @@ class ExperimentStore(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+def digest(record: Record) -> str:
+    """A fingerprint of what is fixed of an experiment; the event ``created`` keeps it, so that damage is found.
+
+    >>> record = Record("0123456789ab", "a", {"arms": ["x"]}, {"kind": "Uniform"}, 9, 60.0, 100)
+    >>> digest(record) == digest(replace(record)), digest(record) == digest(replace(record, first_budget=8))
+    (True, False)
+    """
+    text = json.dumps([*vars(record).values()], default=dict)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def opening(draft: Draft, clock: Clock, now: float) -> Head:

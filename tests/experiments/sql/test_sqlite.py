@@ -43,3 +43,17 @@ def test_the_journal_follows_the_linked_version_and_a_wal_file_stays_one(tmp_pat
     assert mode(tmp_path / "a.db") == [journal, 2]
     Database(parse_url(tmp_path / "b.db"), journal="wal").write(lambda c: c.exec_driver_sql("CREATE TABLE t (x)"))
     assert mode(tmp_path / "b.db") == ["wal", 2]
+
+
+def test_a_copy_overwrites_no_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite.time, "strftime", lambda _: "now")
+    open_storage(tmp_path / "a.db").close()
+    (tmp_path / "a.db.now.copy").write_text("mine")
+    (tmp_path / "a.db").chmod(0o640)
+    copies = [sqlite.backup(tmp_path / "a.db") for _ in range(2)]
+    assert [copy.name for copy in copies] == ["a.db.now-2.copy", "a.db.now-3.copy"]
+    assert (tmp_path / "a.db.now.copy").read_text() == "mine"
+    assert copies[0].stat().st_mode & 0o777 == 0o640
+    for copy in copies:
+        with open_storage(copy) as storage:
+            assert storage.experiments() == []

@@ -6,8 +6,10 @@ file gets a rollback journal. A file that is in WAL mode already stays in it: ot
 """
 
 import os
+import shutil
 import sqlite3
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,6 +50,29 @@ def prepare(connection: sqlite3.Connection, journal: str | None = None) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA journal_size_limit = 4194304")
+
+
+def backup(path: Path) -> Path:
+    """A copy of a database's file next to it, whole although others may write to it; no file is overwritten."""
+    stamp, number = time.strftime("%Y%m%d-%H%M%S"), 1
+    while True:
+        copy = path.with_name(f"{path.name}.{stamp}{'' if number == 1 else f'-{number}'}.copy")
+        try:
+            os.close(os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            break
+        except FileExistsError:
+            number += 1
+    source, target = sqlite3.connect(path, timeout=BUSY), sqlite3.connect(copy)
+    try:
+        source.backup(target)
+    except BaseException:
+        copy.unlink()
+        raise
+    finally:
+        source.close()
+        target.close()
+    shutil.copymode(path, copy)
+    return copy
 
 
 class WriterQueue:

@@ -15,7 +15,7 @@ from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal
 from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries
-from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, gone, opening, state_of
+from bestmix.experiments.store import NO_PREFETCH, Contents, Prefetch, T, digest, gone, opening, state_of
 
 PAGE = 10_000  # trials of a log that are written at a time
 
@@ -54,11 +54,12 @@ class SqlStore:
         made = connection.execute(sa.insert(tables.experiments).values(fixed | seldom).returning(x.id)).scalar_one()
         quota = draft.quota or [0] * len(draft.moments)
         sums = [{"count": m.count, "moments": json.dumps(m.to_dict())} for m in draft.moments]
+        data = json.dumps({"digest": digest(draft.record)})
         rows = {
             tables.heads: [head | {"events": 1}],
             tables.arms: [{"arm": i, "due": due, **s} for i, (due, s) in enumerate(zip(quota, sums, strict=True))],
             tables.rounds: round_entries(draft.rounds, now),
-            tables.events: [{"number": 1, "kind": "created", "data": "{}", "at": now}],
+            tables.events: [{"number": 1, "kind": "created", "data": data, "at": now}],
         }
         for table, entries in rows.items():
             if entries:
@@ -130,6 +131,10 @@ class SqlStore:
     def snapshot(self, key: str) -> Snapshot:
         """Figures, memory, sums and rounds of one moment."""
         return self.database.read(lambda connection: queries.snapshot(connection, key))
+
+    def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
+        """Everything at one moment."""
+        return self.database.read(lambda connection: queries.contents(connection, key, state, events))
 
     def trials(self, key: str, query: TrialQuery) -> list[Row]:
         """Trials in the order of their numbers."""

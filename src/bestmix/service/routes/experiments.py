@@ -229,14 +229,14 @@ def events(experiment: Current, after: After = 0, limit: Limit = 100) -> Respons
     responses=ONE | {200: {"description": "The file.", "content": {kind: {} for kind in KINDS.values()}}},
     dependencies=[Depends(READ)],
 )
-def exported(experiment: Current, kind: str, state: TrialState | None = None) -> Response:
-    """The trials as csv or parquet, or everything as json."""
+def exported(experiment: Current, kind: str, state: TrialState | None = None, spreadsheet: bool = False) -> Response:
+    """The trials as csv or parquet, or everything as json; a csv for spreadsheets has no text that is a formula."""
     if kind not in KINDS:
         raise Refusal("not_found", f"kind: expected {', '.join(KINDS)}; choose one of them", "kind")
     handle, name = tempfile.mkstemp(suffix=f".{kind}", prefix="bestmix-")
     os.close(handle)
     try:
-        export(experiment, Path(name), state)
+        export(experiment, Path(name), state, spreadsheet)
     except BaseException:
         os.unlink(name)
         raise
