@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from soak import crashes, power, refusals, service, throughput, vfs
+from soak import corruption, crashes, power, refusals, service, throughput, vfs
 from soak.crashes import Load
 from soak.postgres import Server
 
@@ -73,6 +73,11 @@ def full_disk(folder: Path, quick: bool) -> dict[str, Any]:
     return power.fill_the_disk(folder / "full.db", 12 if quick else 60)
 
 
+def corruptions(folder: Path, quick: bool) -> dict[str, Any]:
+    """Damaged bytes and rows, on SQLite: the doctor finds them, or they do no harm."""
+    return corruption.campaign(folder, 100 if quick else 1000)
+
+
 def throughput_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
     """Results a second on SQLite, empty and with a million trials."""
     return throughput.compare(*throughput.files(folder, ["empty", "full"]), **_sizes(quick))
@@ -128,6 +133,7 @@ PARTS: dict[str, Part] = {
     "outages-postgres": outages,
     "power": power_cuts,
     "disk": full_disk,
+    "corruption": corruptions,
     "throughput-sqlite": throughput_sqlite,
     "throughput-postgres": throughput_postgres,
     "refusals": refused_calls,

@@ -9,7 +9,7 @@ from bestmix.answers.moments import Moments
 from bestmix.experiments import rounds
 from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.model import Closed, Conflict, Outcome, Recipe, Row, UnknownTrial
-from bestmix.experiments.store import Transaction
+from bestmix.experiments.store import Transaction, fingerprint
 
 PAUSE = 1.0  # seconds after which to ask a paused experiment again
 Result = tuple[int, tuple[float, ...]]  # a trial's number, its reward and costs
@@ -54,9 +54,10 @@ def lease(
     head.leased += len(made)
     head.freed -= len(again)
     head.due -= len(arms)
+    keyed = {} if key is None else {"key": fingerprint(key)}
     if key is not None:
         transaction.write_key(key, number, len(made))
-    transaction.add_event("asked", worker=worker, first=number, count=len(made))
+    transaction.add_event("asked", worker=worker, first=number, count=len(made), **keyed)
     return made
 
 

@@ -242,7 +242,7 @@ class MemoryStore:
                 self.snapshot(key),
                 [stored.due[arm] for arm in sorted(stored.due)],
                 [sums.count for sums in moments],
-                list(stored.asks.values()),
+                [(name, first, count) for name, (first, count) in stored.asks.items()],
                 iter(self.trials(key, TrialQuery(state))),
                 iter(list(stored.events.values()) if events else []),
             )

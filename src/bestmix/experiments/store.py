@@ -182,7 +182,7 @@ class Contents:
     snapshot: Snapshot
     due: list[int]  # of each arm
     counts: list[int]  # results of each arm
-    asks: list[tuple[int, int]]  # what idempotency keys stand for: the first trial, and how many
+    asks: list[tuple[str, int, int]]  # idempotency keys, with the first trial and how many
     trials: Iterator[Row]
     events: Iterator[Event]
 
@@ -244,7 +244,15 @@ def digest(record: Record) -> str:
     >>> digest(record) == digest(replace(record)), digest(record) == digest(replace(record, first_budget=8))
     (True, False)
     """
-    text = json.dumps([*vars(record).values()], default=dict)
+    return fingerprint(json.dumps([*vars(record).values()], default=dict))
+
+
+def fingerprint(text: str) -> str:
+    """A short text that another text has by chance only.
+
+    >>> fingerprint("a")
+    'ca978112ca1bbdca'
+    """
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

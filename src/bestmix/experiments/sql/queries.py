@@ -116,7 +116,7 @@ def contents(connection: sa.Connection, key: str, state: str | None, with_events
     if found is None:
         raise gone()
     arms = connection.execute(sa.select(a.due, a.count).where(a.experiment == number).order_by(a.arm)).all()
-    asks = connection.execute(sa.select(k.first, k.count).where(k.experiment == number)).all()
+    asks = connection.execute(sa.select(k.key, k.first, k.count).where(k.experiment == number)).all()
     happened = select_events(connection, number, 0, None) if with_events else []
     return Contents(
         record(found),
@@ -124,7 +124,7 @@ def contents(connection: sa.Connection, key: str, state: str | None, with_events
         snapshot(connection, key),
         [due for due, _ in arms],
         [count for _, count in arms],
-        [(first, count) for first, count in asks],
+        [(name, first, count) for name, first, count in asks],
         Spool(select_trials(connection, number, TrialQuery(state))),
         Spool(happened),
     )
@@ -173,3 +173,11 @@ def find(connection: sa.Connection, key: str) -> tuple[int, str]:
     if found is None:
         raise gone()
     return found[0], found[1]
+
+
+def key(connection: sa.Connection, number: int) -> str:
+    """The key of the experiment with this number in the tables."""
+    found: str | None = connection.execute(sa.select(x.key).where(x.id == number)).scalar_one_or_none()
+    if found is None:
+        raise gone()
+    return found
