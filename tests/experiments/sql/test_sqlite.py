@@ -1,10 +1,16 @@
 """SQLite: which journal goes with which version."""
 
-import pytest
+from collections import Counter
 
-from bestmix import open_storage
+import pytest
+from tests.experiments.kits import PROBLEM
+
+from bestmix import Uniform, open_storage
 from bestmix.experiments.sql import sqlite
 from bestmix.experiments.sql.database import Database, parse_url
+from bestmix.experiments.sql.store import SqlStore
+from bestmix.experiments.storage import Storage
+from soak import vfs
 
 
 @pytest.mark.parametrize(
@@ -57,3 +63,22 @@ def test_a_copy_overwrites_no_file(tmp_path, monkeypatch):
     for copy in copies:
         with open_storage(copy) as storage:
             assert storage.experiments() == []
+
+
+@pytest.mark.skipif(not vfs.available(), reason="this Python's SQLite cannot be reached from outside")
+@pytest.mark.parametrize(("journal", "syncs"), [("persist", 4), ("wal", 1)])
+def test_a_tell_costs_so_many_syncs_and_pages(tmp_path, clock, journal, syncs):
+    """A rollback journal is synced twice before the file and once after it, so that a power cut loses no commit."""
+    with vfs.Recorder() as recorder:
+        database = Database(parse_url(tmp_path / "a.db"), journal=journal)
+        with Storage(SqlStore(database, clock), clock) as storage:
+            experiment = storage.create("a", PROBLEM, 600, Uniform())
+            trials = experiment.ask(40)
+            experiment.tell(trials[0], 1.0, [0.5])
+            del recorder.operations[:]
+            for trial in trials[1:]:
+                experiment.tell(trial, 1.0, [0.5])
+            kinds = Counter(what for what, *_ in recorder.operations)
+            pages = sum(what == "write" and len(data) >= 4096 for what, _, _, data in recorder.operations)
+    assert kinds["sync"] / 39 == syncs
+    assert pages / 39 <= (14 if journal == "persist" else 7)  # each page twice, in the journal and in the file
