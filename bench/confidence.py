@@ -8,7 +8,8 @@ from rich.progress import track
 
 from bench.timing import Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
-from bestmix.reproduction.pulls import ENOUGH, Walk, pulls_for
+from bestmix.reproduction.trials import ENOUGH
+from bestmix.theory.planning.error_rates import ErrorRates, trials_for
 
 TITLE = "Stopping at a confidence"
 DELTAS = (0.05, 0.01)
@@ -39,14 +40,14 @@ def instances(quick: bool) -> dict[str, Instance]:
 
 def judge(name: str, instance: Instance, runs: int) -> list[Figure]:
     """Error and cost for each delta."""
-    walk, points, step = Walk(instance, Challenger(), runs, SEED), {}, 0
+    rates, points = ErrorRates(instance, Challenger(), SEED, threads=1), {}
     while not points or points[max(points)] > ENOUGH:
-        points[walk.budget(step)] = walk.error(walk.budget(step))
-        step += 1
+        budget = rates.growing(len(points))
+        points[budget] = rates.rough_rate(budget, runs)
     figures = []
     for delta in DELTAS:
         stopped = simulate(instance, Challenger(delta=delta), CAP, runs, SEED)
-        fixed = pulls_for(delta, points, runs)
+        fixed = trials_for(delta, points, runs)
         what, note = f"{name}, delta {delta}", f"{stopped.mean_pulls:,.0f} trials against {fixed:,.0f}"
         figures.append(Figure(f"{what}: errors", 100 * stopped.error_rate, "%", 100 * delta, at_most=True))
         figures.append(Figure(f"{what}: trials", stopped.mean_pulls / fixed, target=2.5, at_most=True, note=note))

@@ -5,6 +5,7 @@ trials say, so that an adaptive strategy may well need fewer.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from rich.progress import track
@@ -17,8 +18,9 @@ from bestmix.kernels import challenge
 from bestmix.plots.gains import geometric_mean
 from bestmix.problems.solution import solve_means
 from bestmix.reproduction import beyond
-from bestmix.reproduction.pulls import ENOUGH, HOPELESS, RIVALS, STRATEGIES, TARGETS, Walk, pulls_for
+from bestmix.reproduction.trials import ENOUGH, RIVALS, STRATEGIES, TARGETS
 from bestmix.simulation.cells import BLOCK
+from bestmix.theory.planning.error_rates import HOPELESS, ErrorRates, trials_for
 
 TITLE = "Trials that shares need which know the instance, and that Challenger needs, for the same error"
 SEED = 9_000_011
@@ -42,20 +44,20 @@ def needed(instance: Instance, runs: int) -> list[list[float]]:
     """Trials for each target: of fixed shares, of Challenger, of the better of the paper's."""
     pulls = {}
     for strategy in STRATEGIES:
-        walk = Walk(instance, strategy, runs, SEED)
-        pulls[strategy.name] = climb(walk, walk.error, runs)
+        rates = ErrorRates(instance, strategy, SEED, threads=1)
+        pulls[strategy.name] = climb(rates, partial(rates.rough_rate, runs=runs), runs)
     shares = FixedShares(instance)
     better = [min(pulls[name][k] for name in RIVALS) for k in range(len(TARGETS))]
-    return [climb(walk, lambda budget: shares.error(budget, runs), runs), pulls["Challenger"], better]
+    return [climb(rates, lambda budget: shares.error(budget, runs), runs), pulls["Challenger"], better]
 
 
-def climb(walk: Walk, error: Callable[[int], float], runs: int) -> list[float]:
+def climb(rates: ErrorRates, error: Callable[[int], float], runs: int) -> list[float]:
     """Trials for each target, from the errors at growing budgets."""
     points: dict[int, float] = {}
     while not points or points[max(points)] > ENOUGH:
-        budget = walk.budget(len(points))
+        budget = rates.growing(len(points))
         points[budget] = error(budget)
-    return [pulls_for(target, points, runs) for target in TARGETS]
+    return [trials_for(target, points, runs) for target in TARGETS]
 
 
 class FixedShares:

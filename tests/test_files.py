@@ -66,3 +66,9 @@ def test_a_missing_file_is_named(tmp_path):
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(ValueError, match=r"there is no such file"):
         files.read(tmp_path / "folder.json")
+
+
+def test_csv_is_quoted_where_it_must_be():
+    rows = [{"a": "x,y", "b": 1.5}, {"a": 'say "z"\n', "b": None}]
+    assert files.csv_text(rows) == 'a,b\n"x,y",1.5\n"say ""z""\n",\n'
+    assert files.csv_text([]) == "\n"

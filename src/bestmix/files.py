@@ -1,15 +1,19 @@
 """TOML and JSON files of plain data: read with clear errors, written whole or not at all."""
 
+import csv
+import io
 import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import tomli_w
+
+from bestmix import checks
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -17,17 +21,19 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     path = Path(path)
     suffix = _suffix(path)
     if not path.is_file():
-        raise ValueError(f"{path}: there is no such file; check the path")
+        raise checks.InvalidInput(path, "there is no such file", "check the path")
     try:
         text = path.read_text(encoding="utf-8")
     except (UnicodeDecodeError, OSError) as error:
-        raise ValueError(f"{path}: not a text file in UTF-8 ({error}); write it again") from None
+        raise checks.InvalidInput(path, f"not a text file in UTF-8 ({error})", "write it again") from None
     try:
         data = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
     except ValueError as error:
-        raise ValueError(f"{path}: not valid {suffix[1:].upper()}: {error}") from None
+        raise checks.InvalidInput(path, f"not valid {suffix[1:].upper()}: {error}") from None
     if not isinstance(data, dict):
-        raise ValueError(f"{path}: expected a table of named values, got a {type(data).__name__}; see the file formats")
+        raise checks.InvalidInput(
+            path, expected="a table of named values", got=f"a {type(data).__name__}", remedy="see the file formats"
+        )
     return data
 
 
@@ -46,15 +52,30 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    r"""Rows of the same keys as CSV; None is an empty cell.
+
+    >>> csv_text([{"arm": "a", "pulls": 3}, {"arm": "b", "pulls": None}])
+    'arm,pulls\na,3\nb,\n'
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A file to be filled, which takes the place of ``path`` when all went well and it is safely on disk."""
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ValueError(f"{path}: expected the name of a file in a folder that exists; check the path")
+        raise checks.InvalidInput(path, "expected the name of a file in a folder that exists", "check the path")
     try:
         handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=".bestmix-")
     except OSError as error:
-        raise ValueError(f"{path}: it cannot be written there ({error.strerror}); choose another place") from None
+        raise checks.InvalidInput(
+            path, f"it cannot be written there ({error.strerror})", "choose another place"
+        ) from None
     os.close(handle)
     try:
         yield Path(name)
@@ -70,7 +91,7 @@ def replacing(path: Path) -> Iterator[Path]:
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".json"):
-        raise ValueError(
-            f"{path}: expected a file name that ends in .toml or .json, got {path.suffix or 'none'}; rename it"
+        raise checks.InvalidInput(
+            path, expected="a file name that ends in .toml or .json", got=path.suffix or "none", remedy="rename it"
         )
     return suffix

@@ -62,32 +62,6 @@ def test_too_little_to_compress(tmp_path):
     assert "expected at least" in run_demo("--files", tmp_path / "small").stderr
 
 
-def test_blocks_depend_on_the_key_alone(texts):
-    corpus = codecs.read_corpus([texts])
-    assert corpus.files == 4
-    assert corpus.block("0/zlib-1/1") == codecs.read_corpus([texts]).block("0/zlib-1/1") != corpus.block("1/zlib-1/1")
-    assert len(corpus.block("x")) == codecs.BLOCK
-
-
-def test_this_machine_has_something_to_compress():
-    assert len(codecs.read_corpus([]).data) >= 8 * codecs.BLOCK
-
-
-def test_every_codec_works(texts):
-    bench = codecs.Bench(codecs.read_corpus([texts]), seed=0)
-    for arm in bench.codecs:
-        saved, costs = bench(arm)
-        assert 0 < saved < 1
-        assert min(costs.values()) > 0
-
-
-def test_a_codec_that_loses_data_is_refused(texts):
-    bench = codecs.Bench(codecs.read_corpus([texts]), seed=0)
-    bench.codecs["zlib-1"] = (bench.codecs["zlib-1"][0], lambda packed: b"")
-    with pytest.raises(RuntimeError, match="did not come back"):
-        bench("zlib-1")
-
-
 class Pretend:
     """Codecs with set means, to see which bounds they lead to."""
 

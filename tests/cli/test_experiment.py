@@ -1,9 +1,4 @@
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
@@ -139,58 +134,27 @@ def test_mistakes_are_one_line(made, words, part):
     assert part in bad("experiment", *(places.get(word, word) for word in words))
 
 
-def trial(tmp_path, body):
-    path = tmp_path / "trial.py"
-    path.write_text(body)
-    return f"{sys.executable} {path} {{arm}}"
-
-
-def test_a_worker_makes_all_trials(made, tmp_path):
-    command = trial(tmp_path, 'print(\'{"reward": 1, "costs": {"dollars": 0.5}}\')')
-    data = json.loads(good("worker", made, "r", "--exec", command, "-j", 2, "--json"))
-    assert (data["told"], data["state"]["status"]) == (6, "done")
-    assert "told 0 trials" in good("worker", made, "r", "--exec", command)
-
-
-def test_a_worker_whose_trials_fail_ends_with_the_reason(db, tmp_path):
-    problem = db.with_name("problem.toml")
-    good("experiment", "create", db, "r", problem, "--budget", 6, "--failures", 2, "--strategy", "uniform")
-    result = invoke("worker", db, "r", "--exec", trial(tmp_path, "raise SystemExit('no luck')"))
-    assert result.exit_code == 2
-    assert "2 trials failed" in result.stderr
-    assert "no luck" in result.stderr
-
-
-def test_a_worker_that_is_stopped_gives_its_trials_back(made, tmp_path):
-    command = trial(tmp_path, "import time; time.sleep(60)")
-    words = [sys.executable, "-c", "from bestmix.cli import main; main()", "worker", made, "r", "--exec", command]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    with open_storage(made) as storage:
-        exp = storage.open("r")
-        for _ in range(600):
-            if exp.state.leased:
-                break
-            time.sleep(0.05)
-        os.kill(process.pid, signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-        assert process.returncode == 130
-        assert "told 0 trials" in out
-        assert (exp.state.leased, exp.state.failed, exp.state.waiting) == (0, 0, 6)
-
-
-def test_a_worker_whose_command_is_not_there_loses_nothing(made, tmp_path):
-    link, script = tmp_path / "program", tmp_path / "vanish.py"
-    link.symlink_to(sys.executable)
-    answer = json.dumps({"reward": 1, "costs": {"dollars": 0.5}})
-    script.write_text(f"import os\nos.unlink({str(link)!r})\nprint({answer!r})\n")
-    result = invoke("worker", made, "r", "--exec", f"{link} {script} {{arm}}")
-    assert result.exit_code != 0
-    with open_storage(made) as storage:
-        state = storage.open("r").state
-    assert (state.complete, state.leased) == (1, 0)
-
-
 def test_an_experiment_created_in_python_is_there_for_the_shell(db):
     with open_storage(db) as storage:
         storage.create("r", Problem(["a", "b"]), 4, Uniform(), notes="hello")
     assert answer("notes", db, "r") == "hello"
+
+
+def test_escapes_in_notes_names_and_reasons_do_not_reach_the_terminal(made):
+    evil = "\x1b[2J\u202egone\x07"
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        exp.notes = f"first\n{evil}"
+        exp.tell_failed(exp.ask(1, worker="w\u202e")[0], evil)
+        exp.stop(evil)
+    for words in (
+        ("show", made, "r"),
+        ("list", made),
+        ("notes", made, "r"),
+        ("trials", made, "r"),
+        ("stop", made, "r"),
+    ):
+        text = good("experiment", *words)
+        assert not set(text) & set("\x1b\u202e\x07")
+    assert "\\x1b[2J\\u202egone" in good("experiment", "show", made, "r")
+    assert not set(bad("experiment", "show", made, f"r{evil}")) & set("\u202e\x07")

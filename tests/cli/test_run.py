@@ -1,15 +1,15 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
+from tests.processes import start_bestmix
 from typer.testing import CliRunner
 
 from bestmix import Problem
-from bestmix.cli import app, process
+from bestmix.cli import app
 
 TRIAL = """
 import json, os, sys, time
@@ -41,10 +41,8 @@ def run(*more, **options):
 
 
 def start(*more, **options):
-    """The real command in a process of its own."""
-    line = [sys.executable, "-c", "from bestmix.cli import main; main()", *words(**options), *more]
-    environment = os.environ | {"SLOW": "0.05"}
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    """The real command, with trials that take their time."""
+    return start_bestmix(*words(**options), *more, env=os.environ | {"SLOW": "0.05"})
 
 
 def calls(place):
@@ -224,15 +222,3 @@ def test_two_runs_do_not_share_a_state(place):
 def test_an_absent_problem(place):
     (place / "problem.toml").unlink()
     assert "there is no such file" in run().stderr
-
-
-def test_the_arm_is_one_argument():
-    words = process.parse_command("go --arm={arm} '{arm} again'")
-    assert [word.replace("{arm}", "a b") for word in words] == ["go", "--arm=a b", "a b again"]
-
-
-def test_results_by_name_or_under_costs():
-    problem = Problem(["a"], {"x": 1.0, "y": 1.0})
-    wanted = (0.5, {"x": 1.0, "y": 2.0})
-    assert process.parse_result('noise\n{"reward": 0.5, "x": 1, "y": 2, "id": 7}\n\n', problem) == wanted
-    assert process.parse_result('{"reward": 0.5, "costs": {"y": 2, "x": 1}}', problem) == wanted

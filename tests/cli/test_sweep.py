@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from tests.processes import start_bestmix
 from typer.testing import CliRunner
 
 from bestmix import SFSR, Instance, SingleArm, Uniform, catalog, simulation, sweep
@@ -296,9 +297,8 @@ def test_a_cluster_gives_the_same_numbers(place, cluster):
 
 def test_ctrl_c_while_the_arithmetic_is_compiled_ends_at_once(place):
     write()
-    line = [sys.executable, "-c", "from bestmix.cli import main; main()", "sweep", "grid.json"]
     nothing_compiled = os.environ | {"NUMBA_CACHE_DIR": str(place / "cache")}
-    process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=nothing_compiled)
+    process = start_bestmix("sweep", "grid.json", env=nothing_compiled)
     deadline = time.monotonic() + 100
     while time.monotonic() < deadline and not list(place.glob("cache/**/*.nbi")):
         time.sleep(0.05)
@@ -311,8 +311,7 @@ def test_ctrl_c_while_the_arithmetic_is_compiled_ends_at_once(place):
 
 def test_ctrl_c_keeps_what_is_finished(place):
     write(strategies=["my_strategies:slow"], budgets=[30, 40, 50], runs=250)
-    line = [sys.executable, "-c", "from bestmix.cli import main; main()", "sweep", "grid.json", "--threads", "1"]
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = start_bestmix("sweep", "grid.json", "--threads", 1)
     deadline = time.monotonic() + 100
     while time.monotonic() < deadline and not list(place.glob("grid.sweep/*.npz")):
         time.sleep(0.05)

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from bestmix import SFSR, Instance, Known, Problem, from_log, identify
-from bestmix.answers.recommendation import question
+from bestmix.answers.history import question
 from bestmix.pages.report import report, save_report
 
 LOG = {"arm": list("sssslll"), "reward": [1.0, 1.2, 1.1, 1.0, 2.0, 2.2, 2.1], "dollars": [0, 0.2, 0.1, 0, 1.8, 2.2, 2]}
@@ -52,7 +52,7 @@ def test_tells_everything(searched):
     assert "What could overturn it" in page
     spent = {condition for r in searched.history for why in r.reasons.values() for condition in why}
     assert spent
-    assert all(html.escape(question(condition)) in page for condition in spent)
+    assert all(html.escape(question(searched.problem, condition)) in page for condition in spent)
     assert "Challenger" in page
 
 

@@ -1,8 +1,4 @@
-import matplotlib
 import pytest
-
-matplotlib.use("Agg")
-
 from matplotlib import pyplot
 
 from bestmix import SFSR, Known, Problem, from_log, plots
@@ -20,12 +16,6 @@ def log(arms=3, costs=("dollars", "seconds")):
             for place, cost in enumerate(costs):
                 data[cost].append(0.2 + a * (0.9 - 0.5 * place) - 2 * step)
     return data
-
-
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    pyplot.close("all")
 
 
 def texts(ax):
@@ -119,18 +109,3 @@ def test_single_trials_and_no_trials_can_be_drawn():
     plots.recommendation_figure(once).draw_without_rendering()
     untried = SFSR().start(Problem(["a", "b"], ONE), budget=20).recommend()
     plots.recommendation_figure(untried).draw_without_rendering()
-
-
-def test_strategies_have_their_own_look():
-    names = ["SFSR", "SFSR-L", "USLP", "Challenger", "single arm"]
-    assert len({plots.strategy_style(name)["color"] for name in names}) == len(names)
-    assert len({plots.strategy_style(name)["marker"] for name in names}) == len(names)
-    assert plots.strategy_style("mine") == plots.strategy_style("mine")
-    plots.strategy_style("SFSR")["color"] = "red"
-    assert plots.strategy_style("SFSR")["color"] != "red"
-
-
-def test_without_matplotlib_the_remedy_is_told(monkeypatch):
-    monkeypatch.setattr(plots.theme, "available", lambda: False)
-    with pytest.raises(RuntimeError, match=r"install bestmix\[plots\]"):
-        plots.recommendation_figure(from_log(log(), bounds=ONE))

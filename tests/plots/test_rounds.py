@@ -2,10 +2,7 @@
 
 import math
 
-import matplotlib
 import pytest
-
-matplotlib.use("Agg")
 
 from bestmix import plots
 from bestmix.answers.recommendation import Round

@@ -4,6 +4,7 @@ import matplotlib
 import pytest
 from matplotlib.colors import to_hex
 
+import bestmix
 from bestmix import plots
 
 CSS = resources.files("bestmix.pages").joinpath("static/report.css").read_text()
@@ -42,3 +43,18 @@ def test_others_can_use_the_style():
 @pytest.mark.parametrize("thing", ["support", "rejected", "known", "bound", "mix", "ink", "muted", "grid", "paper"])
 def test_reports_on_paper_have_the_colours_of_figures(thing):
     assert f"--{thing}: {plots.COLOURS[thing]};" in CSS.split("@media")[0]
+
+
+def test_strategies_have_their_own_look():
+    names = ["SFSR", "SFSR-L", "USLP", "Challenger", "single arm"]
+    assert len({plots.strategy_style(name)["color"] for name in names}) == len(names)
+    assert len({plots.strategy_style(name)["marker"] for name in names}) == len(names)
+    assert plots.strategy_style("mine") == plots.strategy_style("mine")
+    plots.strategy_style("SFSR")["color"] = "red"
+    assert plots.strategy_style("SFSR")["color"] != "red"
+
+
+def test_without_matplotlib_the_remedy_is_told(monkeypatch):
+    monkeypatch.setattr(plots.theme, "available", lambda: False)
+    with pytest.raises(RuntimeError, match=r"install bestmix\[plots\]"):
+        plots.plot_instance(bestmix.catalog.load("A1"))

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bestmix import SFSR, Instance, catalog, solve, sweep
-from bestmix.problems.families import d_family, is_settled, random_instance
+from bestmix.problems.families import d_family, random_instance
+from bestmix.problems.uniqueness import is_settled
 
 SEEDS = st.integers(0, 2**40)
 SHAPES = st.tuples(st.integers(1, 20), st.integers(0, 5))
@@ -53,27 +54,6 @@ def test_seed_kind_and_support_fix_a_d_instance():
     made = {(k, j, s): d_family(k, j, s).reward.tobytes() for k in "PI" for j in (1, 2, 3) for s in range(5)}
     assert len(set(made.values())) == len(made)
     assert all(d_family(*key).reward.tobytes() == value for key, value in made.items())
-
-
-@pytest.mark.parametrize(
-    ("reward", "cost", "settled"),
-    [
-        ([1.0, 0.5], [[0.5, 0.5]], True),
-        ([1.0, 1.0], [[0.5, 0.5]], False),  # two best arms
-        ([1.0, 0.5], [[1.0, 0.5]], False),  # the bound is met exactly
-        ([1.0, 0.5], [[1.5, 1.2]], False),  # infeasible
-        ([1.0, 0.0, 0.5], [[1.5, 0.5, 1.0]], False),  # a third arm on the frontier
-        ([0.5, 0.5], [[0.5, 1.5]], False),  # a price of zero
-    ],
-)
-def test_settled(reward, cost, settled):
-    assert is_settled(Instance(reward, cost, [1.0])) is settled
-
-
-def test_settled_without_costs():
-    assert is_settled(Instance([1.0, 2.0]))
-    assert not is_settled(Instance([2.0, 2.0]))
-    assert not is_settled(Instance([1.0, 2.0]), margin=1.5)
 
 
 @given(SHAPES, SEEDS, st.floats(0.01, 1.0))

@@ -8,7 +8,8 @@ import pytest
 matplotlib.use("Agg")
 
 from bestmix import catalog, families, reproduction, solve
-from bestmix.reproduction import beyond, pulls
+from bestmix.reproduction import beyond, trials
+from bestmix.theory.planning import error_rates
 
 STRATEGIES = ("SFSR", "SFSR-L", "USLP", "Challenger")
 
@@ -121,13 +122,13 @@ def test_the_caption_is_honest(made):
         beyond.Need("D", "D1P", 24, 2, 10, 0.1, dict.fromkeys(STRATEGIES, 100.0)),
         beyond.Need("uniform", "1000", 16, 1, 10, 0.1, dict.fromkeys(STRATEGIES, math.inf)),
     ]
-    assert f"1 times a strategy needs more than {pulls.MOST:,} trials" in beyond._caption(needs, 0)
+    assert f"1 times a strategy needs more than {trials.LARGEST_BUDGET:,} trials" in beyond._caption(needs, 0)
     assert beyond._row(needs[1])["ratio"] is None
     assert beyond._row(replace(needs[1], pulls=needs[0].pulls))["ratio"] == 1
 
 
 def test_a_second_call_repeats_no_run(made, monkeypatch):
-    monkeypatch.setattr(pulls, "simulate", None)
+    monkeypatch.setattr(error_rates, "simulate", None)
     before = [path.read_bytes() for path in made.files]
     again = make(made.files[0].parent)
     assert [path.read_bytes() for path in again.files] == before

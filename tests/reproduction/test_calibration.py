@@ -82,7 +82,7 @@ def test_a_second_call_repeats_nothing(made, monkeypatch):
 
 
 def judged(claimed, right, runs=100):
-    return calibration.Judged("Challenger", "A1", 500, (runs,), (claimed * runs,), (right,), 0)
+    return calibration.ClaimCounts("Challenger", "A1", 500, (runs,), (claimed * runs,), (right,), 0)
 
 
 def test_the_most_optimistic_cell_is_named():

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from fastapi.routing import APIRoute
 
 from bestmix.experiments.sql import tables
-from bestmix.service.access import PUBLIC
-from bestmix.service.app import check_rules, rules
+from bestmix.service.access import PUBLIC, rules
+from bestmix.service.app import check_rules
 from bestmix.service.tokens import Scope, digest
 
 OPEN = {"/openapi.json"}  # of FastAPI itself, with nothing secret in it

@@ -1,5 +1,4 @@
 import json
-import math
 
 import numpy as np
 import pandas
@@ -52,19 +51,3 @@ def test_a_cell_is_found_by_its_names(table):
     assert f"{cell.error_rate:.4f}" in str(table)
     with pytest.raises(ValueError, match="there is no cell"):
         table.get("D2P", "USLP", 4001)
-
-
-def test_regret_and_violation_are_of_the_recommended_mixture():
-    """A run that is always right has the regret of its weights alone, and no regret without noise."""
-    inst = bm.Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.0, sigma_cost=0.0)
-    cell = bm.simulate(inst, bm.SFSR(), 40, runs=3)
-    assert cell.errors == 0
-    np.testing.assert_allclose(cell.outcomes.regret, 0.0, atol=1e-12)
-    np.testing.assert_allclose(cell.outcomes.violation, 0.0, atol=1e-12)
-
-
-def test_an_infeasible_instance_is_right_when_it_is_called_so():
-    inst = bm.Instance([1.0, 2.0], [[3.0, 4.0]], [1.0], sigma_cost=0.1)
-    cell = bm.simulate(inst, bm.Uniform(), 100, runs=50)
-    assert (cell.errors, cell.wrongly_infeasible) == (0, 0)
-    assert math.isnan(cell.row()["regret_mean"])

@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
+from tests.processes import start_python
 
 import bestmix as bm
 from bestmix.simulation import store
@@ -106,13 +107,13 @@ def test_another_seed_changes_the_runs(expected):
 def test_only_what_is_new_is_computed(expected, tmp_path, monkeypatch):
     few = {**GRID, "runs": 600, "budgets": [400]}
     bm.sweep(small(), **few, output=tmp_path)
-    saved, save = [], store.Store.save
+    saved, save = [], store.ChunkFolder.save
 
     def recording(self, cell, first, outcomes):
         saved.append((cell.budget, first, len(outcomes)))
         save(self, cell, first, outcomes)
 
-    monkeypatch.setattr(store.Store, "save", recording)
+    monkeypatch.setattr(store.ChunkFolder, "save", recording)
     bm.sweep(small(), **few, output=tmp_path)
     assert saved == []
     same(bm.sweep(small(), **GRID, output=tmp_path), expected)
@@ -141,7 +142,7 @@ bm.sweep(test_sweep.small(), **grid, output={output!r}, threads=1)
 
 def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path):
     script = KILLED.format(folder=os.path.dirname(__file__), output=str(tmp_path))
-    process = subprocess.Popen([sys.executable, "-c", script])
+    process = start_python(script)
     deadline = time.monotonic() + 120
     while len(list(tmp_path.glob("*.npz"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -157,7 +158,7 @@ def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path):
 
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     script = KILLED.format(folder=os.path.dirname(__file__), output=str(tmp_path))
-    process = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE)
+    process = start_python(script, stderr=subprocess.PIPE)
     deadline = time.monotonic() + 120
     while len(list(tmp_path.glob("*.npz"))) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)

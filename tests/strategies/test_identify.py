@@ -1,6 +1,6 @@
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from threading import Barrier
+from threading import Barrier, Lock
 
 import numpy as np
 import pytest
@@ -211,3 +211,46 @@ def test_a_number_of_jobs_is_whole(jobs):
 def test_bad_arguments_are_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         identify(*arguments)
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_the_error_of_a_trial_carries_the_search(jobs):
+    made, lock = [], Lock()
+
+    def pull(arm):
+        with lock:
+            made.append(arm)
+            lost = len(made) == 40
+        if lost:
+            raise ConnectionError("worker lost")
+        return steady(arm)
+
+    with pytest.raises(ConnectionError) as caught:
+        identify(PROBLEM, pull, 100, n_jobs=jobs)
+    search = caught.value.search
+    assert search.trials == len(made) - 1  # all that was paid for
+    assert search.recommend().trials == search.trials
+    while owed := search.ask():
+        for arm in owed:
+            search.tell(arm, *steady(arm))
+    assert search.recommend().to_json() == identify(PROBLEM, steady, 100).to_json()
+
+
+def test_ctrl_c_keeps_what_other_threads_have_under_way():
+    begun, submitted = Barrier(5), []
+
+    def pull(arm):
+        begun.wait(20)
+        return steady(arm)
+
+    class Interrupted(ThreadPoolExecutor):
+        def submit(self, *arguments):
+            if len(submitted) == 4:
+                begun.wait(20)  # all four have begun
+                raise KeyboardInterrupt
+            submitted.append(arguments)
+            return super().submit(*arguments)
+
+    with Interrupted(4) as pool, pytest.raises(KeyboardInterrupt) as caught:
+        identify(PROBLEM, pull, 100, Uniform(), executor=pool)
+    assert caught.value.search.trials == 4

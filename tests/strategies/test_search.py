@@ -284,12 +284,6 @@ def test_a_search_with_a_part_missing_is_refused(missing):
         Search.from_dict(data)
 
 
-def test_an_unknown_strategy_is_refused():
-    data = SFSR().start(problem(), 50).to_dict() | {"strategy": {"kind": "Magic"}}
-    with pytest.raises(ValueError, match=r"strategy: expected one of .*got 'Magic'"):
-        Search.from_dict(data)
-
-
 def test_only_json_holds_a_search(tmp_path):
     search = finish(Uniform().start(problem(), 50))
     with pytest.raises(ValueError, match=r"json"):

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from bestmix.noise import Bernoulli, Bounded, Empirical, Gaussian, StudentT
 
 from bestmix import SFSR, Instance, catalog, error_bounds, gaps, simulate
 from bestmix.strategies.schedule import psi, rejects
@@ -79,6 +80,43 @@ def test_known_arms_and_nothing_to_try():
     assert known.to_dict()["any_exponent"] is None
     half = Instance([1.0, 0.5, 0.8], [[0.2, 0.4, 0.1]], [1.0], known=1)
     assert error_bounds(half, 10**6).upper < 1e-6
+
+
+def test_the_theorem_as_written_is_the_papers_display():
+    # (L + 1)/2 + log K0 in place of Psi(K0, L); worked out by hand from the display for D2P and ten million trials
+    known = error_bounds(catalog.load("D2P"), 10**7)
+    assert known.written == pytest.approx(2.431e-22, rel=1e-3)
+    assert known.upper < known.closed < known.written
+
+
+def test_bounded_noise_counts_with_half_its_range():
+    # With the variances in place of it the bound would be 4.2e-6; the error is 30 times that.
+    coins = Instance([0.01, 0.21], noise=Bernoulli(), known=1)
+    result = simulate(coins, SFSR(), 11, runs=100_000, seed=1)
+    assert result.interval[0] > 4.2e-6  # what the variances would have promised
+    assert result.interval[1] < error_bounds(coins, 11).upper
+    like = Instance([0.01, 0.21], noise=Gaussian(0.5), known=1)
+    assert error_bounds(coins, 1000).upper == pytest.approx(error_bounds(like, 1000).upper, rel=1e-9)
+    assert error_bounds(coins, 1000).to_dict()["any_exponent"] is None
+
+
+@pytest.mark.parametrize("noise", [Bernoulli(), Bounded(-1.0, 3.0), Empirical([[[0.0], [1.0]], [[0.5], [0.9]]])])
+def test_proxies_bound_the_moments_that_proofs_use(noise):
+    means = noise.means if isinstance(noise, Empirical) else np.array([[0.3], [0.6]])
+    proxy, rng = noise.proxy(means), np.random.default_rng(5)
+    for arm in range(2):
+        draws = noise.draw(rng, means, arm, 200_000)[:, 0] - means[arm, 0]
+        for v in (-3.0, -1.0, 0.5, 2.0):
+            # Monte Carlo error of the mean is below 1%; the proxies leave more room than that.
+            assert np.exp(v * draws).mean() <= 1.01 * math.exp(v * v * proxy[arm, 0, 0] / 2)
+
+
+def test_nothing_is_proven_for_heavy_tails():
+    heavy = Instance([1.0, 0.2], [[0.5, 0.4]], [1.0], noise=StudentT(3.0))
+    known = error_bounds(heavy, 10**6)
+    assert (known.upper, known.closed, known.written, known.proven) == (1.0, 1.0, 1.0, False)
+    assert budget_for(gaps(heavy), 0.1) is None
+    assert "not sub-Gaussian" in known.noise
 
 
 @pytest.mark.parametrize(("budget", "part"), [(5, "at least 6"), (1.5, "whole number"), (math.nan, "whole number")])

@@ -19,7 +19,7 @@ PIECE = 8 * 1024
 PIECES = 16  # a block from many places varies less from trial to trial than one from a single place
 BLOCK = PIECE * PIECES
 COSTS = ("compress_ms", "decompress_ms")
-MOST = 16_000_000  # bytes of files to read
+MOST_BYTES = 16_000_000  # of files to read
 
 
 def codecs() -> dict[str, Codec]:
@@ -83,14 +83,14 @@ def _read(paths: Iterable[Path], place: str) -> Corpus:
             part = path.read_bytes() if path.is_file() else b""
         except OSError:
             continue  # others will do
-        parts.append(part[: MOST - size])
+        parts.append(part[: MOST_BYTES - size])
         size += len(parts[-1])
-        if size >= MOST:
+        if size >= MOST_BYTES:
             break
     return Corpus(b"".join(parts), len(parts), place)
 
 
-class Bench:
+class CodecTrials:
     """Makes trials: the share of space saved, and milliseconds per MB to compress and to decompress."""
 
     def __init__(self, corpus: Corpus, seed: int) -> None:

@@ -1,7 +1,5 @@
 """``bestmix demo``: the best mix of compression codecs on this machine, from real trials."""
 
-import csv
-import io
 import json
 import time
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ import typer
 from rich.console import Console
 
 from bestmix.cli import codecs, common
-from bestmix.cli.progress import SearchBar
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
@@ -41,14 +38,14 @@ def demo(
     """
     began = time.monotonic()
     console = common.messages() if as_json else common.output()
-    bench = codecs.Bench(codecs.read_corpus(files or []), seed)
+    trials = codecs.CodecTrials(codecs.read_corpus(files or []), seed)
     recipe = common.make_strategy(strategy)
-    start(recipe, bench, dict.fromkeys(codecs.COSTS, 1.0), budget)  # tells of too small a budget before the work
+    start(recipe, trials, dict.fromkeys(codecs.COSTS, 1.0), budget)  # tells of too small a budget before the work
     folder.mkdir(parents=True, exist_ok=True)
-    about = introduce(bench.corpus, console)
+    about = introduce(trials.corpus, console)
     common.warm_up(recipe, common.messages())
-    limits = set_bounds(bench, console)
-    rec, rows = search(bench, limits.bounds, recipe, budget)
+    limits = set_bounds(trials, console)
+    rec, rows = search(trials, limits.bounds, recipe, budget)
     gain = compare(rec)
     saved = save(folder, rec, rows, [about, limits.rule, gain])
     if as_json:
@@ -91,7 +88,7 @@ class Limits:
     rule: str
 
 
-def set_bounds(bench: codecs.Bench, console: Console) -> Limits:
+def set_bounds(trials: codecs.CodecTrials, console: Console) -> Limits:
     """Bounds that call for a true mix on any machine, from a few trials of each codec.
 
     The second bound is below what the best mix under the first alone needs. It therefore binds, and
@@ -101,10 +98,10 @@ def set_bounds(bench: codecs.Bench, console: Console) -> Limits:
 
     from bestmix.problems.solution import solve_means
 
-    arms = list(bench.codecs)
+    arms = list(trials.codecs)
     with console.status("Pilot: a few trials of each codec, to set the bounds ..."):
-        trials = [[_row(bench, arm) for arm in arms] for _ in range(PILOT)]
-    means = np.median(trials, axis=0)  # of few trials, one of which may have met a busy machine
+        rows = [[_row(trials, arm) for arm in arms] for _ in range(PILOT)]
+    means = np.median(rows, axis=0)  # of few trials, one of which may have met a busy machine
     slow, quick = int(means[:, 1].argmax()), int(means[:, 2].argmin())
     first = two_digits(means[slow, 1] / 3)
     relaxed = solve_means(means[:, :2], np.array([first]))
@@ -120,8 +117,8 @@ def set_bounds(bench: codecs.Bench, console: Console) -> Limits:
     return Limits(dict(zip(codecs.COSTS, (first, second), strict=True)), rule)
 
 
-def _row(bench: codecs.Bench, arm: str) -> list[float]:
-    reward, costs = bench(arm)
+def _row(trials: codecs.CodecTrials, arm: str) -> list[float]:
+    reward, costs = trials(arm)
     return [reward, *costs.values()]
 
 
@@ -134,26 +131,33 @@ def two_digits(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-def start(strategy: "Strategy", bench: codecs.Bench, bounds: dict[str, float], budget: int) -> "Search":
+def start(strategy: "Strategy", trials: codecs.CodecTrials, bounds: dict[str, float], budget: int) -> "Search":
     """A search for the best mix of the codecs."""
     from bestmix.problems.problem import Problem
 
-    return strategy.start(Problem(list(bench.codecs), bounds), budget)
+    return strategy.start(Problem(list(trials.codecs), bounds), budget)
 
 
 def search(
-    bench: codecs.Bench, bounds: dict[str, float], strategy: "Strategy", budget: int
+    trials: codecs.CodecTrials, bounds: dict[str, float], strategy: "Strategy", budget: int
 ) -> "tuple[Recommendation, list[list[Any]]]":
     """Make the trials one at a time, so that none disturbs the timing of another."""
-    run = start(strategy, bench, bounds, budget)
+    from bestmix.strategies.drive import Inline, drive
+    from bestmix.strategies.search_bar import search_bar
+    from bestmix.strategies.search_work import SearchWork
+
+    run = start(strategy, trials, bounds, budget)
     rows: list[list[Any]] = []
-    with SearchBar(run, common.messages()) as bar:
-        while owed := run.ask():
-            for arm in owed:  # one of each in turn: a slow spell of the machine then hits all alike
-                row = _row(bench, arm)
-                rows.append([arm, *row])
-                run.tell(arm, row[0], row[1:])
-                bar.update()
+
+    def pull(arm: str) -> tuple[float, list[float]]:
+        reward, *costs = _row(trials, arm)
+        rows.append([arm, reward, *costs])
+        return reward, costs
+
+    console = common.messages()
+    with search_bar(run, console.is_terminal, console) as update:
+        # The arms take turns, so that a slow spell of the machine hits all alike.
+        drive(SearchWork(run), pull, Inline(), jobs=1, after=[update])
     return run.recommend(), rows
 
 
@@ -185,9 +189,8 @@ def save(folder: Path, rec: "Recommendation", rows: list[list[Any]], notes: list
     if plots.available():
         figure = plots.recommendation_figure(rec)
         saved += [plots.save(figure, folder / f"figure.{kind}") for kind in ("png", "svg")]
-    table = io.StringIO()
-    csv.writer(table, lineterminator="\n").writerows([["arm", "saved", *rec.problem.costs], *rows])
-    files.write_text(folder / "trials.csv", table.getvalue())
+    header = ["arm", "saved", *rec.problem.costs]
+    files.write_text(folder / "trials.csv", files.csv_text([dict(zip(header, row, strict=True)) for row in rows]))
     files.write(folder / "recommendation.json", rec.to_dict())
     rec.policy().save(folder / "policy.json")
     return [*saved, folder / "trials.csv", folder / "recommendation.json", folder / "policy.json"]

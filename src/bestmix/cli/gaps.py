@@ -1,6 +1,7 @@
 """``bestmix gaps``: the paper's hardness constants of an instance, and its bounds beside simulated error."""
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,11 +109,15 @@ def _bounds(known: "ErrorBounds") -> str:
     sure = "" if known.proven else " (with gaps that are the best found)"
     most = f"at most {known.upper:.3g}" if known.upper > 0 else "fewer than 1e-300"
     says = f"is wrong in {most} of all cases" if known.upper < 1 else "may err: the bound is one"
-    return (
-        f"With {known.budget:,} trials SFSR {says}{sure}.\n"
-        f"In the long run an error falls at most like exp(-{known.any_exponent:.3g} N) for any consistent algorithm, "
-        f"exp(-{known.uniform_exponent:.3g} N) for USLP; SFSR's falls at least like exp(-{known.sfsr_exponent:.3g} N)."
-    )
+    lines = [f"With {known.budget:,} trials SFSR {says}{sure}; {known.noise}."]
+    if known.sfsr_exponent:
+        lines.append(f"In the long run SFSR's error falls at least like exp(-{known.sfsr_exponent:.3g} N).")
+    if math.isfinite(known.any_exponent):
+        lines.append(
+            f"No consistent algorithm's falls faster than exp(-{known.any_exponent:.3g} N), "
+            f"USLP's not faster than exp(-{known.uniform_exponent:.3g} N)."
+        )
+    return "\n".join(lines)
 
 
 def plain(found: "Gaps", known: "ErrorBounds | None") -> dict[str, Any]:

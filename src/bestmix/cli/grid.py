@@ -128,11 +128,10 @@ def find_strategy(text: str, folder: Path, where: str) -> "Strategy":
 
 
 def _as_strategy(found: Any, where: str) -> "Strategy":
-    from bestmix.strategies import SFSR
+    from bestmix.strategies import SFSR, Strategy
 
-    if all(hasattr(found, part) for part in ("name", "start", "begin", "quota", "close", "columns", "to_dict")):
-        strategy: Strategy = found
-        return strategy
+    if isinstance(found, Strategy):
+        return found
     if callable(found):
         return SFSR(score=found)
     raise ValueError(
@@ -151,9 +150,11 @@ def find_budgets(written: Any, instances: "Mapping[str, Instance]") -> dict[str,
 
 
 def _budgets(values: Any, where: str) -> list[int]:
+    from bestmix.strategies.protocol import MOST_TRIALS
+
     if not isinstance(values, list) or not values:
         raise ValueError(f"{where}: expected a list of budgets, got {checks.shown(values)}; write [2000, 4000]")
-    budgets = [checks.whole(where, value, 1, "give numbers of trials", 2**53) for value in values]
+    budgets = [checks.whole(where, value, 1, "give numbers of trials", MOST_TRIALS) for value in values]
     for place, budget in enumerate(budgets):
         if budget in budgets[:place]:
             raise ValueError(f"{where}: {budget} is listed twice; list every budget once")

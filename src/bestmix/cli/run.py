@@ -2,10 +2,8 @@
 
 import os
 import signal
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -14,15 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bestmix.cli import common
-from bestmix.cli.process import Result, TrialFailed, Trials
-from bestmix.cli.progress import SearchBar
+from bestmix.cli.process import TrialFailed, Trials
 
 if TYPE_CHECKING:
     from bestmix.problems.problem import Problem
     from bestmix.strategies import Search, Strategy
-
-SAVE_EVERY = 1.0  # seconds
-POLL = 0.1  # seconds between two looks at whether to stop
 
 
 def run(
@@ -111,20 +105,29 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
     """Make the trials that are owed, saving as they come and whatever happens."""
     if search.done:
         return
-    console = common.messages()
+    from bestmix.strategies.drive import drive
+    from bestmix.strategies.search_bar import search_bar
+    from bestmix.strategies.search_work import Checkpoint, SearchWork
+
+    console, saved = common.messages(), Checkpoint(search, state)
     if search.trials:
         console.print(f"Going on after {search.trials} of {search.budget} trials.")
     common.warm_up(search.strategy, console)
     try:
-        with catch_signals() as caught, SearchBar(search, console) as bar:
-            drive(search, trials, jobs, lambda: bool(caught), _keeper(search, state, bar))
+        with (
+            catch_signals() as caught,
+            search_bar(search, console.is_terminal, console) as update,
+            ThreadPoolExecutor(jobs) as pool,
+        ):
+            work, after = SearchWork(search), (update, saved)
+            drive(work, trials, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=after)
     except TrialFailed as failure:
         common.complain(f"Error: {failure}; {_kept(search, state)}. Mend the trial; then {again} goes on.")
         console.print(failure.written or "It wrote nothing.", markup=False)
         raise typer.Exit(2) from None
     finally:
         if search.trials:  # a command that cannot even start does not replace what an earlier run has left
-            search.save(state)
+            saved.save()
     if caught and not search.done:
         common.complain(f"Stopped; {_kept(search, state)}, and {again} goes on from there.")
         raise typer.Exit(128 + caught[0])
@@ -134,54 +137,6 @@ def _kept(search: "Search", state: Path) -> str:
     if not search.trials:
         return "no trial was made"
     return f"{search.trials} of {search.budget} trials are kept in {state}"
-
-
-def _keeper(search: "Search", state: Path, bar: SearchBar) -> Callable[[], None]:
-    """What to do after trials were told: show it, and now and then save it."""
-    saved = time.monotonic()
-
-    def keep() -> None:
-        nonlocal saved
-        bar.update()
-        if time.monotonic() - saved >= SAVE_EVERY:
-            search.save(state)
-            saved = time.monotonic()
-
-    return keep
-
-
-def drive(search: "Search", trials: Trials, jobs: int, stop: Callable[[], bool], keep: Callable[[], None]) -> None:
-    """Keep ``jobs`` trials under way until the search is over, one fails for good, or it is to stop."""
-    flying: dict[Future[Result], str] = {}
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            while not stop():
-                for arm in next_arms(search.ask(), Counter(flying.values()), jobs - len(flying)):
-                    flying[pool.submit(trials, arm)] = arm
-                if not flying:
-                    break
-                for future in wait(flying, POLL, FIRST_COMPLETED).done:
-                    search.tell(flying.pop(future), *future.result())
-                keep()
-        finally:
-            trials.stop()
-            for future in wait(flying).done:
-                if future.exception() is None:
-                    search.tell(flying[future], *future.result())
-
-
-def next_arms(owed: dict[str, int], flying: Counter[str], most: int) -> list[str]:
-    """Up to ``most`` arms that are owed trials not yet under way, those owed the most first.
-
-    >>> next_arms({"a": 2, "b": 3}, Counter(a=1), most=3)
-    ['b', 'b', 'a']
-    """
-    left = {arm: count - flying[arm] for arm, count in owed.items()}
-    result: list[str] = []
-    while left and len(result) < most and left[arm := max(left, key=left.__getitem__)] > 0:
-        left[arm] -= 1
-        result.append(arm)
-    return result
 
 
 @contextmanager

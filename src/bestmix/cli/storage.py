@@ -105,7 +105,7 @@ def look_here() -> list[Finding]:
 
 def look_at(url: str, audit: bool) -> list[Finding]:
     """What a database is like."""
-    from bestmix.experiments.model import StorageError
+    from bestmix.experiments.errors import StorageError
     from bestmix.experiments.sql import checkup
     from bestmix.experiments.sql.database import Database, parse_url
 
@@ -123,7 +123,7 @@ def look_at(url: str, audit: bool) -> list[Finding]:
 
 def mend(url: str) -> list[Finding]:
     """Write the figures of a database anew that differ from its trials, and say so."""
-    from bestmix.experiments.model import StorageError
+    from bestmix.experiments.errors import StorageError
     from bestmix.experiments.sql import checkup
     from bestmix.experiments.sql.database import Database, parse_url
 

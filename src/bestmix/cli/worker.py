@@ -2,21 +2,23 @@
 
 import json
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from bestmix import progress
 from bestmix.cli import common
 from bestmix.cli.process import Result, TrialFailed, Trials
-from bestmix.cli.run import POLL, catch_signals
+from bestmix.cli.run import catch_signals
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
-    from bestmix.experiments import Experiment, Handout, Trial
+    from bestmix.experiments import Experiment, Trial
 
+SOONEST = 0.1  # seconds between two asks
 LOOK = 1.0  # seconds between two looks at the experiment's figures, and at most between two asks
 
 
@@ -47,28 +49,34 @@ def worker(
     Example: [bold]bestmix worker router.db router --exec './trial.sh {arm}' -j 4[/bold]
     """
     from bestmix.cli.experiment import open_named
-    from bestmix.experiments import Experiment
+    from bestmix.experiments import Closed, Experiment
+    from bestmix.strategies.drive import drive
 
     with open_named(url, name, patience) as experiment:
         if isinstance(experiment, Experiment):  # a server does the arithmetic itself
             common.warm_up(experiment.strategy, common.messages())
-        crew = Crew(experiment, Trials(command, experiment.problem, retries, timeout), jobs, who, url)
-        with catch_signals() as caught, crew.bar():
-            crew.work(caught)
-        conclude(crew, caught, as_json)
+        work, trials = LeasedTrials(experiment, who), Trials(command, experiment.problem, retries, timeout)
+        with (
+            catch_signals() as caught,
+            experiment_bar(experiment) as update,
+            ThreadPoolExecutor(jobs) as pool,
+            suppress(Closed),  # stopped or deleted meanwhile: what is under way is not wanted any more
+        ):
+            drive(work, trials, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=[update])
+        conclude(work, url, caught, as_json)
 
 
-def conclude(crew: "Crew", caught: list[int], as_json: bool) -> None:
+def conclude(work: "LeasedTrials", url: str, caught: list[int], as_json: bool) -> None:
     """Say what was done, and end with a code that tells how it ended."""
-    state = crew.experiment.state
+    state = work.experiment.state
     if as_json:
-        data = {"told": crew.told, "failed": crew.failed, "surplus": crew.surplus, "state": state.to_dict()}
+        data = {"told": work.told, "failed": work.failed, "surplus": work.surplus, "state": state.to_dict()}
         typer.echo(json.dumps(data, indent=1))
     else:
-        line = f"This worker told {crew.told} trials, {crew.failed} failed. {state.name} is {state.status}"
+        line = f"This worker told {work.told} trials, {work.failed} failed. {state.name} is {state.status}"
         common.output().print(f"{line}: {state.complete} of {state.budget} trials.", markup=False, soft_wrap=True)
         if state.status == "done":
-            hint = f"See the answer with: bestmix experiment show {crew.url} {state.name}"
+            hint = f"See the answer with: bestmix experiment show {url} {state.name}"
             common.messages().print(hint, markup=False, soft_wrap=True)
     if caught:
         raise typer.Exit(128 + caught[0])
@@ -77,110 +85,78 @@ def conclude(crew: "Crew", caught: list[int], as_json: bool) -> None:
         raise typer.Exit(2)
 
 
-@dataclass
-class Crew:
-    """Trials under way, each in a thread that waits for its process."""
+class LeasedTrials:
+    """Trials of an experiment as work to be driven: each is under a lease, which is renewed while it runs."""
 
-    experiment: "Experiment | RemoteExperiment"
-    trials: Trials
-    jobs: int
-    who: str | None = None
-    url: str = ""
-    told: int = 0
-    failed: int = 0
-    surplus: int = 0
-    _renewed: float = field(default_factory=time.monotonic)
-    _looked: float = 0.0
-    _next: float = 0.0
-    _progress: Progress | None = None
+    def __init__(self, experiment: "Experiment | RemoteExperiment", who: str | None = None) -> None:
+        self.experiment, self.who = experiment, who
+        self.told = self.failed = self.surplus = 0
+        self.over = False
+        self._renewed, self._next = time.monotonic(), 0.0
 
-    def bar(self) -> Progress:
-        """A bar of the whole experiment, where there is a terminal."""
-        console = common.messages()
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-        self._progress = Progress(*columns, console=console, disable=not console.is_terminal)
-        self._progress.add_task(self.experiment.record.name, total=self.experiment.state.budget)
-        return self._progress
-
-    def work(self, caught: list[int]) -> None:
-        """Go on until there is nothing more to do, or a signal was caught."""
-        from bestmix.experiments import Closed
-
-        flying: dict[Future[Result], Trial] = {}
-        with ThreadPoolExecutor(self.jobs) as pool:
-            try:
-                while not caught:
-                    over = self._fill(pool, flying)
-                    if over and not flying:
-                        return
-                    self._settle(flying, POLL)
-                    self._keep(list(flying.values()))
-            except Closed:
-                pass  # stopped or deleted meanwhile: what is under way is not wanted any more
-            finally:
-                self.trials.stop()
-                wait(flying)
-                self._give_back(flying)
-
-    def _fill(self, pool: ThreadPoolExecutor, flying: "dict[Future[Result], Trial]") -> bool:
-        """Ask for as many trials as there are hands free; whether there will be no more."""
-        free = self.jobs - len(flying)
-        if not free or time.monotonic() < self._next:
-            return False
-        given: Handout = self.experiment.ask(free, self.who)
-        for trial in given:
-            flying[pool.submit(self.trials, trial.arm)] = trial
+    def next(self, most: int) -> "list[Trial]":
+        """Ask for trials, though not again at once when there were none."""
+        if not most or time.monotonic() < self._next:
+            return []
+        given = self.experiment.ask(most, self.who)
+        self.over = not given and given.retry_after is None
         if not given and given.retry_after is not None:
-            self._next = time.monotonic() + min(max(given.retry_after, POLL), LOOK)
-        return not given and given.retry_after is None
+            self._next = time.monotonic() + min(max(given.retry_after, SOONEST), LOOK)
+        return given
 
-    def _settle(self, flying: "dict[Future[Result], Trial]", seconds: float) -> None:
-        """Tell what has come in, all in one transaction."""
-        if not flying:
-            time.sleep(seconds)
-            return
-        done = wait(flying, seconds, FIRST_COMPLETED).done
-        self._tell(flying, [future for future in done if future.exception() is None])
-        for future in done:
-            error = future.exception()
-            if isinstance(error, TrialFailed):
-                self.failed += 1
-                self.experiment.tell_failed(flying.pop(future), f"{error}: {error.written[-500:]}")
-            elif error is not None:
-                raise error
+    def arm(self, trial: "Trial") -> str:
+        """Its arm."""
+        return trial.arm
 
-    def _tell(self, flying: "dict[Future[Result], Trial]", good: "list[Future[Result]]") -> None:
-        """Tell results; those that are told are no longer under way."""
-        outcomes = self.experiment.tell_many([(flying[future], *future.result()) for future in good])
-        for future in good:
-            del flying[future]
+    def tell(self, results: "Sequence[tuple[Trial, Result]]") -> None:
+        """Tell results, all in one transaction."""
+        outcomes = self.experiment.tell_many([(trial, *result) for trial, result in results])
         self.told += len(outcomes)
-        self.surplus += outcomes.count("surplus")  # type: ignore[arg-type]
+        self.surplus += [outcome.value for outcome in outcomes].count("surplus")
 
-    def _keep(self, trials: "list[Trial]") -> None:
-        """Renew leases well before they run out, and show how far the experiment is."""
+    def fail(self, trial: "Trial", error: BaseException) -> None:
+        """Report a trial that failed at every attempt; any other error ends the worker."""
+        if not isinstance(error, TrialFailed):
+            self.give_back([trial])
+            raise error
+        self.failed += 1
+        self.experiment.tell_failed(trial, f"{error}: {error.written[-500:]}")
+
+    def keep(self, trials: "Sequence[Trial]") -> None:
+        """Renew leases well before they run out."""
         from bestmix.experiments import Closed
 
         now = time.monotonic()
-        if trials and now - self._renewed >= self.experiment.record.lease / 3:
-            self._renewed = now
-            for trial in trials:
-                try:
-                    self.experiment.renew(trial)
-                except Closed:
-                    if self.experiment.done:
-                        raise
-        if self._progress is not None and not self._progress.disable and now - self._looked >= LOOK:
-            self._looked = now
-            state = self.experiment.state
-            self._progress.update(self._progress.task_ids[0], completed=state.complete, total=state.budget)
+        if not trials or now - self._renewed < self.experiment.record.lease / 3:
+            return
+        self._renewed = now
+        for trial in trials:
+            try:
+                self.experiment.renew(trial)
+            except Closed:
+                if self.experiment.done:
+                    raise
 
-    def _give_back(self, flying: "dict[Future[Result], Trial]") -> None:
-        """Tell what finished after all; the rest may be handed to others at once."""
+    def give_back(self, trials: "Sequence[Trial]") -> None:
+        """Let others have them at once."""
         from bestmix.experiments import Closed
 
-        try:
-            self._tell(flying, [future for future in flying if future.exception() is None])
-            self.experiment.give_back(*flying.values())
-        except Closed:
-            pass
+        with suppress(Closed):
+            self.experiment.give_back(*trials)
+
+
+@contextmanager
+def experiment_bar(experiment: "Experiment | RemoteExperiment") -> Iterator[Callable[[], None]]:
+    """A bar of the whole experiment, where there is a terminal; the function brings it up to date now and then."""
+    console, looked = common.messages(), 0.0
+    name, budget = experiment.record.name, experiment.state.budget
+    with progress.bar(name, budget, "trials", console.is_terminal, console=console) as bar:
+
+        def update() -> None:
+            nonlocal looked
+            if console.is_terminal and time.monotonic() - looked >= LOOK:
+                looked = time.monotonic()
+                state = experiment.state
+                bar.update(state.complete, total=state.budget)
+
+        yield update

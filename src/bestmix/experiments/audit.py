@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bestmix.answers.moments import Moments
+from bestmix.experiments.errors import StorageError
 from bestmix.experiments.experiment import Experiment
-from bestmix.experiments.model import StorageError
 from bestmix.experiments.store import Contents, ExperimentStore, Transaction, digest, fingerprint
 from bestmix.experiments.tally import MOST_SHOWN, SLACK, Log, Tally, read_log, read_trials
 from bestmix.problems.problem import Problem

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from bestmix.answers.moments import Moments
-from bestmix.experiments import rounds
 from bestmix.experiments.clock import LeaseClock, Reading
-from bestmix.experiments.model import Closed, Conflict, Outcome, Recipe, Row, UnknownTrial
+from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
+from bestmix.experiments.model import Outcome, Row
 from bestmix.experiments.store import Transaction, fingerprint
+from bestmix.strategies import rounds
+from bestmix.strategies.rounds import Recipe
 
 PAUSE = 1.0  # seconds after which to ask a paused experiment again
 Result = tuple[int, tuple[float, ...]]  # a trial's number, its reward and costs
@@ -25,7 +27,7 @@ def ask(transaction: Transaction, lease_clock: LeaseClock, n: int, worker: str, 
         return [], PAUSE if head.status == "paused" else None, _not_running(transaction)
     expire(transaction, time)
     again = transaction.open_slots(n) if head.freed else []
-    arms = rounds.share_out(transaction.due_arms(n - len(again)), n - len(again)) if head.due else []
+    arms = rounds.share_out(sorted(transaction.due_arms(n - len(again))), n - len(again)) if head.due else []
     if not again and not arms:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is out on lease"
@@ -131,7 +133,7 @@ def find(transaction: Transaction, numbers: Sequence[int]) -> list[Row]:
     for number in numbers:
         if number not in found:
             raise UnknownTrial(
-                f"trial: there is no trial {number}; {transaction.head.trials} were handed out, give one of them"
+                "trial", f"there is no trial {number}", f"{transaction.head.trials} were handed out, give one of them"
             )
     return list({number: found[number] for number in numbers}.values())
 

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.recommendation import Recommendation, Round, recommend
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import calls, control
+from bestmix.experiments.errors import UnknownTrial
 from bestmix.experiments.model import (
     LONGEST_NOTE,
     Event,
     Handout,
     Outcome,
-    Recipe,
     Record,
     Row,
     Snapshot,
@@ -25,7 +26,6 @@ from bestmix.experiments.model import (
     Trial,
     TrialQuery,
     TrialState,
-    UnknownTrial,
     check_name,
     check_text,
     moment,
@@ -33,7 +33,8 @@ from bestmix.experiments.model import (
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
-from bestmix.strategies.search import MOST
+from bestmix.strategies.protocol import MOST_TRIALS
+from bestmix.strategies.rounds import Recipe
 
 if TYPE_CHECKING:
     from bestmix.experiments.storage import Storage
@@ -148,7 +149,9 @@ class Experiment:
         try:
             given = [(trial, reward, costs) for trial, reward, costs in results]
         except (TypeError, ValueError):
-            raise ValueError("results: expected (trial, reward, costs) for each; give a list of these three") from None
+            raise checks.InvalidInput(
+                "results", "expected (trial, reward, costs) for each", "give a list of these three"
+            ) from None
         checked = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
         if not checked:
             return []
@@ -253,7 +256,7 @@ class Experiment:
         number = self._number(trial)
         found = self.storage.store.trials(self.record.key, TrialQuery(after=number - 1, limit=1))
         if not found or found[0].number != number:
-            raise UnknownTrial(f"trial: there is no trial {number} in this experiment; check the id")
+            raise UnknownTrial("trial", f"there is no trial {number} in this experiment", "check the id")
         return self._trial(found[0])
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
@@ -278,7 +281,7 @@ class Experiment:
 
     def extend(self, budget: int) -> None:
         """Raise the budget to a new total, where the strategy allows it."""
-        budget = checks.whole("budget", budget, 0, "give the new total", MOST)
+        budget = checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
         self._write(lambda transaction: control.extend(transaction, budget, self._recipe))
 
     def rename(self, name: str) -> None:
@@ -337,9 +340,9 @@ class Experiment:
         text = trial.id if isinstance(trial, Trial) else trial
         found = ID.fullmatch(text) if isinstance(text, str) else None
         if found is None:
-            raise UnknownTrial(f"trial: expected the id of a trial that ask() handed out, got {checks.shown(text)}")
+            raise UnknownTrial("trial", expected="the id of a trial that ask() handed out", got=checks.shown(text))
         if found[1] != self.record.key:
-            raise UnknownTrial(f"trial: {text} belongs to another experiment; tell it there")
+            raise UnknownTrial("trial", f"{text} belongs to another experiment", "tell it there")
         return int(found[2])
 
     def _trial(self, row: Row) -> Trial:

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, TrialQuery, moment
 from bestmix.experiments.store import NO_PREFETCH, Contents, Head, Prefetch, T, digest, gone, opening, state_of
-from bestmix.strategies.search import Memory
+from bestmix.strategies.protocol import Memory
 
 
 @dataclass
@@ -208,8 +209,8 @@ class MemoryStore:
             try:
                 result = work(transaction)
                 if any(s.head.name == transaction.head.name and s is not stored for s in self._experiments.values()):
-                    raise ValueError(
-                        f"name: there is an experiment {transaction.head.name!r} already; choose another name"
+                    raise checks.AlreadyExists(
+                        "name", f"there is an experiment {transaction.head.name!r} already", "choose another name"
                     )
             except BaseException:
                 transaction.rollback()

@@ -6,9 +6,10 @@ from typing import Any
 from bestmix.answers.moments import Moments
 from bestmix.answers.tables import read_trials
 from bestmix.arrays import Floats
-from bestmix.experiments import rounds
-from bestmix.experiments.model import Recipe, Row
+from bestmix.experiments.model import Row
 from bestmix.problems.problem import Problem
+from bestmix.strategies import rounds
+from bestmix.strategies.rounds import Recipe
 
 WORKER = "log"
 

@@ -55,8 +55,9 @@ from typing import Any, Protocol, TypeVar
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
-from bestmix.experiments.model import Closed, Draft, Event, Record, Row, Snapshot, State, Status, TrialQuery, moment
-from bestmix.strategies.search import Memory
+from bestmix.experiments.errors import Closed
+from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, Status, TrialQuery, moment
+from bestmix.strategies.protocol import Memory
 
 T = TypeVar("T")
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bestmix import __version__, files, plots
-from bestmix.answers.recommendation import Estimate, Recommendation, chance_text, measured, question
+from bestmix.answers.history import question
+from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.answers.wording import chance_text, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -181,9 +183,9 @@ def _doubts(rec: Recommendation) -> str:
 
 def _doubt(rec: Recommendation, column: str) -> str:
     inside = column in rec.basis
-    if column in rec.estimates:
+    cost = rec.problem.slack_cost(column)
+    if cost is None:
         return f"{column} has no place in the best mix" if inside else f"{column} belongs in the best mix"
-    cost = column.removeprefix("slack of ")
     return f"the best mix reaches its bound on {cost}" if inside else f"the best mix stays below its bound on {cost}"
 
 
@@ -213,7 +215,7 @@ def _spent(rec: Recommendation) -> str:
         for conditions in r.reasons.values():
             spent.update(conditions)
     whole = spent.total()
-    rows = [[_cell(question(c), "text"), _cell(f"{n:,}"), _bar(n / whole)] for c, n in spent.most_common()]
+    rows = [[_cell(question(rec.problem, c), "text"), _cell(f"{n:,}"), _bar(n / whole)] for c, n in spent.most_common()]
     first = sum(rec.history[0].pulls.values())
     lead = (
         f"The first round spread {first:,} trials evenly. Each later one went to the arm that most reduced the chance "

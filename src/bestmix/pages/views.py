@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from bestmix.answers.recommendation import Recommendation, measured, question
+from bestmix.answers.history import question
+from bestmix.answers.recommendation import Recommendation
+from bestmix.answers.wording import measured
 from bestmix.experiments import Experiment, State, Trial
 from bestmix.pages import charts
 
@@ -104,7 +106,7 @@ class View(Plain):
                 spent.update(conditions)
         total = spent.total()
         found = spent.most_common(MOST_ROWS)
-        return [{"what": question(what), "trials": f"{n:,}", "share": n / total} for what, n in found]
+        return [{"what": question(self.rec.problem, what), "trials": f"{n:,}", "share": n / total} for what, n in found]
 
     @property
     def workers(self) -> list[dict[str, Any]]:

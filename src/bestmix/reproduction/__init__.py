@@ -11,7 +11,7 @@ from pathlib import Path
 from bestmix import checks, files, plots
 from bestmix.reproduction.beyond import draw_beyond
 from bestmix.reproduction.calibration import draw_calibration
-from bestmix.reproduction.outcome import Drawn
+from bestmix.reproduction.outcome import Drawing
 from bestmix.reproduction.paper import (
     GROUPS,
     RUNS,
@@ -106,7 +106,7 @@ def reproduce(
     return Made(name, drawn.caption, _write(name, drawn, folder), time.perf_counter() - began, drawn.table)
 
 
-def _write(name: str, drawn: Drawn, folder: Path) -> tuple[Path, ...]:
+def _write(name: str, drawn: Drawing, folder: Path) -> tuple[Path, ...]:
     saved = [
         plots.save(figure, folder / f"{stem}.{suffix}")
         for stem, figure in drawn.figures.items()

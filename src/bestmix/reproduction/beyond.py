@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bestmix import plots
+from bestmix import files, plots
 from bestmix.plots.gains import geometric_mean
 from bestmix.problems import catalog, families
 from bestmix.problems.instance import Instance
-from bestmix.reproduction.outcome import KEPT, Drawn, as_csv, as_markdown
-from bestmix.reproduction.pulls import ENOUGH, HOPELESS, MOST, STRATEGIES, TARGETS, Walk, gain, pulls_for, walk_all
+from bestmix.reproduction.outcome import KEPT, Drawing, as_markdown
+from bestmix.reproduction.trials import ENOUGH, LARGEST_BUDGET, STRATEGIES, TARGETS, error_curves, gain
 from bestmix.simulation import sweep
 from bestmix.simulation.cells import BLOCK
+from bestmix.theory.planning.error_rates import HOPELESS, ErrorRates, trials_for
 
 RUNS = 5000  # of each cell
 FIRST_SEED = 1000  # of the random instances
@@ -49,7 +50,7 @@ FAMILIES = (
 
 @dataclass(frozen=True, eq=False)
 class Need:
-    """Trials that each strategy needs on an instance for an error; infinite if more than ``MOST``."""
+    """Trials that each strategy needs on an instance for an error; infinite if more than ``LARGEST_BUDGET``."""
 
     group: str
     instance: str
@@ -96,14 +97,14 @@ def measure(
     asked: Sequence[Subject], folder: Path, seed: int = 0, threads: int | None = None, progress: bool = False
 ) -> list[Need]:
     """The trials that all strategies need on those instances, for each of ``TARGETS``."""
-    walks = [Walk(subject.instance, strategy, subject.runs, seed) for subject in asked for strategy in STRATEGIES]
-    met = walk_all(walks, folder, threads, progress)
+    each = [(ErrorRates(s.instance, strategy, seed, threads=1), s.runs) for s in asked for strategy in STRATEGIES]
+    curves = error_curves(each, folder, threads, progress)
     needs = []
     for k, subject in enumerate(asked):
-        points = dict(zip((s.name for s in STRATEGIES), met[k * len(STRATEGIES) :], strict=False))
+        points = dict(zip((s.name for s in STRATEGIES), curves[k * len(STRATEGIES) :], strict=False))
         shape = len(subject.instance.arms), len(subject.instance.costs), subject.runs
         for target in TARGETS:
-            pulls = {name: pulls_for(target, found, subject.runs) for name, found in points.items()}
+            pulls = {name: trials_for(target, found, subject.runs) for name, found in points.items()}
             needs.append(Need(subject.group, subject.name, *shape, target, pulls))
     return needs
 
@@ -115,7 +116,7 @@ def gains(needs: Sequence[Need], group: str, target: float) -> dict[str, float]:
 
 def draw_beyond(
     folder: Path, runs: int | None, seed: int, instances: int | None, threads: int | None, progress: bool
-) -> Drawn:
+) -> Drawing:
     """Error curves, the table of trials, and the distribution of the gains."""
     budgets = {name: catalog.budgets(name) for name in catalog.names()}
     options: dict[str, Any] = {"output": folder / KEPT, "threads": threads, "progress": progress}
@@ -126,9 +127,9 @@ def draw_beyond(
     panels = {f"{target:.0%} error": {group: gains(needs, group, target) for group in groups} for target in TARGETS}
     figures = {"beyond": plots.sweep_figure(curves), "beyond-gains": plots.gains_figure(panels)}
     table = as_markdown(_listed(needs)) + "\n" + as_markdown(_summed_up(needs, groups))
-    texts = {"beyond.csv": as_csv(curves.rows()), "beyond-pulls.csv": as_csv([_row(n) for n in needs])}
+    texts = {"beyond.csv": files.csv_text(curves.rows()), "beyond-pulls.csv": files.csv_text([_row(n) for n in needs])}
     caption = _caption(needs, seed)
-    return Drawn(figures, texts | {"beyond-pulls.md": f"{table}\n{caption}\n"}, caption, table)
+    return Drawing(figures, texts | {"beyond-pulls.md": f"{table}\n{caption}\n"}, caption, table)
 
 
 def _row(need: Need) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def _listed(needs: Sequence[Need]) -> list[dict[str, str]]:
         row = {"instance": name}
         for need in (n for n in needs if n.instance == name):
             for strategy, pulls in need.pulls.items():
-                said = f"over {MOST:,}" if math.isinf(pulls) else f"{pulls:,.0f}"
+                said = f"over {LARGEST_BUDGET:,}" if math.isinf(pulls) else f"{pulls:,.0f}"
                 row[f"{strategy}, {need.target:.0%}"] = said
             row[f"ratio, {need.target:.0%}"] = f"{need.gain:.2f}"
         rows.append(row)
@@ -205,4 +206,8 @@ def _exactness(runs: int) -> str:
 
 def _unreached(needs: Sequence[Need]) -> str:
     lost = sum(any(math.isinf(pulls) for pulls in need.pulls.values()) for need in needs)
-    return f" {lost} times a strategy needs more than {MOST:,} trials, and is taken to need that many." if lost else ""
+    return (
+        f" {lost} times a strategy needs more than {LARGEST_BUDGET:,} trials, and is taken to need that many."
+        if lost
+        else ""
+    )

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bestmix import plots
+from bestmix import files, plots
 from bestmix.plots.calibration import Claims
 from bestmix.problems import catalog
 from bestmix.problems.solution import solve
-from bestmix.reproduction.outcome import KEPT, Drawn, as_csv, as_markdown
-from bestmix.reproduction.work import Shelf, work_off
+from bestmix.reproduction.outcome import KEPT, Drawing, as_markdown
+from bestmix.reproduction.parallel import map_in_threads
+from bestmix.reproduction.results import ResultFolder
 from bestmix.simulation.cells import Cell
 from bestmix.simulation.results import wilson
 from bestmix.strategies import Challenger
@@ -25,7 +26,7 @@ SAMPLING = {"Challenger": Challenger(), "uniform sampling": Challenger(first_sha
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ClaimCounts:
     """One instance with one budget and one way of sampling: claims, by the bin of ``EDGES`` they fall into.
 
     Attributes
@@ -54,7 +55,7 @@ def budgets(name: str) -> list[int]:
     return catalog.budgets(name)[1::2]
 
 
-def judge(sampling: str, name: str, budget: int, runs: int, seed: int) -> Judged:
+def judge(sampling: str, name: str, budget: int, runs: int, seed: int) -> ClaimCounts:
     """Simulate, and compare what was claimed with what was right.
 
     >>> cell = judge("Challenger", "A1", 2000, runs=100, seed=0)
@@ -73,29 +74,29 @@ def judge(sampling: str, name: str, budget: int, runs: int, seed: int) -> Judged
     place = np.digitize(chance[said], EDGES[1:-1])
     count = [np.bincount(place, weights, len(EDGES) - 1) for weights in (None, chance[said], right)]
     whole = [tuple(int(n) for n in count[k]) for k in (0, 2)]
-    return Judged(sampling, name, budget, whole[0], tuple(map(float, count[1])), whole[1], int((~said).sum()))
+    return ClaimCounts(sampling, name, budget, whole[0], tuple(map(float, count[1])), whole[1], int((~said).sum()))
 
 
-def judge_all(folder: Path, runs: int, seed: int, threads: int | None, progress: bool) -> list[Judged]:
+def judge_all(folder: Path, runs: int, seed: int, threads: int | None, progress: bool) -> list[ClaimCounts]:
     """All instances of the catalog; what is already in the folder is not computed again."""
-    shelf = Shelf(folder / KEPT / "calibration")
+    stored = ResultFolder(folder / KEPT / "calibration")
 
-    def one(item: tuple[str, str, int], _: Event) -> Judged:
+    def one(item: tuple[str, str, int], _: Event) -> ClaimCounts:
         sampling, name, budget = item
         cell = Cell(catalog.load(name), SAMPLING[sampling], budget, seed)
         key = f"{cell.digest}-{runs}"
-        kept = shelf.get(key)
+        kept = stored.get(key)
         if kept.get("edges") != list(EDGES):
-            shelf.put(key, {"edges": EDGES, **vars(judge(sampling, name, budget, runs, seed))})
-            kept = shelf.get(key)
+            stored.put(key, {"edges": EDGES, **vars(judge(sampling, name, budget, runs, seed))})
+            kept = stored.get(key)
         bins = tuple(kept["runs"]), tuple(kept["claimed"]), tuple(kept["right"])
-        return Judged(sampling, name, budget, *bins, kept["unclaimed"])
+        return ClaimCounts(sampling, name, budget, *bins, kept["unclaimed"])
 
     items = [(sampling, name, n) for sampling in SAMPLING for name in catalog.names() for n in budgets(name)]
-    return work_off(one, items, "cells", threads, progress)
+    return map_in_threads(one, items, "cells", threads, progress)
 
 
-def draw_calibration(folder: Path, runs: int | None, seed: int, threads: int | None, progress: bool) -> Drawn:
+def draw_calibration(folder: Path, runs: int | None, seed: int, threads: int | None, progress: bool) -> Drawing:
     """The reliability diagram, and every cell's mean claim against its error."""
     runs = RUNS if runs is None else runs
     cells = judge_all(folder, runs, seed, threads, progress)
@@ -107,18 +108,18 @@ def draw_calibration(folder: Path, runs: int | None, seed: int, threads: int | N
         | {"infeasible": c.unclaimed}
         for c in cells
     ]
-    texts = {"calibration.csv": as_csv(rows), "calibration-cells.csv": as_csv(each)}
+    texts = {"calibration.csv": files.csv_text(rows), "calibration-cells.csv": files.csv_text(each)}
     figure = plots.calibration_figure(bins, means, EDGES)
-    return Drawn({"calibration": figure}, texts, _caption(cells, runs, seed), _table(bins))
+    return Drawing({"calibration": figure}, texts, _caption(cells, runs, seed), _table(bins))
 
 
-def pool_bins(cells: Sequence[Judged]) -> list[Claims]:
+def pool_bins(cells: Sequence[ClaimCounts]) -> list[Claims]:
     """Runs of all cells together, by bin."""
     totals = [np.sum([getattr(c, part) for c in cells], axis=0) for part in ("runs", "claimed", "right")]
     return [Claims(int(n), float(c), int(r)) for n, c, r in zip(*totals, strict=True)]
 
 
-def mean_claim(cell: Judged) -> Claims:
+def mean_claim(cell: ClaimCounts) -> Claims:
     """All runs of a cell together."""
     return Claims(sum(cell.runs), sum(cell.claimed), sum(cell.right))
 
@@ -150,13 +151,13 @@ def _table(bins: Mapping[str, Sequence[Claims]]) -> str:
     return as_markdown(rows)
 
 
-def optimism(cell: Judged) -> float:
+def optimism(cell: ClaimCounts) -> float:
     """By how much the mean claim of a cell exceeds the share that was right; below zero it is modest."""
     claims = mean_claim(cell)
     return claims.mean - claims.share if claims.runs else -1.0
 
 
-def _caption(cells: Sequence[Judged], runs: int, seed: int) -> str:
+def _caption(cells: Sequence[ClaimCounts], runs: int, seed: int) -> str:
     return (
         "The chance that the support is right, claimed against true, on the six D, three A and three H instances "
         f"with four budgets each, {runs:,} runs a cell, after Challenger and after uniform sampling. Left: all runs, "
@@ -168,7 +169,7 @@ def _caption(cells: Sequence[Judged], runs: int, seed: int) -> str:
     )
 
 
-def _verdict(cells: Sequence[Judged]) -> str:
+def _verdict(cells: Sequence[ClaimCounts]) -> str:
     """The cell that claims most beyond the truth, in words."""
     worst = max(cells, key=optimism)
     claims = mean_claim(worst)

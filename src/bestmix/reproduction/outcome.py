@@ -1,10 +1,8 @@
 """What comes of drawing a figure, before it is written to files."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -13,7 +11,7 @@ KEPT = "cells"  # folder of finished runs, inside the output folder
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class Drawing:
     """Figures by the name of their file without its ending, texts by the full name, and the caption.
 
     ``table`` is what a reader wants to see at once, where the figure does not say it in numbers.
@@ -23,19 +21,6 @@ class Drawn:
     texts: Mapping[str, str]
     caption: str
     table: str = ""
-
-
-def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    r"""Rows of the same keys as CSV; None is an empty cell.
-
-    >>> as_csv([{"arm": "a", "pulls": 3}, {"arm": "b", "pulls": None}])
-    'arm,pulls\na,3\nb,\n'
-    """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def as_markdown(rows: Sequence[Mapping[str, str]]) -> str:

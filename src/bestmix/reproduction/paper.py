@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from bestmix import checks, plots
+from bestmix import checks, files, plots
 from bestmix.arrays import Floats
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import solve
-from bestmix.reproduction.outcome import KEPT, Drawn, as_csv
+from bestmix.reproduction.outcome import KEPT, Drawing
 from bestmix.simulation import SweepResult, sweep
 from bestmix.strategies import SFSR, Search, Strategy, Uniform
 
@@ -51,13 +51,13 @@ def error_curves(
     return sweep(list(names), recipes, budgets, count, seed, output=output, threads=threads, progress=progress)
 
 
-def draw_errors(group: str, folder: Path, runs: int | None, seed: int, threads: int | None, progress: bool) -> Drawn:
+def draw_errors(group: str, folder: Path, runs: int | None, seed: int, threads: int | None, progress: bool) -> Drawing:
     """The figure of a group: its instances, and the error curves below them."""
     runs = RUNS[group] if runs is None else runs
     result = error_curves(group, runs, seed, output=folder / KEPT, threads=threads, progress=progress)
     shown = {name: catalog.load(name) for name in GROUPS[group]}
     caption = _errors_caption(group, runs, seed)
-    return Drawn({group: plots.sweep_figure(result, shown)}, {f"{group}.csv": as_csv(result.rows())}, caption)
+    return Drawing({group: plots.sweep_figure(result, shown)}, {f"{group}.csv": files.csv_text(result.rows())}, caption)
 
 
 def _errors_caption(group: str, runs: int, seed: int) -> str:
@@ -87,7 +87,7 @@ def five_arms() -> Instance:
     return Instance(rewards, [costs], [1.0], arms=list("12345"), costs=["cost"])
 
 
-def draw_scores() -> Drawn:
+def draw_scores() -> Drawing:
     """The figure that explains the intersection value score."""
     instance = five_arms()
     label = (*instance.arms, "slack")
@@ -101,7 +101,7 @@ def draw_scores() -> Drawn:
         "the partner with which it makes its best feasible mix; its score is the height at which the line meets "
         "the bound, read off on the left."
     )
-    return Drawn({"score": plots.scores_figure(instance)}, {"score.csv": as_csv(rows)}, caption)
+    return Drawing({"score": plots.scores_figure(instance)}, {"score.csv": files.csv_text(rows)}, caption)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def _first_round(instance: Instance, strategy: SFSR, budget: int, seed: int, run
     return search
 
 
-def draw_failure(seed: int) -> Drawn:
+def draw_failure(seed: int) -> Drawing:
     """The figure of a run in which SFSR-L loses an arm of the best mix."""
     found = find_failure(seed=seed)
     instance = catalog.load(found.instance)
@@ -181,7 +181,7 @@ def draw_failure(seed: int) -> Drawn:
         f"{found.instance} were designed for this package."
     )
     figure = plots.frontier_figure(instance, found.means, found.rejected)
-    return Drawn({"failure": figure}, {"failure.csv": as_csv(rows)}, caption)
+    return Drawing({"failure": figure}, {"failure.csv": files.csv_text(rows)}, caption)
 
 
 def _failure_rows(found: Failure, instance: Instance, best: Sequence[str]) -> list[dict[str, Any]]:

@@ -5,12 +5,13 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from bestmix.experiments import Experiment
+from bestmix.service.caches import OpenExperiments
 from bestmix.service.errors import Refusal
-from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Scope, Token, Tokens, prefix_of
 
 COOKIE = "bestmix"
@@ -75,10 +76,15 @@ class Rule:
         if self.whole:
             check_whole(token)
         if "experiment" in request.path_params:
-            shelf: Shelf = request.app.state.shelf
+            opened: OpenExperiments = request.app.state.experiments
             name = request.path_params["experiment"]
-            request.state.experiment = shelf.known(name) or await run_in_threadpool(shelf.open, name, token)
+            request.state.experiment = opened.known(name) or await run_in_threadpool(opened.open, name, token)
             check_own(token, request.state.experiment)
+
+
+def rules(route: APIRoute) -> list[Rule]:
+    """The rules that a route checks."""
+    return [part.call for part in route.dependant.dependencies if isinstance(part.call, Rule)]
 
 
 def check_whole(token: Token) -> None:

@@ -14,12 +14,12 @@ from starlette.responses import Response
 from bestmix import __version__
 from bestmix.experiments import Storage
 from bestmix.service import dashboard, errors
-from bestmix.service.access import Gatekeeper, Rule
-from bestmix.service.album import Album
+from bestmix.service.access import Gatekeeper, rules
+from bestmix.service.caches import OpenExperiments, Views
+from bestmix.service.document import Service, allowed
 from bestmix.service.metrics import Metrics
 from bestmix.service.middleware import Gate, TooLarge
 from bestmix.service.routes import control, experiments, operations, streams
-from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Token, Tokens
 
 log = logging.getLogger("bestmix.service")
@@ -43,12 +43,12 @@ class Settings:
 def create_app(storage: Storage, settings: Settings | None = None, session: Token | None = None) -> FastAPI:
     """The service of a storage; ``session`` is a token of this process's own, which is kept nowhere."""
     settings = settings or Settings()
-    app = FastAPI(title="bestmix", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    app = Service(title="bestmix", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
     app.router.redirect_slashes = False
     app.state.storage = storage
-    app.state.shelf = Shelf(storage)
+    app.state.experiments = OpenExperiments(storage)
     app.state.gatekeeper = Gatekeeper(Tokens(storage), session, settings.remember)
-    app.state.album = Album()
+    app.state.views = Views()
     app.state.metrics = Metrics()
     app.state.stopping = threading.Event()
     for part in (experiments, control, streams, operations, dashboard):
@@ -66,11 +66,6 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     for kind in (errors.Refusal, ValueError, RuntimeError, Exception):
         app.add_exception_handler(kind, _failed)
     return app
-
-
-def rules(route: APIRoute) -> list[Rule]:
-    """The rules that a route checks."""
-    return [part.call for part in route.dependant.dependencies if isinstance(part.call, Rule)]
 
 
 def check_rules(app: FastAPI) -> None:
@@ -92,9 +87,12 @@ def _http(request: Request, error: Exception) -> Response:
     if isinstance(error.__cause__, TooLarge):
         return _failed(request, error.__cause__)
     status = error.status_code if isinstance(error, HTTPException) else 500
-    said = str(error.detail) if isinstance(error, HTTPException) else ""
+    detail = str(error.detail) if isinstance(error, HTTPException) else ""
     code = STATUSES.get(status, "bad_request" if status < 500 else "internal")
-    return _answer(request, errors.Refusal(code, f"{said}; see /openapi.json for what there is"))
+    response = _answer(request, errors.Refusal(code, f"{detail}; see /openapi.json for what there is"))
+    if status == 405:
+        response.headers["Allow"] = ", ".join(allowed(request))
+    return response
 
 
 def _failed(request: Request, error: Exception) -> Response:

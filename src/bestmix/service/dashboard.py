@@ -17,9 +17,9 @@ from bestmix.experiments import Closed, Experiment, State, TrialState
 from bestmix.pages import views
 from bestmix.pages.experiment import experiment_report
 from bestmix.service.access import ADMIN, COOKIE, PUBLIC, READ
+from bestmix.service.caches import OpenExperiments
 from bestmix.service.errors import CODES, Refusal
 from bestmix.service.routes.experiments import Current
-from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Scope, Token
 
 router = APIRouter(include_in_schema=False)
@@ -125,20 +125,20 @@ async def _form(request: Request) -> dict[str, str]:
 def home(request: Request, after: str = "") -> Response:
     """All experiments: state, progress, the mixture so far."""
     token: Token = request.scope["bestmix.token"]
-    storage, shelf = request.app.state.storage, request.app.state.shelf
+    storage, opened = request.app.state.storage, request.app.state.experiments
     only = token.experiment
     entries = storage.store.entries(after.replace("\x00", ""), None if only else PAGE + 1)
     mine = [record for record, _ in entries if only in (None, record.key)]
     states = {record.key: state for record, state in entries}
-    shown = [_card(shelf, record.key, states[record.key]) for record in mine[:PAGE]]
+    shown = [_card(opened, record.key, states[record.key]) for record in mine[:PAGE]]
     more = quote(mine[PAGE - 1].name) if len(mine) > PAGE else ""
     return render(request, "home.html", rows=shown, more=more, first=not after)
 
 
-def _card(shelf: Shelf, key: str, state: State) -> views.View | views.Plain:
+def _card(opened: OpenExperiments, key: str, state: State) -> views.View | views.Plain:
     """What the list shows of an experiment; one whose strategy is a function of somebody's own has no answer here."""
     try:
-        return views.look(shelf.known(key) or shelf.open(key), trials=False)
+        return views.look(opened.known(key) or opened.open(key), trials=False)
     except (ValueError, Closed, Refusal):
         return views.Plain(key, state)
 
@@ -156,7 +156,7 @@ def live(request: Request, experiment: Current, cost: str | None = None) -> Resp
 
 
 def _told(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
-    view: views.View = request.app.state.album.look(experiment)
+    view: views.View = request.app.state.views.look(experiment)
     bounds = experiment.problem.bounds
     chosen = cost if cost in bounds else next(iter(bounds), None)
     charts = json.dumps(view.charts, allow_nan=False).replace("<", "\\u003c")

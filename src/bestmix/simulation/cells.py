@@ -18,6 +18,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
 from bestmix.strategies import Strategy
+from bestmix.strategies.protocol import Compiled, Replicable, Replicator, Scored
 
 BLOCK = 250  # runs that share a generator; changing it changes every result
 CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE = 0, 1, 2
@@ -40,12 +41,19 @@ class Outcomes:
     def __len__(self) -> int:
         return len(self.outcome)
 
+    def __getitem__(self, runs: slice) -> "Outcomes":
+        return Outcomes(self.outcome[runs], self.pulls[runs], self.regret[runs], self.violation[runs])
+
     @classmethod
     def join(cls, parts: list["Outcomes"]) -> "Outcomes":
         """One after another."""
-        empty = cls(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0), np.empty(0))
-        fields = ("outcome", "pulls", "regret", "violation")
-        return cls(*(np.concatenate([getattr(p, name) for p in [empty, *parts]]) for name in fields))
+        parts = [cls(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0), np.empty(0)), *parts]
+        return cls(
+            np.concatenate([part.outcome for part in parts]),
+            np.concatenate([part.pulls for part in parts]),
+            np.concatenate([part.regret for part in parts]),
+            np.concatenate([part.violation for part in parts]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +71,7 @@ class Cell:
         content = {
             "instance": self.instance.to_dict(),
             "strategy": self.strategy.to_dict(),
-            "code": _code(getattr(self.strategy, "score", None)),
+            "code": _code(self.strategy.score) if isinstance(self.strategy, Scored) else None,
             "budget": self.budget,
             "seed": self.seed,
         }
@@ -71,15 +79,18 @@ class Cell:
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
-    def fast(self) -> Any:
+    def fast(self) -> Replicator | None:
         """The strategy's own simulated runs, or None."""
-        make = getattr(self.strategy, "replicator", None)
-        return make(self.instance, self.budget) if make else None
+        return self.strategy.replicator(self.instance, self.budget) if isinstance(self.strategy, Replicable) else None
 
     @property
     def compiled(self) -> bool:
         """Whether runs leave Python's global lock alone, so that threads speed them up."""
-        return bool(getattr(self.fast, "compiled", False))
+        return isinstance(self.fast, Compiled) and self.fast.compiled
+
+    def bare(self) -> "Cell":
+        """The cell without what it has computed, which need not travel."""
+        return Cell(self.instance, self.strategy, self.budget, self.seed)
 
     def generator(self, block: int) -> np.random.Generator:
         """The random numbers of a block."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bestmix import files
+from bestmix import checks, files
 from bestmix.simulation.cells import CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE, Outcomes
 
 Z = 1.959963984540054  # 97.5% quantile of the standard normal
@@ -92,7 +92,7 @@ class CellResult:
             "wrongly_infeasible": self.wrongly_infeasible,
         }
         for name in ("pulls", "regret", "violation"):
-            row |= _summary(name, getattr(self.outcomes, name).astype(np.float64))
+            row |= _summary(name, vars(self.outcomes)[name].astype(np.float64))
         return row
 
 
@@ -124,7 +124,7 @@ class SweepResult:
         for cell in self.cells:
             if (cell.instance, cell.strategy, cell.budget) == (instance, strategy, budget):
                 return cell
-        raise ValueError(f"sweep: there is no cell ({instance!r}, {strategy!r}, {budget}); see .rows()")
+        raise checks.InvalidInput("sweep", f"there is no cell ({instance!r}, {strategy!r}, {budget})", "see .rows()")
 
     def rows(self) -> list[dict[str, Any]]:
         """The table, a dict for each cell."""
@@ -149,16 +149,15 @@ class SweepResult:
         if path.suffix == ".json":
             files.write(path, {"rows": [_plain(row) for row in rows]})
         elif path.suffix == ".csv":
-            header = list(rows[0]) if rows else []
-            lines = [",".join(header)] + [",".join(_cell(row[name]) for name in header) for row in rows]
-            files.write_text(path, "\n".join(lines) + "\n")
+            files.write_text(path, files.csv_text([_plain(row) for row in rows]))
         elif path.suffix == ".parquet":
             import pyarrow
             from pyarrow import parquet
 
-            parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+            with files.replacing(path) as temporary:
+                parquet.write_table(pyarrow.Table.from_pylist(rows), temporary)
         else:
-            raise ValueError(f"{path}: expected a name that ends in .csv, .json or .parquet; rename it")
+            raise checks.InvalidInput(path, "expected a name that ends in .csv, .json or .parquet", "rename it")
 
     def __str__(self) -> str:
         lines = [f"{'instance':<10} {'strategy':<12} {'budget':>8} {'runs':>7}  error rate (95% interval)"]
@@ -170,10 +169,3 @@ class SweepResult:
 
 def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else repr(value)
-    text = str(value)
-    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text

@@ -2,24 +2,26 @@
 
 import os
 import re
-import tempfile
 import zipfile
 from pathlib import Path
 
 import numpy as np
 
+from bestmix import checks, files
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes
 
 NAME = re.compile(r"([0-9a-f]{32})-(\d+)\.npz")
 
 
-class Store:
+class ChunkFolder:
     """One file for each finished chunk, named by the cell's content and the first block."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"output: expected a folder, got the file {self.folder}; choose another name")
+            raise checks.InvalidInput(
+                "output", expected="a folder", got=f"the file {self.folder}", remedy="choose another name"
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         self.files: dict[str, list[tuple[int, Path]]] = {}
         for path in sorted(self.folder.glob("*.npz")):
@@ -36,7 +38,7 @@ class Store:
             except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
                 continue
             for k in range(0, len(all_runs), BLOCK):
-                part = Outcomes(*(getattr(all_runs, n)[k : k + BLOCK] for n in vars(all_runs)))
+                part = all_runs[k : k + BLOCK]
                 known = blocks.get(first + k // BLOCK)
                 if known is None or len(known) < len(part):
                     blocks[first + k // BLOCK] = part
@@ -44,11 +46,5 @@ class Store:
 
     def save(self, cell: Cell, first: int, outcomes: Outcomes) -> None:
         """Keep a finished chunk; the file appears whole or not at all."""
-        handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, **vars(outcomes))
-            os.replace(temporary, self.folder / f"{cell.digest}-{first:06d}.npz")
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with files.replacing(self.folder / f"{cell.digest}-{first:06d}.npz") as temporary, temporary.open("wb") as file:
+            np.savez(file, **vars(outcomes))

@@ -2,19 +2,18 @@
 
 import math
 import os
-import pickle
-import signal
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from contextlib import closing, contextmanager
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
 
 from bestmix import checks
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
-from bestmix.simulation.cells import BLOCK, Cell, Outcomes, run_chunk
+from bestmix.progress import bar
+from bestmix.simulation.cells import BLOCK, Cell, Outcomes
+from bestmix.simulation.executors import Chunk, run_chunks
 from bestmix.simulation.results import CellResult, SweepResult
-from bestmix.simulation.store import Store
+from bestmix.simulation.store import ChunkFolder
 from bestmix.strategies import Strategy
 
 Instances = Mapping[str, Instance] | Iterable[str | Instance]
@@ -90,17 +89,20 @@ def sweep(
     runs = checks.whole("runs", runs, 1, "give the number of runs of each cell")
     seed = checks.whole("seed", seed, 0, "give any whole number")
     grid = _grid(_named(instances), list(strategies), budgets, seed)
-    store = Store(output) if output is not None else None
+    store = ChunkFolder(output) if output is not None else None
     done = [store.load(cell) if store else {} for _, cell in grid]
-    chunks = [(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
-    finished = _run(grid, chunks, runs, executor, threads)
-    with _bar(sum(_size(c, runs) for c in chunks), progress and bool(chunks)) as advance, closing(finished):
-        for i, first, outcomes in finished:
+    chunks = [Chunk(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
+    finished = run_chunks([cell for _, cell in grid], chunks, runs, executor, threads)
+    with (
+        bar("runs", sum(chunk.size(runs) for chunk in chunks), shown=progress and bool(chunks)) as shown,
+        closing(finished),
+    ):
+        for chunk, outcomes in finished:
             if store:
-                store.save(grid[i][1], first, outcomes)
+                store.save(grid[chunk.place][1], chunk.first, outcomes)
             for k in range(0, len(outcomes), BLOCK):
-                done[i][first + k // BLOCK] = Outcomes(*(getattr(outcomes, n)[k : k + BLOCK] for n in vars(outcomes)))
-            advance(len(outcomes))
+                done[chunk.place][chunk.first + k // BLOCK] = outcomes[k : k + BLOCK]
+            shown.advance(len(outcomes))
     return SweepResult(
         tuple(
             CellResult(name, cell.strategy.name, cell.budget, seed, _first(blocks, runs))
@@ -121,9 +123,11 @@ def _named(instances: Instances) -> dict[str, Instance]:
             named[name] = catalog.load(item) if isinstance(item, str) else item
     for name, instance in named.items():
         if not isinstance(instance, Instance):
-            raise ValueError(f"instances: expected an Instance for {name!r}, got {checks.shown(instance)}; build one")
+            raise checks.InvalidInput(
+                "instances", expected=f"an Instance for {name!r}", got=checks.shown(instance), remedy="build one"
+            )
     if not named:
-        raise ValueError("instances: expected at least one, got none; name one from the catalog")
+        raise checks.InvalidInput("instances", expected="at least one", got="none", remedy="name one from the catalog")
     return named
 
 
@@ -133,14 +137,16 @@ def _grid(
     """All cells, each tried out before any work starts."""
     names = checks.names("strategies", [s.name for s in strategies], "strategy")
     if not names:
-        raise ValueError("strategies: expected at least one, got none; try [SFSR(), Uniform()]")
+        raise checks.InvalidInput("strategies", expected="at least one", got="none", remedy="try [SFSR(), Uniform()]")
     if isinstance(budgets, Mapping):
         checks.same_names("budgets", budgets, list(instances), "instance")
     grid = []
     for name, instance in instances.items():
         listed = list(budgets[name] if isinstance(budgets, Mapping) else budgets)
         if not listed or len(set(listed)) != len(listed):
-            raise ValueError(f"budgets: expected distinct budgets for {name!r}, got {checks.shown(listed)}; list some")
+            raise checks.InvalidInput(
+                "budgets", expected=f"distinct budgets for {name!r}", got=checks.shown(listed), remedy="list some"
+            )
         for strategy in strategies:
             for budget in listed:
                 budget = checks.whole("budgets", budget, 0, "give numbers of trials")
@@ -168,97 +174,7 @@ def _missing(done: Mapping[int, Outcomes], runs: int) -> Iterator[tuple[int, int
         first = last
 
 
-def _size(chunk: tuple[int, int, int], runs: int) -> int:
-    _, first, last = chunk
-    return min(last * BLOCK, runs) - first * BLOCK
-
-
 def _first(blocks: Mapping[int, Outcomes], runs: int) -> Outcomes:
     """Exactly the first ``runs`` runs."""
     joined = Outcomes.join([blocks[k] for k in range(math.ceil(runs / BLOCK))])
-    return Outcomes(*(getattr(joined, name)[:runs] for name in vars(joined)))
-
-
-def _run(
-    grid: list[tuple[str, Cell]],
-    chunks: list[tuple[int, int, int]],
-    runs: int,
-    executor: Executor | None,
-    threads: int | None,
-) -> Generator[tuple[int, int, Outcomes], None, None]:
-    """Outcomes of the chunks as they finish."""
-    if executor is not None:
-        yield from _through(executor, grid, chunks, runs)
-        return
-    workers = threads or _cores()
-    compiled = [c for c in chunks if grid[c[0]][1].compiled]
-    other = [c for c in chunks if not grid[c[0]][1].compiled]
-    if compiled:
-        with ThreadPoolExecutor(workers) as pool:
-            yield from _through(pool, grid, compiled, runs)
-    if other and workers > 1 and _can_be_sent([grid[c[0]][1] for c in other]):
-        with ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent) as processes:
-            yield from _through(processes, grid, other, runs)
-    else:
-        for i, first, last in other:
-            yield i, first, run_chunk(grid[i][1], first, last, runs)
-
-
-def _through(
-    executor: Executor, grid: list[tuple[str, Cell]], chunks: list[tuple[int, int, int]], runs: int
-) -> Iterator[tuple[int, int, Outcomes]]:
-    futures: dict[Future[Outcomes], tuple[int, int]] = {}
-    try:
-        for i, first, last in chunks:
-            futures[executor.submit(run_chunk, _bare(grid[i][1]), first, last, runs)] = (i, first)
-        for future in as_completed(futures):
-            yield *futures[future], future.result()
-    finally:
-        for future in futures:
-            future.cancel()
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    """Ctrl-C reaches every process of the terminal; only the parent answers it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _bare(cell: Cell) -> Cell:
-    """The cell without what it has computed, which need not travel."""
-    return Cell(cell.instance, cell.strategy, cell.budget, cell.seed)
-
-
-def _can_be_sent(cells: list[Cell]) -> bool:
-    """Whether worker processes can be given these cells; a function from a notebook cannot."""
-    try:
-        pickle.dumps([_bare(cell) for cell in cells])
-    except (pickle.PicklingError, AttributeError, TypeError):
-        return False
-    return True
-
-
-@contextmanager
-def _bar(total: int, shown: bool) -> Iterator[Any]:
-    """A progress bar over runs; the function that it gives moves it."""
-    if not shown:
-        yield lambda n: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    parts = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*parts, TextColumn("left"), console=Console(stderr=True)) as bar:
-        task = bar.add_task("runs", total=total)
-        yield lambda n: bar.advance(task, n)
+    return joined[:runs]

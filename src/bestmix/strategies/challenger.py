@@ -4,7 +4,7 @@ With a fixed budget it decides in rounds; with a confidence it stops when the an
 about either is proven yet: what is claimed was measured by simulation.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,8 +17,9 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, challenge, challenger, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
-from bestmix.strategies.search import MOST, Memory, Replicator, Search
-from bestmix.strategies.sfsr import check_budget, replicating
+from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget
+from bestmix.strategies.replication import Replication, bind
+from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
 
@@ -68,7 +69,9 @@ class Challenger:
         for name in ("confidence", "delta", "heuristic_stop"):
             value = getattr(self, name)
             if value is not None and not 0 < checks.number(name, value) < 1:
-                raise ValueError(f"{name}: expected a number between 0 and 1, got {value}; leave it out for none")
+                raise checks.InvalidInput(
+                    name, expected="a number between 0 and 1", got=value, remedy="leave it out for none"
+                )
         if self.confidence is not None and self.delta is not None:
             raise ValueError(
                 f"confidence and delta: expected one of them, got {self.confidence} and {self.delta}; "
@@ -77,7 +80,9 @@ class Challenger:
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
         if not 0 < checks.number("first_share", self.first_share) < 1:
-            raise ValueError(f"first_share: expected a number between 0 and 1, got {self.first_share}; try 0.1")
+            raise checks.InvalidInput(
+                "first_share", expected="a number between 0 and 1", got=self.first_share, remedy="try 0.1"
+            )
 
     @property
     def name(self) -> str:
@@ -99,8 +104,10 @@ class Challenger:
     def start(self, problem: Problem, budget: int | None = None) -> Search:
         """Begin a run; the budget may only be left out if the run stops by itself."""
         if budget is None and not self._delta and not self.heuristic_stop:
-            raise ValueError("budget: expected the number of trials; it may only be left out with a confidence")
-        return Search(self, problem, MOST if budget is None else budget)
+            raise checks.InvalidInput(
+                "budget", "expected the number of trials", "it may only be left out with a confidence"
+            )
+        return Search(self, problem, MOST_TRIALS if budget is None else budget)
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """The first round is the same for every arm."""
@@ -159,24 +166,32 @@ class Challenger:
         """All of them."""
         return np.arange(len(problem.columns))
 
-    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+    def replicator(self, instance: Instance, budget: int) -> "WithoutChances | None":
         """Compiled runs."""
-        self.begin(instance.problem, budget)
         run = self.with_chances(instance, budget)
-        if run is None:
-            return None
+        return None if run is None else WithoutChances(run)
 
-        def alone(rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
-            run(rng, answer, weight, pulls, np.empty(len(pulls)))
-
-        alone.compiled = True  # type: ignore[attr-defined]
-        return alone
-
-    def with_chances(self, instance: Instance, budget: int) -> Callable[..., None] | None:
+    def with_chances(self, instance: Instance, budget: int) -> Replication | None:
         """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
         self.begin(instance.problem, budget)
-        return replicating(challenger.challenger, instance, budget, self._settings(len(instance.problem.arms)))
+        return bind(challenger.challenger, instance, budget, self._settings(len(instance.problem.arms)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {"kind": "Challenger", **asdict(self)}
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutChances:
+    """Runs of Challenger whose chances nobody wants."""
+
+    runs: Replication
+
+    @property
+    def compiled(self) -> bool:
+        """Whether they leave Python's global lock alone."""
+        return self.runs.compiled
+
+    def __call__(self, rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
+        """Run as many times as the arrays have rows."""
+        self.runs(rng, answer, weight, pulls, np.empty(len(pulls)))

@@ -1,20 +1,24 @@
 """``identify``: a function per trial goes in, a recommendation comes out."""
 
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 from bestmix import checks
 from bestmix.answers.recommendation import Recommendation
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Challenger, Search, Strategy
-from bestmix.strategies.search import MOST, check_path
+from bestmix.strategies.drive import Inline, drive
+from bestmix.strategies.protocol import check_strategy
+from bestmix.strategies.search import check_path
+from bestmix.strategies.search_bar import search_bar
+from bestmix.strategies.search_work import Checkpoint, SearchWork, arm_by_arm
 
 Pull = Callable[[str], tuple[float, Any]]
 
-BATCH = 64  # trials under way between two savings of a checkpoint
+UNDER_WAY = 64  # trials at once in an executor whose width is not known
 
 
 def identify(
@@ -51,6 +55,12 @@ def identify(
         A .json file to save the search to as it goes. If it exists the search goes on from it, with the budget
         given now if that is larger.
 
+    Raises
+    ------
+    Exception
+        Whatever ``pull`` raises, after the results of trials that were under way are told. The search, with all
+        results so far, is its attribute ``search``: ``error.search.recommend()`` or ``error.search.save(...)``.
+
     Examples
     --------
     >>> from bestmix import Instance, identify
@@ -61,25 +71,24 @@ def identify(
     """
     jobs = checks.whole("n_jobs", n_jobs, 1, "give the number of trials to make at once")
     if not callable(pull):
-        raise ValueError(f"pull: expected a function of an arm's name, got {checks.shown(pull)}; define one")
-    if strategy is not None and (isinstance(strategy, type) or not hasattr(strategy, "quota")):
-        raise ValueError(
-            f"strategy: expected a strategy such as SFSR(), got {checks.shown(strategy)}; pass an instance"
+        raise checks.InvalidInput(
+            "pull", expected="a function of an arm's name", got=checks.shown(pull), remedy="define one"
         )
-    search = resume(problem, strategy or Challenger(), budget, checkpoint)
+    search = resume(problem, check_strategy(strategy or Challenger()), budget, checkpoint)
+    saved = Checkpoint(search, checkpoint)
     with ExitStack() as stack:
-        if executor is None and jobs > 1:
-            executor = stack.enter_context(ThreadPoolExecutor(jobs))
-        advance = stack.enter_context(_bar(search, progress))
+        if executor is None:
+            executor = stack.enter_context(ThreadPoolExecutor(jobs)) if jobs > 1 else Inline()
+        else:
+            jobs = UNDER_WAY
+        update = stack.enter_context(search_bar(search, shown=progress))
         try:
-            while owed := search.ask():
-                queue = [arm for arm, n in owed.items() for _ in range(n)][:BATCH]
-                for arm, result in run_all(pull, queue, executor):
-                    tell(search, arm, result)
-                    advance()
-                save(search, checkpoint)
+            drive(SearchWork(search, arm_by_arm), pull, executor, jobs, after=(update, saved))
+        except BaseException as error:
+            error.__dict__["search"] = search  # without a checkpoint it is all that is left of what was paid for
+            raise
         finally:
-            save(search, checkpoint)
+            saved.save()
     return search.recommend()
 
 
@@ -87,86 +96,15 @@ def resume(
     problem: Problem, strategy: Strategy, budget: int | None, checkpoint: str | os.PathLike[str] | None
 ) -> Search:
     """The search in the checkpoint, if there is one and it is of the same work; else a new one."""
-    fresh = strategy.start(problem, budget)  # type: ignore[arg-type]
+    fresh = strategy.start(problem, budget)
     if checkpoint is None or not check_path(checkpoint).exists():
         return fresh
     search = Search.load(checkpoint, strategy)
     if search.problem != problem or search.budget > fresh.budget:
-        raise ValueError(
-            f"checkpoint: {checkpoint} holds a search of another problem, or with a larger budget ({search.budget}); "
-            "remove the file, or choose another"
+        raise checks.InvalidInput(
+            "checkpoint",
+            f"{checkpoint} holds a search of another problem, or with a larger budget ({search.budget})",
+            "remove the file, or choose another",
         )
     search.extend(fresh.budget)
     return search
-
-
-def save(search: Search, checkpoint: str | os.PathLike[str] | None) -> None:
-    """Write the checkpoint, if one is kept."""
-    if checkpoint is not None:
-        search.save(checkpoint)
-
-
-def tell(search: Search, arm: str, result: Any) -> None:
-    """Tell what ``pull`` returned, or say what it should have returned."""
-    costs = len(search.problem.bounds)
-    if costs == 0 and not isinstance(result, (tuple, list)):
-        result = (result, None)
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise ValueError(
-            f"pull({arm!r}): expected a reward and {costs} costs, as in (0.7, {{'dollars': 0.1}}), got "
-            f"{checks.shown(result)}; return both"
-        )
-    try:
-        search.tell(arm, checks.number("reward", result[0]), result[1])
-    except ValueError as error:
-        raise ValueError(f"pull({arm!r}) returned {checks.shown(result)}: {error}") from None
-
-
-def run_all(pull: Pull, queue: list[str], executor: Executor | None) -> Iterator[tuple[str, Any]]:
-    """Results of one trial for each arm of the queue, as they come.
-
-    When a trial raises, the others that are under way are waited for and given first.
-    """
-    if executor is None:
-        for arm in queue:
-            yield arm, pull(arm)
-        return
-    futures = {executor.submit(pull, arm): arm for arm in queue}
-    failure: BaseException | None = None
-    for future in as_completed(futures):
-        if future.cancelled():
-            continue
-        failure = failure or future.exception()
-        if future.exception() is None:
-            yield futures[future], future.result()
-        else:
-            for waiting in futures:
-                waiting.cancel()
-    if failure is not None:
-        raise failure
-
-
-@contextmanager
-def _bar(search: Search, shown: bool) -> Iterator[Callable[[], None]]:
-    """A progress bar; the function that it gives moves it by one trial."""
-    if not shown:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    parts = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*parts, console=Console(stderr=True)) as bar:
-        total = search.budget if search.budget < MOST else None
-        task = bar.add_task(search.strategy.name, total=total, completed=search.trials)
-
-        def advance() -> None:
-            bar.update(task, completed=search.trials, description=_status(search))
-
-        yield advance
-        bar.update(task, total=max(search.trials, 1))
-
-
-def _status(search: Search) -> str:
-    rejected = [r.rejected for r in search.history if r.rejected]
-    return f"{search.strategy.name}, round {len(search.history) + 1}" + (f", out: {rejected[-1]}" if rejected else "")

@@ -23,3 +23,9 @@ def rejects(arms: int, unknown: int, costs: int, budget: int) -> list[int]:
         return [0] * (arms - 1)
     share = (budget - unknown) / psi(unknown, costs)
     return [-((-share) // (arms + 1 - k)) for k in range(1, arms)]
+
+
+@lru_cache(maxsize=64)
+def round_ends(arms: int, unknown: int, costs: int, budget: int) -> tuple[int, ...]:
+    """``rejects``, kept for the rounds to come."""
+    return tuple(rejects(arms, unknown, costs, budget))

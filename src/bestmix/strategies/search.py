@@ -1,62 +1,25 @@
-"""One run of a strategy: the mutable state behind ask and tell, and the protocol of a strategy."""
+"""One run of a strategy: the mutable state behind ask and tell."""
 
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from bestmix import checks, files
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Recommendation, Round, finite, recommend
-from bestmix.arrays import Floats, Integers
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation, Round
+from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
-
-Memory = dict[str, Any]
+from bestmix.strategies import rounds
+from bestmix.strategies.protocol import MOST_TRIALS, Strategy, extended
 
 FORMAT = "bestmix search 1"
 KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
-MOST = 2**53  # trials; beyond it counts are no longer exact in floats
-
-
-class Strategy(Protocol):
-    """A recipe for spending the budget, as pure functions of what was told.
-
-    ``memory`` is what a run remembers between rounds, as plain data that JSON can hold. A round
-    begins with ``quota`` and ends, when all of it was told, with ``close``.
-    """
-
-    @property
-    def name(self) -> str:
-        """What tables and figures call it."""
-
-    def start(self, problem: Problem, budget: int) -> "Search":
-        """Begin a run."""
-
-    def begin(self, problem: Problem, budget: int) -> Memory:
-        """Memory before the first round; raises ValueError when the budget is too small."""
-
-    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
-        """Pulls of each unknown arm in the coming round (K0,); None when the run is over."""
-
-    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
-        """Memory after the round, and what the history says of it (fields of ``Round``)."""
-
-    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
-        """Columns that the answer is made of as things stand; None is the verdict infeasible."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data that says which strategy this is."""
-
-
-class Replicator(Protocol):
-    """Simulated runs in compiled code: fills the arrays that ``kernels/replicate.py`` describes."""
-
-    def __call__(self, rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
-        """Run as many times as the arrays have rows."""
 
 
 class Search:
@@ -82,19 +45,19 @@ class Search:
     (True, ('a', 'b'))
     """
 
-    def __init__(self, strategy: Strategy, problem: Problem, budget: int) -> None:
+    def __init__(self, strategy: Strategy, problem: Problem, budget: int | None) -> None:
         if not isinstance(problem, Problem):
-            raise ValueError(
-                f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem"
+            raise checks.InvalidInput(
+                "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
             )
         self.strategy = strategy
         self.problem = problem
-        self.budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST)
-        self.memory = strategy.begin(problem, self.budget)
-        self.moments = [Moments(1 + len(problem.bounds)) for _ in problem.arms]
-        self.history: list[Round] = []
+        self.budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS)
+        self.moments = rounds.no_trials(problem)
+        first = rounds.begin(rounds.Recipe(problem, strategy), self.budget)
+        self.memory = first.memory
+        self.history: list[Round] = first.rounds
         self._before = np.zeros(len(problem.arms), dtype=np.int64)  # trials of each arm before the open round
-        self._settle()
 
     @property
     def done(self) -> bool:
@@ -148,16 +111,16 @@ class Search:
         >>> search.ask()
         {'a': 2, 'b': 3}
         """
-        budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST)
+        budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS)
         if budget < self.budget:
-            raise ValueError(f"budget: expected at least the present {self.budget} trials, got {budget}")
+            raise checks.InvalidInput("budget", expected=f"at least the present {self.budget} trials", got=budget)
         if budget > self.budget:
             memory = extended(self.strategy, self.problem, self.budget, budget, self.memory)
-            over, rounds = self.done, len(self.history)
+            over, closed = self.done, len(self.history)
             self.__dict__.update(memory=memory, budget=budget)
             self._settle()
             if over:  # what made a run that was over decide once more is no round
-                del self.history[rounds : rounds + 1]
+                del self.history[closed : closed + 1]
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
@@ -193,17 +156,17 @@ class Search:
         return self._before + self._quota() - self.evidence.counts
 
     def _settle(self) -> None:
-        """Close rounds that owe nothing more.
+        """Close the round if it owes nothing more.
 
         What is owed follows from the counts, and a round's end replaces the state in one step, so
         that an interruption anywhere leaves the search as it was before or as it is after.
         """
-        while not self.done and not self._owed().any():
-            evidence, quota = self.evidence, self._quota()
-            memory, told = self.strategy.close(evidence, self.budget, self.memory)
-            pulls = {arm: int(n) for arm, n in zip(self.problem.arms, quota, strict=True) if n}
-            history = [*self.history, Round(len(self.history) + 1, pulls, **told)]
-            self.__dict__.update(memory=memory, history=history, _before=evidence.counts)
+        if self.done or self._owed().any():
+            return
+        recipe = rounds.Recipe(self.problem, self.strategy)
+        step = rounds.finish(recipe, self.budget, self.memory, self.moments, len(self.history))
+        history = [*self.history, *step.rounds]
+        self.__dict__.update(memory=step.memory, history=history, _before=self.evidence.counts)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to go on elsewhere, exactly."""
@@ -215,7 +178,7 @@ class Search:
             "memory": self.memory,
             "before": self._before.tolist(),
             "moments": [m.to_dict() for m in self.moments],
-            "history": [finite(vars(r)) for r in self.history],
+            "history": [r.to_dict() for r in self.history],
         }
 
     @classmethod
@@ -223,24 +186,32 @@ class Search:
         """Inverse of ``to_dict``; a strategy with a function of your own must be passed again."""
         data = checks.mapping("search", data, "that to_dict made")
         if data.get("format") != FORMAT:
-            raise ValueError(f"search: expected data in the format {FORMAT!r}, got {checks.shown(data.get('format'))}")
+            raise checks.InvalidInput(
+                "search", expected=f"data in the format {FORMAT!r}", got=checks.shown(data.get("format"))
+            )
         missing = [key for key in KEYS if key not in data]
         if missing:
-            raise ValueError(f"search: the entry {missing[0]!r} is missing; the data are not whole, start anew")
+            raise checks.InvalidInput(
+                "search", f"the entry {missing[0]!r} is missing", "the data are not whole, start anew"
+            )
+        from bestmix.strategies.built_in import restore_strategy
+
         strategy = strategy or restore_strategy(data["strategy"])
         if strategy.to_dict() != data["strategy"]:
-            raise ValueError(
-                f"strategy: the search was saved with {data['strategy']}, got {strategy.to_dict()}; pass the same one"
+            raise checks.InvalidInput(
+                "strategy",
+                f"the search was saved with {data['strategy']}, got {strategy.to_dict()}",
+                "pass the same one",
             )
         search = cls(strategy, Problem.from_dict(data["problem"]), data["budget"])
         try:
             search.memory = data["memory"]
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
-            search.history = [restore_round(r) for r in data["history"]]
+            search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ValueError(f"search: the data are damaged ({error!r}); start anew") from None
+            raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None
         return search
 
     def to_json(self) -> str:
@@ -253,7 +224,7 @@ class Search:
         try:
             data = json.loads(text)
         except ValueError as error:
-            raise ValueError(f"search: expected JSON text, got {checks.shown(text)}: {error}") from None
+            raise checks.InvalidInput("search", expected="JSON text", got=f"{checks.shown(text)}: {error}") from None
         return cls.from_dict(data, strategy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -266,38 +237,8 @@ class Search:
         return cls.from_dict(files.read(check_path(path)), strategy)
 
 
-def extended(strategy: Strategy, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
-    """The memory of a run under a larger budget; the optional method ``extended`` of a strategy says it."""
-    hook = getattr(strategy, "extended", None)
-    if hook is None:
-        raise ValueError(
-            f"budget: {strategy.name} lays out its rounds from the budget at the start, so that it cannot be extended "
-            f"from {old} to {new}; start anew with the larger budget"
-        )
-    longer: Memory = hook(problem, old, new, memory)
-    return longer
-
-
 def check_path(path: str | os.PathLike[str]) -> Path:
     """The path of a saved search."""
     if Path(path).suffix != ".json":
-        raise ValueError(f"{path}: a search is kept in a .json file; choose a name that ends so")
+        raise checks.InvalidInput(path, "a search is kept in a .json file", "choose a name that ends so")
     return Path(path)
-
-
-def restore_round(data: Mapping[str, Any]) -> Round:
-    """A round as it was; JSON has no infinity, so a score of minus infinity was written as null."""
-    scores = {name: -np.inf if score is None else score for name, score in data["scores"].items()}
-    return Round(**{**data, "scores": scores})
-
-
-def restore_strategy(data: Mapping[str, Any]) -> Strategy:
-    """The built-in strategy that ``to_dict`` described."""
-    from bestmix import strategies
-
-    kind = checks.mapping("strategy", data, "with its kind").get("kind")
-    options = {key: value for key, value in data.items() if key != "kind"}
-    if any(isinstance(value, str) and value.startswith("function ") for value in options.values()):
-        raise ValueError(f"strategy: the search was saved with your own {options}; pass the strategy when loading")
-    made: Strategy = getattr(strategies, checks.choice("strategy", kind, strategies.__all__))(**options)
-    return made

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
@@ -16,8 +15,10 @@ from bestmix.kernels import bases, columns, replicate, scores, simplex
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import scaled
-from bestmix.strategies import schedule
-from bestmix.strategies.search import Memory, Replicator, Search
+from bestmix.strategies.protocol import Memory, check_budget
+from bestmix.strategies.replication import Replication, bind
+from bestmix.strategies.schedule import round_ends
+from bestmix.strategies.search import Search
 
 Score = Callable[[Floats, Floats, Floats], Any]
 
@@ -58,7 +59,7 @@ class SFSR:
             return f"SFSR[{_function_name(self.score)}]"
         return "SFSR" if self.score == "intersection" else "SFSR-L"
 
-    def start(self, problem: Problem, budget: int) -> Search:
+    def start(self, problem: Problem, budget: int | None) -> Search:
         """Begin a run."""
         return Search(self, problem, budget)
 
@@ -67,10 +68,11 @@ class SFSR:
         check_budget(problem, budget, least=len(problem.arms) + 1 if problem.arms else 0)
         total, costs = len(problem.columns), len(problem.bounds)
         if self.score == "intersection" and math.comb(total, costs + 1) > MOST_BASES:
-            raise ValueError(
-                f"score: intersection values over {len(problem.names)} arms and {costs} costs need up to "
-                f"{math.comb(total, costs + 1):.1e} bases, which is out of reach; use SFSR(score='lagrangian'), "
-                "or fewer arms"
+            raise checks.InvalidInput(
+                "score",
+                f"intersection values over {len(problem.names)} arms and {costs} costs need up to "
+                f"{math.comb(total, costs + 1):.1e} bases, which is out of reach",
+                "use SFSR(score='lagrangian'), or fewer arms",
             )
         return {"round": 0, "columns": list(range(total)), "infeasible": False, "basis": []}
 
@@ -132,9 +134,11 @@ class SFSR:
         columns.load(evidence.means, evidence.problem.bound, remaining, mu, u, e)
         score = np.asarray(function(mu, u, e), dtype=np.float64)
         if score.shape != (size,) or np.isnan(score).any():
-            raise ValueError(
-                f"score: expected {self.name} to return {size} numbers, one for each column, got "
-                f"{checks.shown(score.tolist())}; return minus infinity for a column without a score"
+            raise checks.InvalidInput(
+                "score",
+                expected=f"{self.name} to return {size} numbers, one for each column",
+                got=checks.shown(score.tolist()),
+                remedy="return minus infinity for a column without a score",
             )
         loser = scores.last_lowest(score, 0.0) if score.max() > -np.inf else -1
         return score, np.ones(size, dtype=np.bool_), loser
@@ -143,15 +147,15 @@ class SFSR:
         """The remaining columns."""
         return None if memory["infeasible"] else np.array(memory["columns"], dtype=np.int64)
 
-    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+    def replicator(self, instance: Instance, budget: int) -> Replication | None:
         """Compiled runs, as far as the score function is compiled."""
         self.begin(instance.problem, budget)
         shape = len(instance.arms), len(instance.problem.arms), len(instance.bound), budget
         ends = np.array(round_ends(*shape), dtype=np.int64)
         if callable(self.score):
-            return replicating(_with_function(self.score), instance, ends)
+            return bind(_with_function(self.score), instance, ends)
         kind = replicate.INTERSECTION if self.score == "intersection" else replicate.LAGRANGIAN
-        return replicating(replicate.successive, instance, ends, kind)
+        return bind(replicate.successive, instance, ends, kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; a function is only named."""
@@ -164,34 +168,6 @@ class SFSR:
 @lru_cache(maxsize=16)
 def _with_function(function: Score) -> Callable[..., None]:
     return replicate.successive_by(function)
-
-
-def replicating(kernel: Callable[..., None], instance: Instance, *options: Any) -> Callable[..., None] | None:
-    """A kernel of ``kernels/replicate.py`` bound to an instance; None when its noise is not compiled."""
-    if not hasattr(instance.noise, "compiled"):
-        return None
-    model = instance.noise.compiled(instance.means)
-    common = (model, np.array(instance.means), np.array(instance.bound), len(instance.problem.arms), *options)
-
-    def run(rng: np.random.Generator, *arrays: Any) -> None:
-        kernel(rng, *common, *arrays)
-
-    run.compiled = isinstance(kernel, CPUDispatcher)  # type: ignore[attr-defined]
-    return run
-
-
-@lru_cache(maxsize=64)
-def round_ends(arms: int, unknown: int, costs: int, budget: int) -> tuple[int, ...]:
-    """``schedule.rejects``, kept for the rounds to come."""
-    return tuple(schedule.rejects(arms, unknown, costs, budget))
-
-
-def check_budget(problem: Problem, budget: int, least: int) -> None:
-    """Refuse a budget that leaves an arm without a trial."""
-    if budget < least:
-        raise ValueError(
-            f"budget: expected at least {least} trials for {len(problem.arms)} unknown arms, got {budget}; raise it"
-        )
 
 
 def _function_name(function: Any) -> str:

@@ -11,8 +11,10 @@ from bestmix.arrays import Integers
 from bestmix.kernels import replicate, scores
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
-from bestmix.strategies.search import Memory, Replicator, Search
-from bestmix.strategies.sfsr import check_budget, replicating, round_ends
+from bestmix.strategies.protocol import Memory, check_budget
+from bestmix.strategies.replication import Replication, bind
+from bestmix.strategies.schedule import round_ends
+from bestmix.strategies.search import Search
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class SingleArm:
         """What tables call it."""
         return "single arm"
 
-    def start(self, problem: Problem, budget: int) -> Search:
+    def start(self, problem: Problem, budget: int | None) -> Search:
         """Begin a run."""
         return Search(self, problem, budget)
 
@@ -71,11 +73,11 @@ class SingleArm:
         arms = memory["arms"] if memory["leader"] is None else [memory["leader"]]
         return np.array([*arms, *slacks], dtype=np.int64)
 
-    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+    def replicator(self, instance: Instance, budget: int) -> Replication | None:
         """Compiled runs."""
         self.begin(instance.problem, budget)
         ends = round_ends(len(instance.arms), len(instance.problem.arms), 0, budget)
-        return replicating(replicate.single, instance, np.array(ends, dtype=np.int64))
+        return bind(replicate.single, instance, np.array(ends, dtype=np.int64))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -11,8 +11,9 @@ from bestmix.arrays import Integers
 from bestmix.kernels import replicate
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
-from bestmix.strategies.search import Memory, Replicator, Search
-from bestmix.strategies.sfsr import check_budget, replicating
+from bestmix.strategies.protocol import Memory, check_budget
+from bestmix.strategies.replication import Replication, bind
+from bestmix.strategies.search import Search
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Uniform:
         """The paper's name."""
         return "USLP"
 
-    def start(self, problem: Problem, budget: int) -> Search:
+    def start(self, problem: Problem, budget: int | None) -> Search:
         """Begin a run."""
         return Search(self, problem, budget)
 
@@ -63,11 +64,11 @@ class Uniform:
         """All of them."""
         return np.arange(len(problem.columns))
 
-    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+    def replicator(self, instance: Instance, budget: int) -> Replication | None:
         """Compiled runs."""
         self.begin(instance.problem, budget)
         size = len(instance.problem.arms)
-        return replicating(replicate.uniform, instance, budget // size if size else 0)
+        return bind(replicate.uniform, instance, budget // size if size else 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -1,8 +1,16 @@
 """The paper's bounds on the error, with the constants of its proofs.
 
 The upper bound is the last but one display of the proof of Theorem 1: a sum over the rounds of SFSR, with the true
-round lengths n_k. ``closed`` is the last display, with Psi(K0, L) in place of the logarithm that bounds it. The
-exponents of Theorem 2 say how fast an error can fall at best, as the budget grows without end.
+round lengths n_k. ``closed`` bounds that sum, with Psi(K0, L) itself; ``written`` is the theorem as it stands in the
+paper, with (L + 1)/2 + log K0 in place of Psi, which is larger. (The paper's last display has L/2 there, which its own
+bound of Psi does not give.) The exponents of Theorem 2 say how fast an error can fall at best, as the budget grows
+without end.
+
+The proof uses of Gaussian noise only that the squared length of a standard normal vector with d entries passes x with
+a chance of at most 3^(d/2) exp(-x/3). The same is true of every sub-Gaussian vector, since E exp(|Z|^2/3) <= 3^(d/2)
+for it too (the paper's first remark). For other noise than Gaussian the gaps are therefore measured in units of its
+proxy: half the range for values that are bounded. Noise that is not sub-Gaussian, such as Student's t, has no bound
+here, and Theorem 2 is about Gaussian instances alone.
 """
 
 import math
@@ -15,10 +23,10 @@ import numpy as np
 from bestmix import checks
 from bestmix.arrays import Floats
 from bestmix.problems.instance import Instance
+from bestmix.problems.noise import Gaussian, SubGaussian
+from bestmix.strategies.protocol import MOST_TRIALS
 from bestmix.strategies.schedule import psi, rejects
 from bestmix.theory.gaps.measure import Gaps, gaps
-
-MOST = 2**53  # trials
 
 
 @dataclass(frozen=True)
@@ -32,9 +40,12 @@ class ErrorBounds:
     upper
         SFSR with intersection values is wrong at most this often (Theorem 1); one where the bound says nothing.
     closed
-        The same in closed form: the theorem as it is written, a little larger.
+        The same in closed form, a little larger: Theorem 1 with Psi(K0, L).
+    written
+        Theorem 1 as it is written in the paper, larger again.
     any_exponent
-        No consistent algorithm's error falls faster than exp(-exponent * budget) in the long run (Theorem 2).
+        No consistent algorithm's error falls faster than exp(-exponent * budget) in the long run (Theorem 2);
+        infinite where nothing is said, since the noise is not Gaussian.
     uniform_exponent
         The same for uniform sampling with the linear program (USLP).
     sfsr_exponent
@@ -42,16 +53,21 @@ class ErrorBounds:
     proven
         Whether the upper bounds are: they use lower bounds of the gaps where a gap itself is not proven. Without
         such bounds, where arms differ in their noise, they use the gaps found. The exponents of Theorem 2 need no
-        proof of nearness: an alternative that is not the nearest gives a weaker statement, and a true one.
+        proof of nearness: an alternative that is not the nearest gives a weaker statement, and a true one. Never
+        for noise that is not sub-Gaussian.
+    noise
+        What is assumed of the noise, in words.
     """
 
     budget: int
     upper: float
     closed: float
+    written: float
     any_exponent: float
     uniform_exponent: float
     sfsr_exponent: float
     proven: bool
+    noise: str
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; an infinite exponent is None."""
@@ -59,7 +75,7 @@ class ErrorBounds:
 
 
 def error_bounds(instance: Instance | Gaps, budget: int) -> ErrorBounds:
-    """Bounds on the error with this budget, for Gaussian noise.
+    """Bounds on the error with this budget, for Gaussian and other sub-Gaussian noise.
 
     Parameters
     ----------
@@ -78,20 +94,40 @@ def error_bounds(instance: Instance | Gaps, budget: int) -> ErrorBounds:
     found = instance if isinstance(instance, Gaps) else gaps(instance, bases=False)
     problem = found.instance.problem
     least = len(problem.arms) + 1 if problem.arms else 0
-    budget = checks.whole("budget", budget, least, "give more trials than there are unknown arms", MOST)
+    budget = checks.whole("budget", budget, least, "give more trials than there are unknown arms", MOST_TRIALS)
+    fastest, sure = any_exponent(found), concentrated(found)
+    forms = (_sum_over_rounds, _closed, _written)
+    upper, closed, written = (1.0 if sure is None else form(sure, budget) for form in forms)
     return ErrorBounds(
         budget=budget,
-        upper=upper_bound(found, budget),
-        closed=_closed(found, budget),
-        any_exponent=any_exponent(found),
-        uniform_exponent=any_exponent(found) / max(len(problem.arms), 1),
-        sfsr_exponent=_sfsr_exponent(found),
-        proven=found.support.lower > 0 and all(rival.lower > 0 for rival in found.rivals.values()),
+        upper=upper,
+        closed=closed,
+        written=written,
+        any_exponent=fastest,
+        uniform_exponent=fastest / max(len(problem.arms), 1),
+        sfsr_exponent=0.0 if sure is None else _sfsr_exponent(sure),
+        proven=sure is not None and sure.support.lower > 0 and all(rival.lower > 0 for rival in sure.rivals.values()),
+        noise=_assumed(found.instance),
     )
 
 
+def concentrated(found: Gaps) -> Gaps | None:
+    """The gaps in units of the noise's sub-Gaussian proxy; None when it has none."""
+    instance = found.instance
+    if isinstance(instance.noise, Gaussian):
+        return found
+    if not isinstance(instance.noise, SubGaussian):
+        return None
+    return gaps(instance.with_noise(Gaussian(covariance=instance.noise.proxy(instance.means))), bases=False)
+
+
 def upper_bound(found: Gaps, budget: int) -> float:
-    """Theorem 1, summed over the rounds."""
+    """Theorem 1, summed over the rounds; one where the noise is not sub-Gaussian."""
+    sure = concentrated(found)
+    return 1.0 if sure is None else _sum_over_rounds(sure, budget)
+
+
+def _sum_over_rounds(found: Gaps, budget: int) -> float:
     arms, unknown, costs = _sizes(found)
     if not unknown:
         return 0.0
@@ -104,11 +140,22 @@ def upper_bound(found: Gaps, budget: int) -> float:
 
 
 def _closed(found: Gaps, budget: int) -> float:
-    """Theorem 1 as written, with Psi itself."""
+    """Theorem 1 with Psi itself."""
+    _, unknown, costs = _sizes(found)
+    return _one_display(found, budget, float(psi(unknown, costs)))
+
+
+def _written(found: Gaps, budget: int) -> float:
+    """Theorem 1 as it is written: Psi(K0, L) <= (L + 1)/2 + log K0."""
+    _, unknown, costs = _sizes(found)
+    return _one_display(found, budget, (costs + 1) / 2 + math.log(max(unknown, 1)))
+
+
+def _one_display(found: Gaps, budget: int, divisor: float) -> float:
     arms, unknown, costs = _sizes(found)
     if arms < 2 or not unknown:
         return 0.0
-    share = (budget - unknown) / (3 * float(psi(unknown, costs)))
+    share = (budget - unknown) / (3 * divisor)
     worst = _slowest(found)
     first = math.log(arms - 1) + _log_infeasible(costs) - share * _certain(found)[0] ** 2 / arms
     second = math.log(arms * (arms + 1) / 2) + _log_overtaken(arms, costs) - share * worst
@@ -116,7 +163,9 @@ def _closed(found: Gaps, budget: int) -> float:
 
 
 def any_exponent(found: Gaps) -> float:
-    """Half of the smallest squared gap: min(Delta_0, Delta_(L+2))^2 / 2."""
+    """Half of the smallest squared gap, min(Delta_0, Delta_(L+2))^2 / 2; infinite unless the noise is Gaussian."""
+    if not isinstance(found.instance.noise, Gaussian):
+        return math.inf
     smallest = min((gap.gap for gap in found.rivals.values()), default=math.inf)
     return min(found.delta0, smallest) ** 2 / 2
 
@@ -142,19 +191,29 @@ def _certain(found: Gaps) -> tuple[float, Floats]:
 
 
 def budget_for(found: Gaps, error: float) -> int | None:
-    """The smallest budget with which Theorem 1 guarantees the error to SFSR; None beyond 2**53 trials."""
-    unknown = len(found.instance.problem.arms)
+    """The smallest budget with which Theorem 1 proves the error of SFSR; None when there is none up to 2**53 trials."""
+    unknown, sure = len(found.instance.problem.arms), concentrated(found)
     low, high = unknown, max(2 * unknown, 2)
     if not unknown:
         return 0
-    while upper_bound(found, high) > error:
+    if sure is None:
+        return None
+    while _sum_over_rounds(sure, high) > error:
         low, high = high, 2 * high
-        if high > MOST:
+        if high > MOST_TRIALS:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if upper_bound(found, middle) <= error else (middle, high)
+        low, high = (low, middle) if _sum_over_rounds(sure, middle) <= error else (middle, high)
     return high
+
+
+def _assumed(instance: Instance) -> str:
+    if isinstance(instance.noise, Gaussian):
+        return "Gaussian noise"
+    if isinstance(instance.noise, SubGaussian):
+        return "bounded noise, in units of half its range"
+    return "nothing is proven: this noise is not sub-Gaussian"
 
 
 def _sizes(found: Gaps) -> tuple[int, int, int]:

@@ -4,7 +4,6 @@ import math
 
 from bestmix.theory.gaps.measure import Alternative, Gaps
 
-SLACK = "slack of "
 MOST_MOVED = 4  # arms whose moves a sentence tells
 
 
@@ -16,9 +15,9 @@ def reasons(found: Gaps, count: int = 3) -> list[str]:
 def _condition(found: Gaps, column: int) -> str:
     """How the condition of a column could fail."""
     name, inside = found.instance.problem.columns[column], column in found.basis
-    if column < len(found.instance.arms):
+    cost = found.instance.problem.slack_cost(name)
+    if cost is None:
         return f"{name} could lose its place in the mix" if inside else f"{name} could gain a place in the mix"
-    cost = name.removeprefix(SLACK)
     return f"The mix could reach its bound on {cost}" if inside else f"The bound on {cost} could be not worth using up"
 
 

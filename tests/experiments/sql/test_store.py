@@ -6,8 +6,7 @@ from tests.experiments.kits import PROBLEM
 from bestmix import Uniform
 from bestmix.experiments import Closed
 from bestmix.experiments.model import Draft, Record
-from bestmix.experiments.rounds import begin, no_trials
-from bestmix.experiments.storage import Recipe
+from bestmix.strategies.rounds import Recipe, begin, no_trials
 
 KINDS = ["sqlite", "postgres"]
 

@@ -9,7 +9,7 @@ from tests.theory.gaps.brute import all_bases, brute_gap, overtaken, random_inst
 from bestmix import Instance, catalog, gaps, solve
 from bestmix.problems.noise import Bernoulli, Gaussian
 from bestmix.theory.gaps.geometry import geometry_of
-from bestmix.theory.gaps.rivals import Search, all_rivals, neighbours
+from bestmix.theory.gaps.rivals import RivalSearch, all_rivals, neighbours
 
 FIVE = Instance([1.7, 2.6, 0.5, 2.1, 1.2], [[0.0, 1.8, 0.8, 1.3, 2.0]], [1.0], sigma_reward=1.0, sigma_cost=0.5)
 
@@ -134,7 +134,7 @@ def test_closed_forms_against_the_search(costs):
     compared = 0
     for _ in range(6):
         instance = random_instance(rng, 6, costs)
-        search = Search(geometry_of(instance, solve(instance)))
+        search = RivalSearch(geometry_of(instance, solve(instance)))
         rivals = search.found(neighbours(search))
         for rival in rivals:
             if exact := search.exact(rival.basis):
@@ -147,7 +147,7 @@ def test_closed_forms_against_the_search(costs):
 def test_one_cost_is_proven_throughout():
     for name in ("A1", "A2", "H1", "H2"):
         instance = catalog.load(name)
-        search = Search(geometry_of(instance, solve(instance)))
+        search = RivalSearch(geometry_of(instance, solve(instance)))
         found = gaps(instance)
         assert found.proven.all()
         assert all(found.alternative(basis).proven for chunk in all_rivals(search) for basis in chunk)

@@ -5,10 +5,7 @@ import numpy as np
 import pytest
 
 from bestmix import SFSR, Instance, Uniform, catalog, plan, simulate
-from bestmix.problems.noise import Bernoulli, Bounded, Empirical
-from bestmix.theory.planning.bisection import Bisection
 from bestmix.theory.planning.plan import built_in
-from bestmix.theory.planning.sensitivity import around, with_means
 
 EASY = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.2]], [1.0], sigma_reward=1.0, sigma_cost=0.5)
 
@@ -92,27 +89,6 @@ def test_progress_is_told():
     plan(EASY, 0.5, [Uniform()], runs=100, draws=2, progress=heard.append)
     wanted = ["Reading the guesses", "Measuring the gaps", "Simulating USLP", "Simulating USLP around the guesses"]
     assert heard == wanted
-
-
-@pytest.mark.parametrize("noise", [None, Bernoulli(), Bounded(), Empirical([[[0.2, 0.1]], [[0.7, 0.4], [0.8, 0.4]]])])
-def test_draws_around_the_guesses_suit_the_noise(noise):
-    means = [[0.2, 0.75], [[0.1, 0.4]]]
-    instance = Instance(*means, [0.3], noise=noise)
-    drawn = around(instance, np.array([0.01, 0.01]), np.random.default_rng(1))
-    assert drawn.means.shape == instance.means.shape
-    if noise is None:
-        assert (drawn.means != instance.means).all()
-    assert with_means(instance, instance.means).means == pytest.approx(instance.means)
-
-
-def test_a_strategy_that_needs_more_to_begin_with():
-    class Choosy(Uniform):
-        def begin(self, problem, budget):
-            if budget < 100:
-                raise ValueError("budget: too small")
-            return super().begin(problem, budget)
-
-    assert 100 <= Bisection(EASY, Choosy(), 0.1, 0, None).smallest() <= 140
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from bestmix.experiments import audit
-from bestmix.experiments.model import StorageError
+from bestmix.experiments.errors import StorageError
 from bestmix.experiments.sql import inspection, postgres, queries, schema, sqlite, tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.store import Contents
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
-from bestmix.strategies.search import restore_strategy
+from bestmix.strategies.built_in import BUILT_IN, restore_strategy
 
 MOST_SHOWN = 5  # findings that are listed of one experiment
 
@@ -109,10 +109,8 @@ def builtin(data: Any) -> Strategy | None:
     >>> builtin({"kind": "Uniform"}), builtin({"kind": "Mine"})
     (Uniform(), None)
     """
-    from bestmix import strategies
-
     own = any(isinstance(value, str) and value.startswith("function ") for value in data.values())
-    return None if own or data.get("kind") not in strategies.__all__ else restore_strategy(data)
+    return None if own or data.get("kind") not in BUILT_IN else restore_strategy(data)
 
 
 def repair(database: Database) -> list[Finding]:

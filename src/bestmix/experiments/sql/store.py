@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from bestmix.experiments.clock import Clock, SystemClock
-from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, StorageError, TrialQuery
+from bestmix.experiments.errors import StorageError
+from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, TrialQuery
 from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from bestmix import checks
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Round, finite
+from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Record, Row
 from bestmix.experiments.sql import changes, postgres, queries, tables
 from bestmix.experiments.sql.changes import ID, Changes
 from bestmix.experiments.store import NO_PREFETCH, Head, Prefetch, gone, worth_writing
-from bestmix.strategies.search import Memory
+from bestmix.strategies.protocol import Memory
 
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
 
@@ -179,7 +180,7 @@ class SqlTransaction:
             return
         other = self._run(sa.select(x.id).where(x.name == sa.bindparam("name"), x.id != ID), name=name).first()
         if other is not None:
-            raise ValueError(f"name: there is an experiment {name!r} already; choose another name")
+            raise checks.AlreadyExists("name", f"there is an experiment {name!r} already", "choose another name")
 
     def trials(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""
@@ -303,4 +304,4 @@ def round_entries(
 ) -> list[dict[str, Any]]:
     """Rounds as their table holds them."""
     answer = None if mixture is None else json.dumps(dict(mixture))
-    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now, "mixture": answer} for r in rounds]
+    return [{"number": r.number, "data": json.dumps(r.to_dict()), "at": now, "mixture": answer} for r in rounds]

@@ -6,14 +6,14 @@ from starlette.responses import JSONResponse, Response
 from bestmix.service import schemas
 from bestmix.service.access import ADMIN, check_whole
 from bestmix.service.errors import documented
-from bestmix.service.routes.experiments import CALL, Current, told
+from bestmix.service.routes.experiments import CALL, Current, figures
 
-router = APIRouter(prefix="/v1/experiments", tags=["steering"], dependencies=[Depends(ADMIN)])
+router = APIRouter(prefix="/v1/experiments", tags=["control"], dependencies=[Depends(ADMIN)])
 STEER = documented("not_found", "invalid", "closed")
 
 
 def _state(experiment: Current) -> Response:
-    return JSONResponse(told(experiment.state, experiment.record.key))
+    return JSONResponse(figures(experiment.state, experiment.record.key))
 
 
 @router.post("/{experiment}/pause", response_model=schemas.State, responses=STEER)

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from bestmix.experiments import Closed, Experiment, StorageError
 from bestmix.service.access import READ
 from bestmix.service.errors import Refusal, documented
-from bestmix.service.routes.experiments import Current, told
+from bestmix.service.routes.experiments import Current, figures
 
 PACE = 0.5  # seconds between two looks
 BEAT = 15.0  # seconds without news after which a comment is sent, so that nobody in between hangs up
@@ -60,7 +60,7 @@ class Feed:
 
     def look(self) -> list[str]:
         """Messages in the format of server-sent events."""
-        state = told(self._experiment.state, self._experiment.record.key)
+        state = figures(self._experiment.state, self._experiment.record.key)
         new = self._new() if self._events else []
         # All is read by now, so that what is remembered as sent is sent.
         messages = [f"event: state\ndata: {json.dumps(state)}\n\n"] if state != self._state else []

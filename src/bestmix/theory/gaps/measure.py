@@ -13,7 +13,7 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import check_assumption
 from bestmix.theory.gaps.geometry import geometry_of
-from bestmix.theory.gaps.rivals import Rival, Search, all_rivals, is_proven, neighbours
+from bestmix.theory.gaps.rivals import Rival, RivalSearch, all_rivals, is_proven, neighbours
 
 MOST_BASES = 300_000  # whose gaps are computed; more would take minutes
 SHARES = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.35, 0.2)  # of a squared gap, tried in turn as lower bounds
@@ -113,7 +113,9 @@ class Gaps:
         key = tuple(sorted(basis))
         if key not in self.found:
             known = "only arm gaps were computed" if self.bases is None else f"it needs {len(self.basis)} columns"
-            raise ValueError(f"basis: there is no gap of {checks.shown(basis)}; {known}, and the optimal one has none")
+            raise checks.InvalidInput(
+                "basis", f"there is no gap of {checks.shown(basis)}", f"{known}, and the optimal one has none"
+            )
         return _alternative(self.instance, self.found[key], self.scale, self.found[key].lower)
 
     def hardest(self, count: int = 3) -> list[int]:
@@ -167,17 +169,19 @@ def gaps(instance: Instance, *, bases: bool = True) -> Gaps:
     0.03711
     """
     if not isinstance(instance, Instance):
-        raise ValueError(f"instance: expected an Instance, got {checks.shown(instance)}; build one")
+        raise checks.InvalidInput("instance", expected="an Instance", got=checks.shown(instance), remedy="build one")
     columns, size = len(instance.arms) + len(instance.bound), len(instance.bound) + 1
     if math.comb(columns, size) > MOST_BASES:
-        raise ValueError(
-            f"gaps: {len(instance.arms)} arms and {size - 1} costs have {math.comb(columns, size):.1e} bases, and the "
-            f"gaps of at most {MOST_BASES:,} can be computed in minutes; leave out arms that are clearly worse"
+        raise checks.InvalidInput(
+            "gaps",
+            f"{len(instance.arms)} arms and {size - 1} costs have {math.comb(columns, size):.1e} bases, "
+            f"and the gaps of at most {MOST_BASES:,} can be computed in minutes",
+            "leave out arms that are clearly worse",
         )
     solution = solve(instance)
     check_assumption(instance, solution)
     shape = geometry_of(instance, solution)
-    search = Search(shape)
+    search = RivalSearch(shape)
     rivals = _every(search) if bases else _wanted(search)
     best = _by_column(search, rivals)
     return Gaps(
@@ -192,7 +196,7 @@ def gaps(instance: Instance, *, bases: bool = True) -> Gaps:
     )
 
 
-def _every(search: Search) -> list[Rival]:
+def _every(search: RivalSearch) -> list[Rival]:
     """All rivals, with the proofs that can be had."""
     result = []
     for chunk in all_rivals(search):
@@ -200,7 +204,7 @@ def _every(search: Search) -> list[Rival]:
     return result
 
 
-def _wanted(search: Search) -> list[Rival]:
+def _wanted(search: RivalSearch) -> list[Rival]:
     """Rivals that can matter for an arm gap: not those whose lower bound is above what is known of their columns."""
     result = _values(search, neighbours(search))
     best = dict.fromkeys(search.others, math.inf)
@@ -221,13 +225,13 @@ def _note(best: dict[int, float], rival: Rival) -> None:
             best[j] = min(best[j], rival.value)
 
 
-def _values(search: Search, bases: list[Basis]) -> list[Rival]:
+def _values(search: RivalSearch, bases: list[Basis]) -> list[Rival]:
     exact = {basis: search.exact(basis) for basis in bases}
     missing = iter(search.found([basis for basis in bases if exact[basis] is None]))
     return [exact[basis] or next(missing) for basis in bases]
 
 
-def _by_column(search: Search, rivals: list[Rival]) -> dict[int, tuple[Rival, float]]:
+def _by_column(search: RivalSearch, rivals: list[Rival]) -> dict[int, tuple[Rival, float]]:
     """The nearest rival with each column, and a lower bound of the squared gap over all bases with it."""
     result = {}
     for j in search.others:
@@ -242,12 +246,12 @@ def _by_column(search: Search, rivals: list[Rival]) -> dict[int, tuple[Rival, fl
     return result
 
 
-def _beaten(search: Search, doubtful: list[Rival], best: Rival) -> bool:
+def _beaten(search: RivalSearch, doubtful: list[Rival], best: Rival) -> bool:
     """Whether none of the other rivals can be nearer than the best."""
     return all(r is best or search.prove(r).proven or search.at_least(r.basis, best.value) for r in doubtful)
 
 
-def _margins(search: Search) -> Floats:
+def _margins(search: RivalSearch) -> Floats:
     """Distance to where each column's own condition fails."""
     squared = np.full(len(search.shape.columns), np.inf)
     for i in search.basis:

@@ -45,7 +45,7 @@ def is_proven(value: float, lower: float) -> bool:
     return value <= lower * (1 + 2 * PROOF)
 
 
-class Search:
+class RivalSearch:
     """Gaps of rivals of one geometry, with what they share computed once."""
 
     def __init__(self, shape: Geometry) -> None:
@@ -203,7 +203,7 @@ class Search:
         return parted and alone[2] and rival.value <= alone[0] * (1 + PROOF)
 
 
-def all_rivals(search: Search) -> Iterator[list[tuple[int, ...]]]:
+def all_rivals(search: RivalSearch) -> Iterator[list[tuple[int, ...]]]:
     """Every other basis, in chunks."""
     size, total = len(search.basis), len(search.shape.columns)
     every = (basis for basis in itertools.combinations(range(total), size) if basis != search.basis)
@@ -211,7 +211,7 @@ def all_rivals(search: Search) -> Iterator[list[tuple[int, ...]]]:
         yield chunk
 
 
-def neighbours(search: Search) -> list[tuple[int, ...]]:
+def neighbours(search: RivalSearch) -> list[tuple[int, ...]]:
     """Bases that differ from the optimal one in one column."""
     swaps = itertools.product(range(len(search.basis)), search.others)
     return [tuple(sorted((*search.basis[:i], *search.basis[i + 1 :], j))) for i, j in swaps]

@@ -4,10 +4,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bestmix.problems.instance import Instance
-from bestmix.simulation import simulate
 from bestmix.simulation.results import wilson
-from bestmix.strategies import Strategy
+from bestmix.theory.planning.error_rates import ErrorRates
 
 SCOUTS = 500  # runs with which the right order of magnitude is found
 PRECISION = 1.02  # between neighbouring budgets, where the bisection ends
@@ -49,50 +47,25 @@ class Budget:
 
 
 class Bisection:
-    """Simulations of one strategy on one instance, each budget once."""
+    """The search for the budget with which a strategy's error rate is as wanted."""
 
-    def __init__(self, instance: Instance, strategy: Strategy, error: float, seed: int, threads: int | None) -> None:
-        self.instance, self.strategy = instance, strategy
-        self.error, self.seed, self.threads = error, seed, threads
-        self.errors: dict[tuple[int, int], int] = {}
-
-    def rate(self, budget: int, runs: int) -> float:
-        """Error rate with a budget."""
-        return self._errors(budget, runs) / runs
-
-    def _errors(self, budget: int, runs: int) -> int:
-        key = budget, runs
-        if key not in self.errors:
-            result = simulate(self.instance, self.strategy, budget, runs, self.seed, threads=self.threads)
-            self.errors[key] = result.errors
-        return self.errors[key]
+    def __init__(self, rates: ErrorRates, error: float) -> None:
+        self.rates, self.error = rates, error
 
     def bracket(self, start: int, runs: int, most: int) -> tuple[int, int] | None:
         """Budgets (too small, large enough), not far apart; None when nothing up to ``most`` is enough."""
-        low, high = self.smallest(), max(start, self.smallest())
-        if self.rate(high, runs) <= self.error:
-            while high > low and self.rate(max(low, high // 2), runs) <= self.error:
+        low, high = self.rates.smallest(), max(start, self.rates.smallest())
+        if self.rates.rate(high, runs) <= self.error:
+            while high > low and self.rates.rate(max(low, high // 2), runs) <= self.error:
                 high = max(low, high // 2)
             return max(low, high // 2), high
         low = high
         while low < most:
-            high = min(low * (4 if self.rate(low, runs) > 0.6 else 2), most)
-            if self.rate(high, runs) <= self.error:
+            high = min(low * (4 if self.rates.rate(low, runs) > 0.6 else 2), most)
+            if self.rates.rate(high, runs) <= self.error:
                 return low, high
             low = high
         return None
-
-    def smallest(self) -> int:
-        """A budget that the strategy accepts, not far above the smallest one."""
-        budget = len(self.instance.problem.arms) + 1
-        while True:
-            try:
-                self.strategy.begin(self.instance.problem, budget)
-                return budget
-            except ValueError:
-                if budget > 10**9:
-                    raise
-                budget = math.ceil(1.3 * budget)
 
     def narrow(self, low: int, high: int, enough: Callable[[int], bool], precision: float) -> tuple[int, int]:
         """Budgets of which the first is not enough and the second is, closer than ``precision``."""
@@ -104,43 +77,43 @@ class Bisection:
 
     def budget(self, runs: int, most: int) -> Budget:
         """The budget to plan with."""
-        found = self.bracket(10 * len(self.instance.problem.arms), SCOUTS, most)
+        found = self.bracket(10 * len(self.rates.instance.problem.arms), SCOUTS, most)
         if found is None:
             return self._beyond(runs, most)
         low, high = found
 
         def safe(budget: int) -> bool:
-            return wilson(self._errors(budget, runs), runs)[1] <= self.error
+            return wilson(self.rates.errors(budget, runs), runs)[1] <= self.error
 
         def maybe(budget: int) -> bool:
-            return wilson(self._errors(budget, runs), runs)[0] <= self.error
+            return wilson(self.rates.errors(budget, runs), runs)[0] <= self.error
 
         while not safe(high):
             if high >= most:
                 return self._beyond(runs, most)
             low, high = high, min(math.ceil(1.5 * high), most)
-        while safe(low) and low > self.smallest():
-            low, high = max(low // 2, self.smallest()), low
+        while safe(low) and low > self.rates.smallest():
+            low, high = max(low // 2, self.rates.smallest()), low
         _, trials = self.narrow(low, high, safe, PRECISION)
-        least = self.smallest()
+        least = self.rates.smallest()
         if not maybe(least):
             floor = low if not maybe(low) else max(least, low // 2)
             least, _ = self.narrow(floor if not maybe(floor) else least, trials, maybe, PRECISION)
-        return self._said(trials, least, runs, most)
+        return self._found(trials, least, runs, most)
 
     def quick(self, start: int, runs: int, most: int) -> int | None:
         """A rough estimate: where the error rate itself crosses the wanted one."""
         found = self.bracket(start, runs, most)
         if found is None:
             return None
-        return self.narrow(*found, lambda budget: self.rate(budget, runs) <= self.error, ROUGH)[1]
+        return self.narrow(*found, lambda budget: self.rates.rate(budget, runs) <= self.error, ROUGH)[1]
 
     def _beyond(self, runs: int, most: int) -> Budget:
-        self._errors(most, runs)
-        return self._said(None, most, runs, most)
+        self.rates.errors(most, runs)
+        return self._found(None, most, runs, most)
 
-    def _said(self, trials: int | None, least: int, runs: int, most: int) -> Budget:
-        errors = self._errors(most if trials is None else trials, runs)
-        curve = sorted((budget, wrong / n) for (budget, n), wrong in self.errors.items() if n == runs)
-        name, interval = self.strategy.name, wilson(errors, runs)
-        return Budget(name, trials, least, errors / runs, interval, runs, self.seed, most, tuple(curve))
+    def _found(self, trials: int | None, least: int, runs: int, most: int) -> Budget:
+        errors = self.rates.errors(most if trials is None else trials, runs)
+        curve = sorted((budget, wrong / n) for (budget, n), wrong in self.rates.counts.items() if n == runs)
+        name, interval = self.rates.strategy.name, wilson(errors, runs)
+        return Budget(name, trials, least, errors / runs, interval, runs, self.rates.seed, most, tuple(curve))

@@ -11,9 +11,11 @@ from bestmix.problems.problem import Known
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.strategies import SFSR, Challenger, SingleArm, Strategy, Uniform
+from bestmix.strategies.protocol import MOST_TRIALS
 from bestmix.theory.bounds import any_exponent, budget_for
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
 from bestmix.theory.planning.bisection import Bisection, Budget
+from bestmix.theory.planning.error_rates import ErrorRates
 from bestmix.theory.planning.guesses import read_guess
 from bestmix.theory.planning.sensitivity import Sensitivity, sensitivity_of
 from bestmix.theory.sentences import reasons
@@ -22,7 +24,7 @@ RUNS = 4000  # of each simulated budget, at least
 ERRORS = 40  # that are expected among the runs, at least, with the wanted error
 SMALLEST = 1e-4  # error that can be planned for
 PILOT = 100  # trials of each arm that guessed means are taken to be worth
-MOST = 10_000_000  # trials at which the search for a budget ends
+LARGEST_BUDGET = 10_000_000  # where the search for a budget ends
 
 
 def built_in() -> list[Strategy]:
@@ -151,7 +153,7 @@ def plan(
     draws: int = 20,
     runs: int | None = None,
     seed: int = 0,
-    most: int = MOST,
+    most: int = LARGEST_BUDGET,
     threads: int | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Plan:
@@ -193,11 +195,13 @@ def plan(
     """
     error = checks.number("error", error, "give a probability such as 0.05")
     if not SMALLEST <= error < 1:
-        raise ValueError(f"error: expected a probability from {SMALLEST:g} to below 1, got {error:g}; try 0.05")
+        raise checks.InvalidInput(
+            "error", expected=f"a probability from {SMALLEST:g} to below 1", got=f"{error:g}", remedy="try 0.05"
+        )
     runs = max(RUNS, math.ceil(ERRORS / error)) if runs is None else runs
     runs = checks.whole("runs", runs, math.ceil(4 / error), "with fewer no budget can be told to be enough")
     draws = checks.whole("draws", draws, 0, "20 is a good number")
-    most = checks.whole("most", most, 1, "give a number of trials", 2**53)
+    most = checks.whole("most", most, 1, "give a number of trials", MOST_TRIALS)
     tell = progress or (lambda sentence: None)
     tell("Reading the guesses")
     instance, counts = read_guess(source, bounds, known, arm, reward, drop_missing, pilot)
@@ -208,7 +212,7 @@ def plan(
     budgets = []
     for strategy in recipes:
         tell(f"Simulating {strategy.name}")
-        budgets.append(Bisection(instance, strategy, error, seed, threads).budget(runs, most))
+        budgets.append(Bisection(ErrorRates(instance, strategy, seed, threads), error).budget(runs, most))
     budgets.sort(key=lambda b: (b.trials is None, b.trials or 0, b.error_rate))
     chosen = next((s for s in recipes if budgets[0].trials is not None and s.name == budgets[0].strategy), None)
     sensitivity = None
@@ -232,14 +236,18 @@ def plan(
 def _check(instance: Instance, strategies: list[Strategy]) -> None:
     names = checks.names("strategies", [s.name for s in strategies], "strategy")
     if not names:
-        raise ValueError("strategies: expected at least one, got none; leave it out to compare them all")
+        raise checks.InvalidInput(
+            "strategies", expected="at least one", got="none", remedy="leave it out to compare them all"
+        )
     if not instance.problem.arms:
-        raise ValueError(
-            "source: expected an arm whose means are unknown, got none; there is nothing to try, see solve"
+        raise checks.InvalidInput(
+            "source", expected="an arm whose means are unknown", got="none", remedy="there is nothing to try, see solve"
         )
     solution = solve(instance)
     if solution.feasible and (reason := broken_condition(instance, solution)):
-        raise ValueError(f"source: no budget is enough where {reason}; change the means or the bounds a little")
+        raise checks.InvalidInput(
+            "source", f"no budget is enough where {reason}", "change the means or the bounds a little"
+        )
 
 
 def _theory(instance: Instance) -> tuple[Gaps | None, str]:

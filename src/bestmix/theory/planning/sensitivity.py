@@ -1,6 +1,5 @@
 """What a plan is worth when the guesses are a little wrong: budgets of instances drawn around them."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +11,10 @@ from bestmix.problems import noise as models
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import broken_condition
+from bestmix.simulation.executors import cores
 from bestmix.strategies import Strategy
 from bestmix.theory.planning.bisection import Bisection
+from bestmix.theory.planning.error_rates import ErrorRates
 
 RUNS = 300  # of each budget of a draw: a rough figure is enough
 FURTHEST = 64  # times the planned budget, where the search for a draw's budget ends
@@ -79,7 +80,7 @@ def sensitivity_of(
     def need(one: Instance) -> int | None:
         if solve(one).feasible and broken_condition(one):
             return None
-        return Bisection(one, strategy, error, seed, threads=1).quick(planned, RUNS, furthest)
+        return Bisection(ErrorRates(one, strategy, seed, threads=1), error).quick(planned, RUNS, furthest)
 
     with ThreadPoolExecutor(threads or cores()) as pool:
         rough, *budgets = pool.map(need, [instance, *drawn])
@@ -87,11 +88,6 @@ def sensitivity_of(
     beyond = (None,) * (draws - len(ordered))
     same = sum(s.feasible == best.feasible and s.basis == best.basis for s in solved)
     return Sensitivity(strategy.name, (*ordered, *beyond), same / draws, furthest, rough)
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def around(instance: Instance, counts: Floats, rng: np.random.Generator) -> Instance:

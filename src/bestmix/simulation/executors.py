@@ -1,0 +1,86 @@
+"""Where the chunks of a sweep run: threads, worker processes, or any executor of the user's."""
+
+import os
+import pickle
+import signal
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from typing import NamedTuple
+
+from bestmix.simulation.cells import BLOCK, Cell, Outcomes, run_chunk
+
+
+class Chunk(NamedTuple):
+    """Blocks [first, last) of the cell at a place of the grid."""
+
+    place: int
+    first: int
+    last: int
+
+    def size(self, runs: int) -> int:
+        """How many runs it has, if the cell has ``runs``.
+
+        >>> Chunk(0, first=2, last=4).size(runs=900)
+        400
+        """
+        return min(self.last * BLOCK, runs) - self.first * BLOCK
+
+
+Finished = tuple[Chunk, Outcomes]
+
+
+def run_chunks(
+    cells: Sequence[Cell], chunks: Sequence[Chunk], runs: int, executor: Executor | None, threads: int | None
+) -> Generator[Finished, None, None]:
+    """Outcomes of the chunks as they finish; without an executor compiled ones in threads, others in processes."""
+    if executor is not None:
+        yield from _through(executor, cells, chunks, runs)
+        return
+    workers = threads or cores()
+    compiled = [chunk for chunk in chunks if cells[chunk.place].compiled]
+    other = [chunk for chunk in chunks if not cells[chunk.place].compiled]
+    if compiled:
+        with ThreadPoolExecutor(workers) as pool:
+            yield from _through(pool, cells, compiled, runs)
+    if other and workers > 1 and _can_be_sent([cells[chunk.place] for chunk in other]):
+        with ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent) as processes:
+            yield from _through(processes, cells, other, runs)
+    else:
+        for chunk in other:
+            yield chunk, run_chunk(cells[chunk.place], chunk.first, chunk.last, runs)
+
+
+def _through(executor: Executor, cells: Sequence[Cell], chunks: Sequence[Chunk], runs: int) -> Iterator[Finished]:
+    futures: dict[Future[Outcomes], Chunk] = {}
+    try:
+        for chunk in chunks:
+            cell = cells[chunk.place].bare()
+            futures[executor.submit(run_chunk, cell, chunk.first, chunk.last, runs)] = chunk
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def cores() -> int:
+    """Cores that this process may use.
+
+    >>> cores() >= 1
+    True
+    """
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """Ctrl-C reaches every process of the terminal; only the parent answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _can_be_sent(cells: list[Cell]) -> bool:
+    """Whether worker processes can be given these cells; a function from a notebook cannot."""
+    try:
+        pickle.dumps([cell.bare() for cell in cells])
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return False
+    return True

@@ -1,0 +1,39 @@
+"""The strategies of this package by name, as saved searches and experiments name them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bestmix import checks
+from bestmix.strategies.challenger import Challenger
+from bestmix.strategies.protocol import Strategy
+from bestmix.strategies.sfsr import SFSR
+from bestmix.strategies.single_arm import SingleArm
+from bestmix.strategies.uniform import Uniform
+
+BUILT_IN: Mapping[str, Callable[..., Strategy]] = {
+    "SFSR": SFSR,
+    "Challenger": Challenger,
+    "SingleArm": SingleArm,
+    "Uniform": Uniform,
+}
+
+
+def restore_strategy(data: Mapping[str, Any]) -> Strategy:
+    """The built-in strategy that ``to_dict`` described.
+
+    >>> restore_strategy({"kind": "SFSR", "score": "lagrangian"})
+    SFSR(score='lagrangian')
+    """
+    kind = checks.mapping("strategy", data, "with its kind").get("kind")
+    options = {key: value for key, value in data.items() if key != "kind"}
+    if any(isinstance(value, str) and value.startswith("function ") for value in options.values()):
+        raise checks.InvalidInput(
+            "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"
+        )
+    make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
+    try:
+        return make(**options)
+    except TypeError:
+        raise checks.InvalidInput(
+            "strategy", f"{kind} has no such options, got {checks.shown(options)}", "leave them out"
+        ) from None

@@ -1,0 +1,136 @@
+"""What a strategy has: the methods that every one needs, and those that let it do more."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.arrays import Floats, Integers
+from bestmix.problems.instance import Instance
+from bestmix.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from bestmix.strategies.search import Search
+
+Memory = dict[str, Any]
+
+MOST_TRIALS = 2**53  # beyond it counts are no longer exact in floats
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """A recipe for spending the budget, as pure functions of what was told.
+
+    ``memory`` is what a run remembers between rounds, as plain data that JSON can hold. A round
+    begins with ``quota`` and ends, when all of it was told, with ``close``.
+    """
+
+    @property
+    def name(self) -> str:
+        """What tables and figures call it."""
+
+    def start(self, problem: Problem, budget: int | None) -> "Search":
+        """Begin a run; a budget of None is for strategies that stop by themselves."""
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """Memory before the first round; raises ValueError when the budget is too small."""
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """Pulls of each unknown arm in the coming round (K0,); None when the run is over."""
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Memory after the round, and what the history says of it (fields of ``Round``)."""
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """Columns that the answer is made of as things stand; None is the verdict infeasible."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data that says which strategy this is."""
+
+
+@runtime_checkable
+class Extendable(Protocol):
+    """A strategy that can go on when the budget is raised."""
+
+    def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
+        """Memory under a larger budget."""
+
+
+class Replicator(Protocol):
+    """Simulated runs: fills the arrays that ``kernels/replicate.py`` describes."""
+
+    def __call__(self, rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers, /) -> None:
+        """Run as many times as the arrays have rows."""
+
+
+@runtime_checkable
+class Replicable(Protocol):
+    """A strategy with simulated runs of its own, which are quicker than ask and tell."""
+
+    def replicator(self, instance: Instance, budget: int) -> Replicator | None:
+        """The runs; None where this instance has to be simulated by ask and tell."""
+
+
+@runtime_checkable
+class Scored(Protocol):
+    """A strategy with a score, which may be a function of the user's own."""
+
+    @property
+    def score(self) -> Any:
+        """The score's name, or the function."""
+
+
+@runtime_checkable
+class Compiled(Protocol):
+    """A replicator that says whether its runs leave Python's global lock alone, so that threads speed them up."""
+
+    @property
+    def compiled(self) -> bool:
+        """Whether they do."""
+
+
+def check_strategy(strategy: Any) -> Strategy:
+    """The strategy, or an error that says what was passed instead.
+
+    >>> from bestmix import Uniform
+    >>> check_strategy(Uniform()).name
+    'USLP'
+    """
+    if isinstance(strategy, type) or not isinstance(strategy, Strategy):
+        raise checks.InvalidInput(
+            "strategy", expected="a strategy such as SFSR()", got=checks.shown(strategy), remedy="pass an instance"
+        )
+    return strategy
+
+
+def extended(strategy: Strategy, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
+    """The memory of a run under a larger budget, where the strategy knows how to go on.
+
+    >>> from bestmix import Uniform
+    >>> extended(Uniform(), Problem(["a", "b"]), 4, 10, {"over": True})
+    {'over': False, 'pulled': 2}
+    """
+    if not isinstance(strategy, Extendable):
+        raise checks.InvalidInput(
+            "budget",
+            f"{strategy.name} lays out its rounds from the budget at the start, so that it cannot be extended "
+            f"from {old} to {new}",
+            "start anew with the larger budget",
+        )
+    return strategy.extended(problem, old, new, memory)
+
+
+def check_budget(problem: Problem, budget: int, least: int) -> None:
+    """Refuse a budget that leaves an arm without a trial.
+
+    >>> check_budget(Problem(["a", "b"]), 2, least=2)
+    """
+    if budget < least:
+        raise checks.InvalidInput(
+            "budget",
+            expected=f"at least {least} trials for {len(problem.arms)} unknown arms",
+            got=budget,
+            remedy="raise it",
+        )

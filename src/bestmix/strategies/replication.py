@@ -1,0 +1,37 @@
+"""Simulated runs of a strategy: a kernel of whole runs, bound to an instance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba.core.registry import CPUDispatcher
+
+from bestmix.problems.instance import Instance
+from bestmix.problems.noise import CompiledNoise
+
+
+@dataclass(frozen=True, eq=False)
+class Replication:
+    """A kernel such as those of ``kernels/replicate.py``, with what it takes before the arrays that it fills."""
+
+    kernel: Callable[..., None]
+    arguments: tuple[Any, ...]
+
+    @property
+    def compiled(self) -> bool:
+        """Whether the kernel is compiled, and so leaves Python's global lock alone."""
+        return isinstance(self.kernel, CPUDispatcher)
+
+    def __call__(self, rng: np.random.Generator, *arrays: Any) -> None:
+        """Run as many times as the arrays have rows."""
+        self.kernel(rng, *self.arguments, *arrays)
+
+
+def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Replication | None:
+    """The kernel bound to an instance; None when its noise cannot be drawn by the kernels."""
+    if not isinstance(instance.noise, CompiledNoise):
+        return None
+    model = instance.noise.compiled(instance.means)
+    known = np.array(instance.means), np.array(instance.bound), len(instance.problem.arms)
+    return Replication(kernel, (model, *known, *options))

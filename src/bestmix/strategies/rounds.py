@@ -1,0 +1,118 @@
+"""How a run advances from round to round: pure functions of the evidence, for a live search and for every store."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Round
+from bestmix.problems.problem import Problem
+from bestmix.strategies.protocol import Memory, Strategy
+
+Arm = TypeVar("Arm", str, int)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What decides: the problem, and the strategy for it."""
+
+    problem: Problem
+    strategy: Strategy
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a run stands: its memory, what the open round owes each arm (None: over), rounds closed on the way."""
+
+    memory: Memory
+    quota: list[int] | None
+    rounds: list[Round]
+
+
+def begin(recipe: Recipe, budget: int) -> Step:
+    """The first round that owes anything.
+
+    >>> from bestmix import Uniform
+    >>> begin(Recipe(Problem(["a", "b"]), Uniform()), budget=5).quota
+    [2, 2]
+    """
+    memory = recipe.strategy.begin(recipe.problem, budget)
+    return settle(recipe, budget, memory, no_trials(recipe.problem), 0)
+
+
+def no_trials(problem: Problem) -> list[Moments]:
+    """Sums of no trials, for each arm."""
+    return [Moments(1 + len(problem.bounds)) for _ in problem.arms]
+
+
+def settle(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], closed: int) -> Step:
+    """Pass over rounds that owe nothing, after ``closed`` rounds that are over."""
+    rounds: list[Round] = []
+    while (quota := coming(recipe, budget, memory, moments)) is not None and not any(quota):
+        memory, ended = close(recipe, budget, memory, moments, quota, closed + len(rounds) + 1)
+        rounds.append(ended)
+    return Step(memory, quota, rounds)
+
+
+def finish(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], closed: int) -> Step:
+    """Close the round whose trials are all there, and go on to the next that owes anything."""
+    quota = planned(recipe, budget, memory)
+    if quota is None:
+        return Step(memory, None, [])
+    memory, ended = close(recipe, budget, memory, moments, quota, closed + 1)
+    step = settle(recipe, budget, memory, moments, closed + 1)
+    return Step(step.memory, step.quota, [ended, *step.rounds])
+
+
+def close(
+    recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], quota: list[int], number: int
+) -> tuple[Memory, Round]:
+    """Memory after the round, and the round as the history tells it."""
+    memory, fields = recipe.strategy.close(Evidence(recipe.problem, moments), budget, memory)
+    pulls = {arm: n for arm, n in zip(recipe.problem.arms, quota, strict=True) if n}
+    return memory, Round(number, pulls, **fields)
+
+
+def mixture(recipe: Recipe, memory: Memory, moments: list[Moments]) -> dict[str, float]:
+    """The answer as things stand: the share of each arm that has any."""
+    found = recommend(Evidence(recipe.problem, moments), recipe.strategy.columns(recipe.problem, memory), strategy="")
+    return dict(found.mixture)
+
+
+def planned(recipe: Recipe, budget: int, memory: Memory) -> list[int] | None:
+    """Pulls of each arm in the round that is open; None when the run is over."""
+    quota = recipe.strategy.quota(recipe.problem, budget, memory)
+    return None if quota is None else [int(n) for n in quota]
+
+
+def coming(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) -> list[int] | None:
+    """``planned`` for a round that is about to begin, if the budget has room for it."""
+    quota = planned(recipe, budget, memory)
+    if quota is None:
+        return None
+    spent = sum(m.count for m in moments)
+    if len(quota) != len(recipe.problem.arms) or min(quota, default=0) < 0 or spent + sum(quota) > budget:
+        raise RuntimeError(
+            f"{recipe.strategy.name} wants {sum(quota)} further trials after {spent}, beyond the budget of {budget}; "
+            "mend its quota"
+        )
+    return quota
+
+
+def share_out(due: Iterable[tuple[Arm, int]], most: int) -> list[Arm]:
+    """Up to ``most`` arms from pairs (arm, due), always the one that is due the most, the first among equals.
+
+    >>> share_out([(0, 2), (1, 3)], most=4)
+    [1, 0, 1, 0]
+    """
+    left = dict(due)
+    result: list[Arm] = []
+    while left and len(result) < most:
+        arm = max(left, key=left.__getitem__)
+        if left[arm] <= 0:
+            break
+        left[arm] -= 1
+        result.append(arm)
+    return result

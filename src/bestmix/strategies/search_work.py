@@ -1,0 +1,134 @@
+"""A search as work to be driven: the trials that it owes, in order, and a file that it is saved to."""
+
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from bestmix import checks
+from bestmix.strategies import rounds
+from bestmix.strategies.search import Search
+
+SAVE_EVERY = 1.0  # seconds between two savings of a checkpoint
+AHEAD = 64  # trials that are put in order at a time
+
+
+class Due:
+    """A trial of a search that was handed out."""
+
+    def __init__(self, arm: str) -> None:
+        self.arm = arm
+
+
+class SearchWork:
+    """The trials that a search owes.
+
+    Parameters
+    ----------
+    search
+        Whose.
+    order
+        Puts the arms that are due, with their numbers of trials, in the order in which they are pulled.
+    """
+
+    def __init__(
+        self, search: Search, order: Callable[[Iterable[tuple[str, int]], int], list[str]] = rounds.share_out
+    ) -> None:
+        self.search = search
+        self._order = order
+        self._queue: deque[str] = deque()
+        self._out: set[Due] = set()
+
+    @property
+    def over(self) -> bool:
+        """Whether the search is."""
+        return self.search.done
+
+    def next(self, most: int) -> list[Due]:
+        """Trials that are owed and not yet under way."""
+        if most and not self._queue:
+            out = Counter(trial.arm for trial in self._out)
+            due = [(arm, count - out[arm]) for arm, count in self.search.ask().items()]
+            self._queue.extend(self._order(due, AHEAD))
+        trials = [Due(self._queue.popleft()) for _ in range(min(most, len(self._queue)))]
+        self._out.update(trials)
+        return trials
+
+    def arm(self, trial: Due) -> str:
+        """Its arm."""
+        return trial.arm
+
+    def tell(self, results: Sequence[tuple[Due, Any]]) -> None:
+        """Tell each; one that is refused does not keep the others from being told."""
+        refused: ValueError | None = None
+        for trial, result in results:
+            if trial in self._out:
+                self._out.discard(trial)
+                try:
+                    tell(self.search, trial.arm, result)
+                except ValueError as error:
+                    refused = refused or error
+        if refused is not None:
+            raise refused
+
+    def fail(self, trial: Due, error: BaseException) -> None:
+        """Nobody else could make the trial, so the error is raised."""
+        self.give_back([trial])
+        raise error
+
+    def keep(self, trials: Sequence[Due]) -> None:
+        """There are no leases."""
+
+    def give_back(self, trials: Sequence[Due]) -> None:
+        """They are owed as before."""
+        self._out.difference_update(trials)
+
+
+def arm_by_arm(due: Iterable[tuple[str, int]], most: int) -> list[str]:
+    """Up to ``most`` arms from pairs (arm, due), all of the first arm before the second.
+
+    >>> arm_by_arm([("a", 2), ("b", 3)], most=4)
+    ['a', 'a', 'b', 'b']
+    """
+    result: list[str] = []
+    for arm, count in due:
+        result += [arm] * min(count, most - len(result))
+    return result
+
+
+def tell(search: Search, arm: str, result: Any) -> None:
+    """Tell what ``pull`` returned, or say what it should have returned."""
+    costs = len(search.problem.bounds)
+    if costs == 0 and not isinstance(result, (tuple, list)):
+        result = (result, None)
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise checks.InvalidInput(
+            f"pull({arm!r})",
+            expected=f"a reward and {costs} costs, as in (0.7, {{'dollars': 0.1}})",
+            got=checks.shown(result),
+            remedy="return both",
+        )
+    try:
+        search.tell(arm, checks.number("reward", result[0]), result[1])
+    except ValueError as error:
+        raise ValueError(f"pull({arm!r}) returned {checks.shown(result)}: {error}") from None
+
+
+class Checkpoint:
+    """Saves a search to a file now and then, if there is one; call it after trials were told."""
+
+    def __init__(self, search: Search, path: str | os.PathLike[str] | None) -> None:
+        self.search, self.path = search, path
+        self._saved, self._trials = time.monotonic(), search.trials
+
+    def __call__(self) -> None:
+        """Save, if there is anything new and that was not done a moment ago."""
+        if time.monotonic() - self._saved >= SAVE_EVERY and self.search.trials > self._trials:
+            self.save()
+
+    def save(self) -> None:
+        """Save now."""
+        if self.path is not None:
+            self.search.save(self.path)
+        self._saved, self._trials = time.monotonic(), self.search.trials

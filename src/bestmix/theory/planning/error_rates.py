@@ -1,0 +1,79 @@
+"""Error rates of one strategy on one instance, by simulation: what every search for a budget asks for."""
+
+import math
+from collections.abc import Mapping
+
+from bestmix.problems.instance import Instance
+from bestmix.simulation import simulate
+from bestmix.simulation.cells import BLOCK, Cell
+from bestmix.strategies import Strategy
+
+HOPELESS = 0.3  # an error beyond which a block of runs says all that a curve needs
+
+Points = Mapping[int, float]  # error rate by budget
+
+
+class ErrorRates:
+    """Simulations of a strategy on an instance, each number of runs of each budget once."""
+
+    def __init__(self, instance: Instance, strategy: Strategy, seed: int, threads: int | None) -> None:
+        self.instance, self.strategy = instance, strategy
+        self.seed, self.threads = seed, threads
+        self.counts: dict[tuple[int, int], int] = {}
+
+    @property
+    def key(self) -> str:
+        """Names what the errors depend on, save the budget and the number of runs."""
+        return Cell(self.instance, self.strategy, 0, self.seed).digest
+
+    def errors(self, budget: int, runs: int) -> int:
+        """Wrong answers among so many runs with a budget."""
+        key = budget, runs
+        if key not in self.counts:
+            result = simulate(self.instance, self.strategy, budget, runs, self.seed, threads=self.threads)
+            self.counts[key] = result.errors
+        return self.counts[key]
+
+    def rate(self, budget: int, runs: int) -> float:
+        """The share of wrong answers."""
+        return self.errors(budget, runs) / runs
+
+    def rough_rate(self, budget: int, runs: int) -> float:
+        """``rate``, from fewer runs where it is far above all that anybody wants."""
+        first = self.rate(budget, min(BLOCK, runs))
+        return first if first > HOPELESS else self.rate(budget, runs)
+
+    def smallest(self) -> int:
+        """A budget that the strategy accepts, not far above the smallest one."""
+        budget = len(self.instance.problem.arms) + 1
+        while True:
+            try:
+                self.strategy.begin(self.instance.problem, budget)
+                return budget
+            except ValueError:
+                if budget > 10**9:
+                    raise
+                budget = math.ceil(1.3 * budget)
+
+    def growing(self, step: int) -> int:
+        """Budgets for a curve: five trials for two arms at first, then each about 1.41 times the one before."""
+        return round(2.5 * len(self.instance.arms) * 2 ** (step / 2))
+
+
+def trials_for(error: float, points: Points, runs: int) -> float:
+    """Trials at which a curve falls to the error for good, between two budgets by a line in logarithms.
+
+    Infinite if it never does; the first budget if it is below from the start.
+
+    >>> round(trials_for(0.1, {100: 0.4, 200: 0.2, 400: 0.05}, runs=1000))
+    283
+    """
+    budgets = sorted(points)
+    above = [k for k, budget in enumerate(budgets) if points[budget] > error]
+    if not above:
+        return float(budgets[0])
+    if above[-1] == len(budgets) - 1:
+        return math.inf
+    low, high = budgets[above[-1]], budgets[above[-1] + 1]
+    before, after = points[low], max(points[high], min(0.5 / runs, error))  # no error seen counts as half a one
+    return float(low * (high / low) ** (math.log(before / error) / math.log(before / after)))

@@ -1,0 +1,55 @@
+import sys
+import threading
+import time
+
+import pytest
+
+from bestmix import Problem
+from bestmix.cli import process
+
+
+def test_the_arm_is_one_argument():
+    words = process.parse_command("go --arm={arm} '{arm} again'")
+    assert [word.replace("{arm}", "a b") for word in words] == ["go", "--arm=a b", "a b again"]
+
+
+def test_results_by_name_or_under_costs():
+    problem = Problem(["a"], {"x": 1.0, "y": 1.0})
+    wanted = (0.5, {"x": 1.0, "y": 2.0})
+    assert process.parse_result('noise\n{"reward": 0.5, "x": 1, "y": 2, "id": 7}\n\n', problem) == wanted
+    assert process.parse_result('{"reward": 0.5, "costs": {"y": 2, "x": 1}}', problem) == wanted
+
+
+def trials(script, retries=0, timeout=None):
+    return process.Trials(f"{sys.executable} -c '{script}' {{arm}}", Problem(["a"]), retries, timeout)
+
+
+def test_a_trial_is_the_last_line_of_a_process():
+    assert trials('print(1); print("{\\"reward\\": 2}")')("a") == (2.0, {})
+
+
+def test_a_trial_that_fails_says_how_often_and_what_it_wrote():
+    with pytest.raises(process.TrialFailed, match="failed 3 times, the last time: it ended with exit code 4") as failed:
+        trials("print(7); raise SystemExit(4)", retries=2)("a")
+    assert failed.value.written == "7"
+
+
+def test_stopping_ends_what_runs_and_starts_no_more():
+    running, errors = trials("import time; time.sleep(60)", retries=5), []
+
+    def run():
+        try:
+            running("a")
+        except process.TrialFailed as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not running._running:
+        time.sleep(0.01)
+    running.stop()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert "ended by signal" in errors[0]
+    with pytest.raises(process.TrialFailed, match="the run was stopped"):
+        running("a")

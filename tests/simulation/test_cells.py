@@ -1,0 +1,54 @@
+import math
+
+import numpy as np
+import pytest
+
+import bestmix as bm
+from bestmix.simulation.cells import BLOCK, Cell, Outcomes
+
+
+def test_regret_and_violation_are_of_the_recommended_mixture():
+    """A run that is always right has the regret of its weights alone, and no regret without noise."""
+    inst = bm.Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.0, sigma_cost=0.0)
+    cell = bm.simulate(inst, bm.SFSR(), 40, runs=3)
+    assert cell.errors == 0
+    np.testing.assert_allclose(cell.outcomes.regret, 0.0, atol=1e-12)
+    np.testing.assert_allclose(cell.outcomes.violation, 0.0, atol=1e-12)
+
+
+def test_an_infeasible_instance_is_right_when_it_is_called_so():
+    inst = bm.Instance([1.0, 2.0], [[3.0, 4.0]], [1.0], sigma_cost=0.1)
+    cell = bm.simulate(inst, bm.Uniform(), 100, runs=50)
+    assert (cell.errors, cell.wrongly_infeasible) == (0, 0)
+    assert math.isnan(cell.row()["regret_mean"])
+
+
+def test_the_digest_names_everything_that_a_run_depends_on():
+    one, other = bm.catalog.load("D1P"), bm.catalog.load("D2P")
+    cells = [Cell(one, bm.Uniform(), 400, 3), Cell(other, bm.Uniform(), 400, 3), Cell(one, bm.SFSR(), 400, 3)]
+    cells += [Cell(one, bm.Uniform(), 401, 3), Cell(one, bm.Uniform(), 400, 4)]
+    cells += [Cell(one, bm.SFSR(score), 400, 3) for score in (lambda mu, u, e: mu, lambda mu, u, e: -mu)]
+    assert len({cell.digest for cell in cells}) == len(cells)
+    assert cells[0].digest == Cell(bm.catalog.load("D1P"), bm.Uniform(), 400, 3).bare().digest
+
+
+def test_a_strategy_without_runs_of_its_own_is_simulated_by_ask_and_tell():
+    cell = Cell(bm.catalog.load("D1P"), bm.SFSR(lambda mu, u, e: np.where(e > 0, mu, 1e9)), 400, 3)
+    assert not cell.compiled
+    assert Cell(cell.instance, bm.Uniform(), 400, 3).compiled
+
+
+@pytest.mark.parametrize("part", [slice(0, 2), slice(1, None), slice(0, 0)])
+def test_outcomes_are_cut_and_joined(part):
+    whole = Outcomes(np.arange(4, dtype=np.uint8), np.arange(4), np.arange(4.0), -np.arange(4.0))
+    assert len(whole[part]) == len(range(4)[part])
+    joined = Outcomes.join([whole[:2], whole[2:]])
+    for name, values in vars(joined).items():
+        np.testing.assert_array_equal(values, vars(whole)[name])
+    assert len(Outcomes.join([])) == 0
+
+
+def test_blocks_have_generators_of_their_own():
+    cell = Cell(bm.catalog.load("D1P"), bm.Uniform(), 400, 3)
+    assert cell.generator(0).random() != cell.generator(1).random()
+    assert len(cell.run(0, 2, BLOCK + 3)) == BLOCK + 3

@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+
+from bestmix import Instance, Known, catalog
+from bestmix.theory.planning.guesses import read_guess
+
+LOG = {"arm": ["a", "a", "b", "b", "b"], "reward": [1.0, 2.0, 3.0, 5.0, 4.0], "x": [0.0, 1.0, 2.0, 2.0, 2.0]}
+
+
+def read(source, bounds=None, known=None, pilot=100):
+    return read_guess(source, bounds, known, "arm", "reward", False, pilot)
+
+
+def test_a_log_becomes_an_instance_with_its_own_means_and_counts():
+    instance, counts = read(LOG, {"x": 1.0}, {"off": Known(0.5, {"x": 0.0})})
+    assert instance.arms == ("a", "b", "off")
+    np.testing.assert_allclose(instance.means, [[1.5, 0.5], [4.0, 2.0], [0.5, 0.0]])
+    assert counts.tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("suffix", ["json", "toml"])
+def test_an_instance_comes_by_value_by_name_and_from_a_file(tmp_path, suffix):
+    instance = catalog.load("D1P")
+    instance.save(tmp_path / f"guess.{suffix}")
+    for source in (instance, "D1P", tmp_path / f"guess.{suffix}"):
+        found, counts = read(source, pilot=7)
+        np.testing.assert_array_equal(found.means, instance.means)
+        assert set(counts) == {7.0}
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "part"),
+    [
+        (Instance([1.0, 2.0]), {"bounds": {"x": 1.0}}, "an instance has its own bounds"),
+        (Instance([1.0, 2.0]), {"pilot": 0}, "pilot: expected a positive number"),
+        ({"arm": ["a", "b"], "reward": [1.0, 2.0]}, {}, "expected an arm with at least two trials"),
+    ],
+)
+def test_mistakes(source, options, part):
+    with pytest.raises(ValueError, match=part):
+        read(source, **options)
