@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TOOLS := $(VENV)/tools
+LOCK = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --generate-hashes
 
-.PHONY: help setup demo test lint types layers pytest docs bench soak lock clean
+.PHONY: help setup demo test lint types layers pytest docs bench soak lock audit clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -15,8 +18,8 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	@echo "building $(VENV) (a minute or two, once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 demo: setup  ## find the best mix of compression codecs on this machine
@@ -43,7 +46,7 @@ docs: $(VENV)/.docs  ## run the gallery and build the site in docs/_build/html; 
 	@echo "open docs/_build/html/index.html"
 
 $(VENV)/.docs: requirements-docs.lock $(STAMP)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.lock
+	@$(PIP) --require-hashes -r requirements-docs.lock
 	@touch $@
 
 bench: setup  ## measure speed, as ratios in one run; prints tables, writes bench/results
@@ -52,10 +55,19 @@ bench: setup  ## measure speed, as ratios in one run; prints tables, writes benc
 soak: setup  ## experiments under load and faults: kills, power cuts, a million trials; writes soak/results
 	@$(BIN)/python -m soak
 
-lock: setup  ## pin every dependency anew
-	@$(BIN)/python -m pip install --quiet uv
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --all-extras --group dev pyproject.toml -o requirements.lock
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --all-extras --group dev --group docs --constraint requirements.lock pyproject.toml -o requirements-docs.lock
+lock: $(TOOLS)/.installed  ## pin every dependency anew, with hashes
+	@$(LOCK) --all-extras --group dev pyproject.toml -o requirements.lock
+	@$(LOCK) --all-extras --group dev --group docs --constraint requirements.lock pyproject.toml -o requirements-docs.lock
+	@$(LOCK) $(addprefix --extra ,service postgres frames plots) --group build --constraint requirements.lock pyproject.toml -o deploy/requirements.lock
+	@$(LOCK) --group tools pyproject.toml -o requirements-tools.lock
+
+audit: setup $(TOOLS)/.installed  ## known vulnerabilities of the dependencies, and their licences
+	@$(BIN)/python deploy/dependencies.py $(TOOLS)/bin/pip-audit
+
+$(TOOLS)/.installed: requirements-tools.lock
+	@$(PYTHON) -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-tools.lock
+	@touch $@
 
 clean:  ## remove .venv, caches and results
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache demo bench/results soak/results docs/_build docs/_generated

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from soak import crashes, power, service, throughput, vfs
+from soak import corruption, crashes, power, refusals, service, throughput, vfs
 from soak.crashes import Load
 from soak.postgres import Server
 
@@ -73,6 +73,11 @@ def full_disk(folder: Path, quick: bool) -> dict[str, Any]:
     return power.fill_the_disk(folder / "full.db", 12 if quick else 60)
 
 
+def corruptions(folder: Path, quick: bool) -> dict[str, Any]:
+    """Damaged bytes and rows, on SQLite: the doctor finds them, or they do no harm."""
+    return corruption.campaign(folder, 100 if quick else 1000)
+
+
 def throughput_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
     """Results a second on SQLite, empty and with a million trials."""
     return throughput.compare(*throughput.files(folder, ["empty", "full"]), **_sizes(quick))
@@ -113,6 +118,11 @@ def schema(folder: Path, quick: bool) -> dict[str, Any]:
     return service.fuzz(folder, 20 if quick else 500)
 
 
+def refused_calls(folder: Path, quick: bool) -> dict[str, Any]:
+    """Tells a second of eight clients beside others whose every call is refused, on SQLite."""
+    return refusals.compare(folder, 1.0, 1) if quick else refusals.compare(folder, 10.0)
+
+
 def _sizes(quick: bool) -> dict[str, Any]:
     return {"trials": 10_000, "workers": 4, "seconds": 2.0, "turns": 1} if quick else {"trials": 1_000_000}
 
@@ -123,8 +133,10 @@ PARTS: dict[str, Part] = {
     "outages-postgres": outages,
     "power": power_cuts,
     "disk": full_disk,
+    "corruption": corruptions,
     "throughput-sqlite": throughput_sqlite,
     "throughput-postgres": throughput_postgres,
+    "refusals": refused_calls,
     "kills-sqlite": kills_sqlite,
     "kills-postgres": kills_postgres,
     "http": http_load,

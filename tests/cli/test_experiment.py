@@ -1,7 +1,4 @@
 import json
-import shutil
-import sqlite3
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,7 +9,6 @@ from bestmix.cli import app, experiment
 GROUP = ["create", "list", "show", "ask", "tell", "fail", "renew", "pause", "resume", "stop", "extend", "rename"]
 GROUP += ["notes", "delete", "export", "trials"]
 COMMANDS = [*(f"experiment {name}" for name in GROUP), "worker", "storage upgrade", "doctor"]
-OLD = Path(__file__).parents[1] / "experiments/old/0001.db"
 
 
 def invoke(*words, text=None):
@@ -136,45 +132,6 @@ def test_steering(made, tmp_path):
 def test_mistakes_are_one_line(made, words, part):
     places = {"DB": made, "PROBLEM": made.with_name("problem.toml")}
     assert part in bad("experiment", *(places.get(word, word) for word in words))
-
-
-def test_an_old_file_is_upgraded_and_looked_at(tmp_path):
-    path = shutil.copy(OLD, tmp_path / "old.db")
-    assert "bestmix storage upgrade" in bad("experiment", "list", path)
-    sick = invoke("doctor", path)
-    assert sick.exit_code == 1
-    assert "version 0001, not" in sick.stdout
-    assert "Upgraded the tables from version 0001" in good("storage", "upgrade", path)
-    assert "Nothing to do" in good("storage", "upgrade", path)
-    shown = good("doctor", path, "--audit")
-    assert "8 results, counted again and replayed" in shown
-
-
-def test_the_doctor_finds_what_is_wrong(made, tmp_path):
-    findings = {f["what"]: f for f in json.loads(good("doctor", made, "--json"))}
-    assert sqlite3.sqlite_version in findings["SQLite"]["found"]
-    assert findings["pages"]["found"] == "ok"
-    with sqlite3.connect(made) as connection:
-        connection.execute("UPDATE heads SET complete = 3")
-    sick = invoke("doctor", made, "--audit", "--json")
-    assert sick.exit_code == 1
-    assert "complete: the figure is 3, the trials are 0" in sick.stdout
-    (tmp_path / "text.db").write_text("no database " * 100)
-    assert "not an SQLite database" in invoke("doctor", tmp_path / "text.db", "--json").stdout
-
-
-def test_the_doctor_reads_on_when_trials_are_there_twice(made):
-    with open_storage(made) as storage:
-        exp = storage.open("r")
-        exp.tell_many([(t, 1.0, [0.5]) for t in exp.ask(6)])
-    with sqlite3.connect(made) as connection:
-        names = [row[1] for row in connection.execute("PRAGMA table_info(trials)")]
-        chosen = ", ".join("number + 100" if name == "number" else name for name in names)
-        connection.execute(f"INSERT INTO trials ({', '.join(names)}) SELECT {chosen} FROM trials WHERE arm = 0")
-    sick = invoke("doctor", made, "--audit", "--json")
-    assert sick.exit_code == 1
-    assert "complete: the figure is 6, the trials are 9" in sick.stdout
-    assert "replay: a search does not take the trials of round 1" in sick.stdout
 
 
 def test_an_experiment_created_in_python_is_there_for_the_shell(db):

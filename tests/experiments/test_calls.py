@@ -6,9 +6,9 @@ import pytest
 from tests.experiments.kits import PROBLEM
 
 from bestmix import SFSR, Problem, Uniform
-from bestmix.experiments import Closed, Conflict, UnknownTrial, open_experiment
+from bestmix.experiments import Closed, Conflict, UnknownTrial
 from bestmix.experiments.audit import audit
-from bestmix.experiments.clock import Watch
+from bestmix.experiments.clock import LeaseClock
 
 COSTS = {"dollars": 0.5}
 
@@ -245,7 +245,7 @@ def _reopen(opener, kind, clock, storage, name):
     if kind != "memory":
         storage.close()
         return opener(kind, clock).open(name)
-    storage.watch = Watch(clock)
+    storage.lease_clock = LeaseClock(clock)
     return storage.open(name)
 
 
@@ -315,10 +315,3 @@ def test_no_costs_and_known_arms_only(storage, name):
     for trial in exp.ask(2):
         exp.tell(trial, 1.0 if trial.arm == "a" else 0.0)
     assert exp.recommend().support == ("a",)
-
-
-def test_the_store_in_memory_is_new_each_time():
-    problem = Problem(["a", "b"])
-    first = open_experiment("memory://", "x", problem, 4)
-    first.ask()
-    assert open_experiment("memory://", "x", problem, 4).state.leased == 0

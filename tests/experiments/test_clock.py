@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.experiments.kits import PROBLEM, FakeClock
 
 from bestmix import Uniform
-from bestmix.experiments.clock import Reading, SystemClock, Watch
+from bestmix.experiments.clock import LeaseClock, Reading, SystemClock
 
 HOUR, TEN_YEARS = 3600.0, 10 * 365.25 * 86400.0
 
@@ -32,7 +32,7 @@ def test_another_machine_cannot_shorten_a_lease(storage, clock, name):
     exp = storage.create(name, PROBLEM, 6, Uniform(), lease=10.0)
     exp.ask(6)
     other = FakeClock("another machine", ticks=1e9, wall=clock.wall + TEN_YEARS)
-    storage.watch, storage.store.clock = Watch(other), other
+    storage.lease_clock, storage.store.clock = LeaseClock(other), other
     assert exp.ask(1) == []
     other.pass_time(9.0)
     assert exp.ask(1).retry_after == pytest.approx(1.0)
@@ -44,7 +44,7 @@ def test_a_machine_that_was_started_again_counts_anew(storage, clock, name):
     exp = storage.create(name, PROBLEM, 6, Uniform(), lease=10.0)
     exp.ask(6)
     rebooted = FakeClock("next boot", ticks=3.0, wall=clock.wall)
-    storage.watch = Watch(rebooted)
+    storage.lease_clock = LeaseClock(rebooted)
     exp.ask(1)
     rebooted.pass_time(10.0)
     assert len(exp.ask(6)) == 6
@@ -54,7 +54,7 @@ def test_processes_that_make_one_call_each_share_the_machines_clock(storage, clo
     exp = storage.create(name, PROBLEM, 6, Uniform(), lease=10.0)
     exp.ask(6)
     clock.pass_time(10.0)
-    storage.watch = Watch(clock)
+    storage.lease_clock = LeaseClock(clock)
     assert len(exp.ask(6)) == 6
 
 
@@ -68,7 +68,7 @@ def test_processes_that_make_one_call_each_share_the_machines_clock(storage, clo
 def test_lease_time_is_monotone_and_never_ahead(steps):
     """Three machines with clocks of their own look in turns at one experiment."""
     clocks = [FakeClock(f"boot {i}", ticks=1e3 * i) for i in range(3)]
-    watches = [Watch(clock) for clock in clocks]
+    watches = [LeaseClock(clock) for clock in clocks]
     stored, true = Reading(0.0, "boot 0", clocks[0].ticks), 0.0
     for machine, seconds, jump in steps:
         true += seconds

@@ -41,16 +41,16 @@ def test_before_the_first_trial(exp):
 
 def test_it_is_one_snapshot(exp, monkeypatch):
     """Results that come while it is written change nothing of what it says."""
-    store, read = exp.storage.store, exp.storage.store.picture
+    store, read = exp.storage.store, exp.storage.store.run_state
 
     def meanwhile(key):
         found = read(key)
-        monkeypatch.setattr(store, "picture", read)
+        monkeypatch.setattr(store, "run_state", read)
         fill(exp)
         return found
 
     before = exp.snapshot()
-    monkeypatch.setattr(store, "picture", meanwhile)
+    monkeypatch.setattr(store, "run_state", meanwhile)
     page = experiment_report(exp)
     assert exp.state.complete > 0
     assert before.recommendation.sentence() in page

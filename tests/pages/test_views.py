@@ -91,11 +91,11 @@ def test_a_view_is_one_snapshot_with_the_last_trials(exp):
 
 def test_a_view_reads_the_figures_once(exp, monkeypatch):
     calls = Counter()
-    for name in ("picture", "state"):
+    for name in ("run_state", "state"):
         whole = getattr(exp.storage.store, name)
         monkeypatch.setattr(exp.storage.store, name, lambda key, n=name, f=whole: calls.update([n]) or f(key))
     read(exp)
-    assert calls["picture"] == 1
+    assert calls["run_state"] == 1
 
 
 def test_the_time_left(exp):

@@ -104,8 +104,8 @@ def _read_csv(path: Path) -> dict[str, list[Any]]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
-            header = next(reader, [])
-            rows = [row for row in reader if row]
+            header = [plain(name) for name in next(reader, [])]
+            rows = [[plain(cell) for cell in row] for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as error:
         raise checks.InvalidInput("log", f"{path} is not a CSV file in UTF-8 ({error})", "convert it") from None
     if not header:
@@ -121,6 +121,36 @@ def _read_csv(path: Path) -> dict[str, list[Any]]:
                 "log", f"row {i + 1} of {path} has {len(row)} values for {len(header)} columns", "mend it"
             )
     return {name: [row[k] if k < len(row) else "" for row in rows] for k, name in enumerate(header)}
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how text begins that a spreadsheet takes for a formula
+
+
+def for_spreadsheets(value: Any) -> Any:
+    """A cell of a CSV file that no spreadsheet takes for a formula; ``plain`` undoes it.
+
+    >>> for_spreadsheets("=1+1"), for_spreadsheets("plain"), for_spreadsheets(-1.5)
+    ("'=1+1", 'plain', -1.5)
+    """
+    return f"'{value}" if isinstance(value, str) and value.lstrip("'").startswith(FORMULA) else value
+
+
+def escaped(value: Any) -> Any:
+    """A cell of a CSV file as it is, unless ``plain`` would take it for one that was made for spreadsheets.
+
+    >>> escaped("+5%"), escaped("'+5%"), plain(escaped("'+5%"))
+    ('+5%', "''+5%", "'+5%")
+    """
+    return for_spreadsheets(value) if isinstance(value, str) and value.startswith("'") else value
+
+
+def plain(cell: str) -> str:
+    """A cell without the apostrophe that keeps spreadsheets from taking it for a formula.
+
+    >>> plain("'+5%"), plain("+5%"), plain("'quoted'")
+    ('+5%', '+5%', "'quoted'")
+    """
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
 
 
 def _label(value: Any) -> str | None:

@@ -350,13 +350,16 @@ def export(
     name: Name,
     path: Annotated[Path, typer.Argument(help="Where to (.csv, .parquet or .json).", show_default=False)],
     state: TrialState = None,
+    spreadsheet: Annotated[
+        bool, typer.Option("--spreadsheet", help="CSV: keep spreadsheets from taking text for formulas.")
+    ] = False,
     as_json: common.Json = False,
 ) -> None:
     """Write the trials to a .csv or .parquet file, or everything to a .json file.
 
     Example: [bold]bestmix experiment export router.db router trials.csv --state complete[/bold]
     """
-    saved = open_named(url, name).export(path, state)
+    saved = open_named(url, name).export(path, state, spreadsheet)
     typer.echo(json.dumps({"saved": str(saved)}) if as_json else f"Saved {saved}")
 
 

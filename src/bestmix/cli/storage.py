@@ -4,7 +4,7 @@ import json
 import platform
 import sqlite3
 from importlib import metadata, util
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -48,7 +48,12 @@ def upgrade(url: Url, as_json: common.Json = False) -> None:
 
 def doctor(
     url: Annotated[str | None, typer.Argument(metavar="URL", help="A database to look at.", show_default=False)] = None,
-    audit: Annotated[bool, typer.Option("--audit", help="Count every trial of every experiment again.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Derive every figure of every experiment from its trials again.")
+    ] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Write figures anew that differ from the trials, after a backup.")
+    ] = False,
     as_json: common.Json = False,
 ) -> None:
     """Say what is installed and sound here, and look at a database.
@@ -57,7 +62,10 @@ def doctor(
 
     Example: [bold]bestmix doctor router.db --audit[/bold]
     """
-    findings = [*look_here(), *([] if url is None else look_at(url, audit))]
+    if repair and url is None:
+        raise ValueError("--repair: expected the URL of a database to repair, got none; give it")
+    done = [] if url is None or not repair else mend(url)
+    findings = [*look_here(), *done, *([] if url is None else look_at(url, audit or repair))]
     if as_json:
         data = [{"what": what, "found": found, "good": good} for what, found, good in findings]
         typer.echo(json.dumps(data, indent=1))
@@ -98,66 +106,32 @@ def look_here() -> list[Finding]:
 def look_at(url: str, audit: bool) -> list[Finding]:
     """What a database is like."""
     from bestmix.experiments.errors import StorageError
-    from bestmix.experiments.sql import schema, tables
+    from bestmix.experiments.sql import checkup
     from bestmix.experiments.sql.database import Database, parse_url
 
     check_there(url)
     database = Database(parse_url(url))
     try:
-        found = database.read(_sqlite_facts if database.sqlite else _postgres_facts)
-        version = database.read(schema.version)
-        good = version == tables.VERSION
-        words = "none yet" if version is None else f"version {version}" + ("" if good else f", not {tables.VERSION}")
-        found.append(("tables", words, good or version is None))
-        if good:
-            found += _experiments(url, audit)
-        return found
+        return [(f.what, f.found, f.good) for f in checkup.look_at(database, audit)]
     except StorageError as error:
         return [("database", str(error), False)]
+    except Exception as error:  # a damaged file may break anything, and that is the finding
+        return [("database", f"it cannot be read: {type(error).__name__}: {error}", False)]
     finally:
         database.close()
 
 
-def _sqlite_facts(connection: Any) -> list[Finding]:
-    from bestmix.experiments.sql import sqlite
+def mend(url: str) -> list[Finding]:
+    """Write the figures of a database anew that differ from its trials, and say so."""
+    from bestmix.experiments.errors import StorageError
+    from bestmix.experiments.sql import checkup
+    from bestmix.experiments.sql.database import Database, parse_url
 
-    def one(pragma: str) -> str:
-        return str(connection.exec_driver_sql(f"PRAGMA {pragma}").scalar())
-
-    journal, check = one("journal_mode"), one("quick_check")
-    risky = journal == "wal" and not sqlite.wal_is_sound(sqlite.linked())
-    advice = "; it is left so, but use it with SQLite 3.51.3 or newer" if risky else ""
-    return [
-        ("journal", f"{journal}{advice}", not risky),
-        ("commits", {"2": "full", "3": "extra"}.get(one("synchronous"), "not on disk"), one("synchronous") in "23"),
-        ("pages", check, check == "ok"),
-    ]
-
-
-def _postgres_facts(connection: Any) -> list[Finding]:
-    def one(setting: str) -> str:
-        return str(connection.exec_driver_sql(f"SHOW {setting}").scalar())
-
-    fsync = one("fsync")
-    return [
-        ("server", f"PostgreSQL {one('server_version')}", True),
-        ("commits", f"fsync {fsync}, synchronous_commit {one('synchronous_commit')}", fsync == "on"),
-    ]
-
-
-def _experiments(url: str, audit: bool) -> list[Finding]:
-    from bestmix.experiments import open_storage
-    from bestmix.experiments.audit import audit as count_again
-
-    with open_storage(url) as storage:
-        states = storage.experiments()
-        found: list[Finding] = [("experiments", str(len(states)), True)]
-        for state in states if audit else []:
-            try:
-                wrong = count_again(storage.open(state.name))
-            except ValueError as error:  # a strategy with a user's own function
-                wrong, note = [], f"{state.complete} results; not replayed: {error}"
-            else:
-                note = f"{state.complete} results, counted again and replayed"
-            found.append((state.name, "; ".join(wrong) or note, not wrong))
-    return found
+    check_there(url)
+    database = Database(parse_url(url))
+    try:
+        return [(f.what, f.found, f.good) for f in checkup.repair(database)]
+    except StorageError as error:
+        return [("repair", str(error), False)]
+    finally:
+        database.close()

@@ -252,12 +252,13 @@ class RemoteExperiment:
         """Remove it with all of its trials."""
         self._call("DELETE", "", None)
 
-    def export(self, path: str | os.PathLike[str], state: str | None = None) -> Path:
-        """Write the trials to a .csv or .parquet file, or everything to a .json file."""
+    def export(self, path: str | os.PathLike[str], state: str | None = None, spreadsheet: bool = False) -> Path:
+        """Write the trials to a .csv or .parquet file, or everything to a .json file, as they are at one moment."""
         path = Path(path)
         kind = path.suffix.lower().removeprefix(".")
         checks.choice("path", kind, ["csv", "parquet", "json"])
-        content = self._transport.fetch(f"{self._path}/export/{kind}", state=state)
+        query = {"state": state, "spreadsheet": "true" if spreadsheet else None}
+        content = self._transport.fetch(f"{self._path}/export/{kind}", **query)
         with files.replacing(path) as temporary:
             temporary.write_bytes(content)
         return path

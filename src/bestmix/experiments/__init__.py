@@ -1,7 +1,8 @@
 """Experiments that lose nothing: ask and tell kept in a database, for any number of workers.
 
 ``storage.py`` opens and creates them, ``experiment.py`` is what users hold, ``store.py`` says in prose
-what the calls mean, ``calls.py`` and ``control.py`` are those calls, ``memory.py`` and ``sql/`` keep them.
+what the calls mean, ``calls.py`` and ``control.py`` are those calls, ``memory.py`` and ``sql/`` keep them, ``audit.py``
+checks what was kept.
 
 What only names values and errors, as the HTTP client does, loads no arithmetic: the rest comes when it is first used.
 """

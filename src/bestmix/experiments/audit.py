@@ -1,38 +1,56 @@
-"""An experiment checked against its own trials: every figure counted again, every round replayed."""
+"""An experiment checked against its own trials: every figure derived again, every round replayed.
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+The trials, the rounds and the events are the evidence; the figures, of which calls live, follow from them. A figure
+that differs can be written anew (``repair``). Where the evidence contradicts itself something was lost: that is
+damage, and only a copy helps.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from bestmix.answers.moments import Moments
+from bestmix.experiments.errors import StorageError
 from bestmix.experiments.experiment import Experiment
-from bestmix.experiments.model import Picture, Trial, TrialState
-from bestmix.strategies import Search
+from bestmix.experiments.store import Contents, ExperimentStore, Transaction, digest, fingerprint
+from bestmix.experiments.tally import MOST_SHOWN, SLACK, Log, Tally, read_log, read_trials
+from bestmix.problems.problem import Problem
+from bestmix.strategies import Search, Strategy
 
-Values = list[tuple[float, ...]]
+MOST_SECONDS = 1e10  # that a clock can show: three hundred years
+CLOSE = 1e-6  # how much the numbers of a history may differ from those that this version works out
 
 
-@dataclass
-class Count:
-    """What the trials say, read once from first to last."""
+@dataclass(frozen=True)
+class Difference:
+    """A figure that is not what the trials, rounds and events say; ``arm`` is given for those of an arm."""
 
-    states: Counter[str] = field(default_factory=Counter)
-    held: Counter[tuple[int, str]] = field(default_factory=Counter)  # complete or leased, by round and arm
-    filled: Counter[int] = field(default_factory=Counter)  # by slot
-    told: dict[int, dict[str, Values]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+    name: str
+    stored: float
+    derived: float
+    arm: int | None = None
 
-    def add(self, trial: Trial) -> None:
-        """Count one more."""
-        self.states[trial.state.value] += 1
-        if trial.state in (TrialState.complete, TrialState.leased):
-            self.held[trial.round, trial.arm] += 1
-            self.filled[trial.slot] += 1
-        if trial.state == TrialState.complete and trial.reward is not None and trial.costs is not None:
-            self.told[trial.round][trial.arm].append((trial.reward, *trial.costs.values()))
+    def __str__(self) -> str:
+        of = "" if self.arm is None else f" of arm {self.arm}"
+        return f"{self.name}{of}: the figure is {self.stored:g}, the trials say {self.derived:g}"
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What is wrong with an experiment."""
+
+    damage: list[str]
+    differences: list[Difference]
+
+    @property
+    def findings(self) -> list[str]:
+        """All of it in words; an empty list is good news."""
+        return [*self.damage, *map(str, self.differences)]
 
 
 def audit(experiment: Experiment) -> list[str]:
-    """What is wrong with an experiment that nobody is using meanwhile; an empty list is good news.
+    """What is wrong with an experiment; an empty list is good news.
 
     Examples
     --------
@@ -41,53 +59,217 @@ def audit(experiment: Experiment) -> list[str]:
     >>> exp.tell(exp.ask()[0], 1.0).value, audit(exp)
     ('counted', [])
     """
-    count = Count()
-    for trial in experiment.iter_trials():
-        count.add(trial)
-    now = experiment.picture()
-    return [*_figures(count, now), *_sums(experiment, count, now), *_replay(experiment, count, now)]
+    contents = experiment.storage.store.contents(experiment.record.key, events=True)
+    return examine(contents, experiment.problem, experiment.strategy).findings
 
 
-def _figures(count: Count, now: Picture) -> Iterator[str]:
-    state = now.state
-    for what in ("complete", "leased", "surplus"):
-        if getattr(state, what) != count.states[what]:
-            yield f"{what}: the figure is {getattr(state, what)}, the trials are {count.states[what]}"
-    if state.complete + state.leased > state.budget:
-        yield f"budget: {state.complete} complete and {state.leased} leased exceed {state.budget}"
-    for slot, times in count.filled.items():
-        if times > 1:
-            yield f"slot {slot}: it is held {times} times"
-    for ended in now.rounds:
-        for arm, quota in ended.pulls.items():
-            if count.held[ended.number, arm] != quota:
-                yield f"round {ended.number}: {arm!r} has {count.held[ended.number, arm]} trials of {quota}"
+def examine(contents: Contents, problem: Problem, strategy: Strategy | None) -> Examination:
+    """What is wrong with an experiment; without its strategy rounds are not replayed."""
+    log = read_log(contents.events)
+    tally = read_trials(contents, log, len(problem.arms), len(problem.bounds))
+    evidence = [*log.problems[:MOST_SHOWN], *tally.problems[:MOST_SHOWN]]
+    evidence += [*_fixed(contents, log), *_events(contents, log, tally), *_slots(contents, tally)]
+    evidence += [*_rounds(contents, tally, problem), *_sums(contents, tally, problem)]
+    if strategy is not None and not evidence:
+        evidence += _replay(contents, log, tally, problem, strategy)
+    if evidence:  # figures cannot be derived from evidence that contradicts itself
+        return Examination(evidence, [])
+    quota = None if strategy is None else strategy.quota(problem, contents.head.budget, contents.run.memory)
+    if strategy is not None and (problems := list(_status(contents, log, quota is None))):
+        return Examination(problems, [])
+    due, owing = _owed(contents, tally, strategy, None if quota is None else [int(n) for n in quota])
+    if min(due, default=0) < 0 or owing < 0:
+        return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
+    return Examination([], [*_head(contents, log, tally, due, owing), *_arms(contents, tally, due)])
 
 
-def _sums(experiment: Experiment, count: Count, now: Picture) -> Iterator[str]:
+def repair(store: ExperimentStore, key: str, examination: Examination) -> list[str]:
+    """Write the figures anew that differ from what the trials say; what was done, a line for each."""
+    if examination.damage:
+        raise StorageError(
+            f"the trials, rounds or events are damaged ({examination.damage[0]}), so that figures cannot be derived "
+            "from them; restore the database from a copy"
+        )
+
+    def write(transaction: Transaction) -> None:
+        due = [0] * len(transaction.moments())
+        for difference in examination.differences:
+            if difference.arm is None:
+                if getattr(transaction.head, difference.name) != difference.stored:
+                    raise StorageError(f"{difference.name} was written meanwhile; stop all workers, and repair again")
+                kind = type(getattr(transaction.head, difference.name))
+                setattr(transaction.head, difference.name, kind(difference.derived))
+            elif difference.name == "due":
+                due[difference.arm] = int(difference.derived - difference.stored)
+            else:
+                transaction.write_moments(transaction.moments([difference.arm]))
+        transaction.raise_due(due)
+
+    store.write(key, write)
+    return [f"{d}; written anew" for d in examination.differences]
+
+
+def _fixed(contents: Contents, log: Log) -> Iterator[str]:
+    """What is fixed from the beginning, or told by an event when it changes."""
+    record, head = contents.record, contents.head
+    first = record if log.first_name is None else replace(record, name=log.first_name)
+    if log.digest is not None and log.digest != digest(first):
+        yield "problem, strategy, budget, lease, failures or name: not as they were when it was created"
+    if log.name is not None and log.name != head.name:
+        yield f"name: it is {head.name!r}, the events say {log.name!r}"
+    budget = record.first_budget if log.budget is None else log.budget
+    if head.budget != budget:
+        yield f"budget: it is {head.budget}, the events say {budget}"
+    if head.status != log.status and not (head.status == "done" and log.may_be_done):
+        yield f"status: it is {head.status!r}, the events say {log.status!r}"
+    elif head.reason != log.reason:
+        yield f"reason: it is {head.reason!r}, the events say {log.reason!r}"
+    if (head.ended is not None) is not (head.status in ("done", "stopped")):
+        yield f"ended: it is {head.ended} although the experiment is {head.status}"
+    if not (0.0 <= head.clock <= MOST_SECONDS and abs(head.tick) <= MOST_SECONDS):
+        yield f"clock: no clock shows {head.clock:g} or {head.tick:g} seconds"
+
+
+def _events(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
+    """Whether trials and events tell the same."""
+    before = min((first for first, _, _ in log.asks), default=tally.count + 1)
+    unknown = sorted(number for number in tally.complete - log.complete if number >= before)
+    if unknown:
+        yield f"trial {unknown[0]}: it is complete, of which the events know nothing"
+    if missing := sorted(log.complete - tally.complete):
+        yield f"trial {missing[0]}: the events say that it is complete"
+    if log.surplus != tally.surplus:
+        yield f"surplus: the events say {log.surplus}, the trials are {tally.surplus}"
+    if log.rounds > len(contents.run.rounds):
+        yield f"round {log.rounds}: it is over, as the events say, and is not there"
+    known = {(first, count) for first, count, _ in log.asks}
+    if any((first, count) not in known for _, first, count in contents.asks):
+        yield "asks: a key stands for trials that were not handed out together"
+    elif log.keys - {(fingerprint(key), first, count) for key, first, count in contents.asks}:
+        yield "asks: a key of which the events tell is missing"
+
+
+def _slots(contents: Contents, tally: Tally) -> Iterator[str]:
+    stopped = contents.head.status == "stopped"
+    for number, slot in tally.slots.items():
+        wanted = slot.complete if stopped else slot.counts
+        if slot.holders != wanted:
+            yield f"slot {number}: it is held by {slot.holders} trials, expected {int(wanted)}"
+            return
+
+
+def _rounds(contents: Contents, tally: Tally, problem: Problem) -> Iterator[str]:
+    run, arms = contents.run, problem.arms
+    for place, (ended, mixture) in enumerate(zip(run.rounds, run.mixtures, strict=True), start=1):
+        if ended.number != place:
+            yield f"round {ended.number}: it stands where round {place} should"
+        told = {arms[arm]: len(rows) for arm, rows in tally.results[place].items()}
+        if told != {arm: n for arm, n in ended.pulls.items() if n}:
+            yield f"round {ended.number}: it is said to have {dict(ended.pulls)}, the trials are {told}"
+        if mixture is not None and not _is_mixture(mixture, problem):
+            yield f"round {ended.number}: {dict(mixture)} is no mixture of the arms"
+
+
+def _is_mixture(mixture: Mapping[str, Any], problem: Problem) -> bool:
+    shares = list(mixture.values())
+    if not set(mixture) <= set(problem.names) or not all(isinstance(share, (int, float)) for share in shares):
+        return False
+    return not shares or (min(shares) >= 0 and math.isclose(sum(shares), 1.0, abs_tol=CLOSE))
+
+
+def _sums(contents: Contents, tally: Tally, problem: Problem) -> Iterator[str]:
     import numpy as np
 
-    for arm, sums in zip(experiment.problem.arms, now.moments, strict=True):
-        rows = [values for told in count.told.values() for values in told.get(arm, [])]
-        again = Moments(sums.size).plus(np.array(rows).reshape(len(rows), sums.size))
-        if again.to_dict() != sums.to_dict():
-            yield f"arm {arm!r}: its running sums are not those of its trials"
+    moments, size = contents.run.moments, 1 + len(problem.bounds)
+    if not len(moments) == len(contents.due) == len(problem.arms):
+        yield f"arms: there are sums of {len(moments)}, the problem has {len(problem.arms)}"
+        return
+    for place, sums in enumerate(moments):
+        rows = [values for by_arm in tally.results.values() for values in by_arm.get(place, [])]
+        if Moments(size).plus(np.array(rows).reshape(len(rows), size)).to_dict() != sums.to_dict():
+            yield f"arm {problem.arms[place]!r}: its running sums are not those of its trials"
 
 
-def _replay(experiment: Experiment, count: Count, now: Picture) -> Iterator[str]:
+def _replay(contents: Contents, log: Log, tally: Tally, problem: Problem, strategy: Strategy) -> Iterator[str]:
     """Tell a search in this process the same trials, and compare where it gets to."""
-    if now.state.budget != experiment.record.first_budget:
-        return  # a search has one budget from its beginning
     import numpy as np
 
-    search = Search(experiment.strategy, experiment.problem, now.state.budget)
+    if log.budget is not None:
+        return  # a search has one budget from its beginning
+    search, now = Search(strategy, problem, contents.record.first_budget), contents.run
     try:
-        for number in sorted(count.told):
-            for arm, rows in count.told[number].items():
+        for number in sorted(tally.results):
+            for arm, rows in tally.results[number].items():
                 table = np.array(rows)
-                search.tell(arm, table[:, 0], table[:, 1:])
+                search.tell(problem.arms[arm], table[:, 0], table[:, 1:])
     except (ValueError, RuntimeError) as error:
         yield f"replay: a search does not take the trials of round {number} ({error})"
         return
-    if search.memory != now.memory or search.history != list(now.rounds):
+    if not alike(search.memory, now.memory) or not alike([vars(r) for r in search.history], [*map(vars, now.rounds)]):
         yield "replay: a search that is told the same trials gets to another point"
+
+
+def alike(first: Any, second: Any) -> bool:
+    """Whether plain data are the same, but for the last digits of numbers.
+
+    >>> alike({"a": [1.0, None]}, {"a": [1.0 + 1e-12, None]}), alike([1], [2])
+    (True, False)
+    """
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(alike(first[key], second[key]) for key in first)
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)):
+        return len(first) == len(second) and all(map(alike, first, second))
+    if isinstance(first, float) and isinstance(second, (int, float)):
+        return first == second or math.isclose(first, second, rel_tol=CLOSE, abs_tol=CLOSE)
+    return bool(first == second)
+
+
+def _status(contents: Contents, log: Log, over: bool) -> Iterator[str]:
+    if contents.head.status in ("running", "done") and over is not (contents.head.status == "done"):
+        yield f"status: it is {contents.head.status!r}, and the strategy {'wants no' if over else 'wants'} more trials"
+
+
+def _owed(
+    contents: Contents, tally: Tally, strategy: Strategy | None, quota: Sequence[int] | None
+) -> tuple[list[int], int]:
+    """What the open round has not handed out of each arm, and what it owes in all."""
+    head = contents.head
+    if strategy is None:
+        owing = head.owing if head.status == "stopped" else sum(contents.due) + tally.states["leased"] + tally.open
+        return contents.due, owing
+    if quota is None:
+        return [0] * len(contents.due), 0
+    number = len(contents.run.rounds) + 1
+    handed = tally.handed(number, len(quota))
+    complete = sum(map(len, tally.results[number].values()))
+    return [n - out for n, out in zip(quota, handed, strict=True)], sum(quota) - complete
+
+
+def _head(contents: Contents, log: Log, tally: Tally, due: Sequence[int], owing: int) -> Iterator[Difference]:
+    head = contents.head
+    derived = {
+        "trials": tally.count,
+        "events": log.count,
+        "round": len(contents.run.rounds),
+        "owing": owing,
+        "due": sum(due),
+        "freed": tally.open,
+        **{state: tally.states[state] for state in ("complete", "leased", "surplus")},
+        "expired": log.expired,
+        "failed": log.failed,
+        "strikes": log.strikes,
+    }
+    for name, value in derived.items():
+        if getattr(head, name) != value:
+            yield Difference(name, getattr(head, name), value)
+    if head.earliest > tally.earliest + SLACK:
+        yield Difference("earliest", head.earliest, tally.earliest)
+
+
+def _arms(contents: Contents, tally: Tally, due: Sequence[int]) -> Iterator[Difference]:
+    for arm, (stored, derived) in enumerate(zip(contents.due, due, strict=True)):
+        if stored != derived:
+            yield Difference("due", stored, derived, arm)
+    for arm, (count, sums) in enumerate(zip(contents.counts, contents.run.moments, strict=True)):
+        if count != sums.count:
+            yield Difference("count", count, sums.count, arm)

@@ -1,4 +1,4 @@
-"""The calls on a running experiment, as ``store.py`` describes them, on any store's books."""
+"""The calls on a running experiment, as ``store.py`` describes them, in any store's transaction."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,87 +6,90 @@ from collections.abc import Sequence
 import numpy as np
 
 from bestmix.answers.moments import Moments
-from bestmix.experiments.clock import Reading, Watch
+from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
 from bestmix.experiments.model import Outcome, Row
-from bestmix.experiments.store import Books
+from bestmix.experiments.store import Transaction, fingerprint
 from bestmix.strategies import rounds
 from bestmix.strategies.rounds import Recipe
 
 PAUSE = 1.0  # seconds after which to ask a paused experiment again
-Told = tuple[int, tuple[float, ...]]  # a trial's number, its reward and costs
-Given = tuple[list[Row], float | None, str]  # trials, or when to ask again and why
+Result = tuple[int, tuple[float, ...]]  # a trial's number, its reward and costs
+AskResult = tuple[list[Row], float | None, str]  # trials, or when to ask again and why
 
 
-def ask(books: Books, watch: Watch, n: int, worker: str, key: str | None) -> Given:
+def ask(transaction: Transaction, lease_clock: LeaseClock, n: int, worker: str, key: str | None) -> AskResult:
     """Hand out up to ``n`` trials."""
-    if key is not None and (known := books.recall(key)):
+    if key is not None and (known := transaction.asked_with(key)):
         return known, None, ""
-    head, time = books.head, look(books, watch)
+    head, time = transaction.head, advance_clock(transaction, lease_clock)
     if head.status != "running":
-        return [], PAUSE if head.status == "paused" else None, _not_running(books)
-    expire(books, time)
-    again = books.returned(n) if head.freed else []
-    arms = rounds.share_out(sorted(books.fresh(n - len(again))), n - len(again)) if head.due else []
+        return [], PAUSE if head.status == "paused" else None, _not_running(transaction)
+    expire(transaction, time)
+    again = transaction.open_slots(n) if head.freed else []
+    arms = rounds.share_out(sorted(transaction.due_arms(n - len(again))), n - len(again)) if head.due else []
     if not again and not arms:
-        wait = max((books.earliest() or time) - time, 0.0)
+        wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is out on lease"
-    return lease(books, watch, worker, key, again, arms), None, ""
+    return lease(transaction, lease_clock, worker, key, again, arms), None, ""
 
 
-def lease(books: Books, watch: Watch, worker: str, key: str | None, again: list[Row], arms: list[int]) -> list[Row]:
+def lease(
+    transaction: Transaction, lease_clock: LeaseClock, worker: str, key: str | None, again: list[Row], arms: list[int]
+) -> list[Row]:
     """New trials for slots that came back and for fresh slots."""
-    head, now = books.head, watch.clock.now()
-    deadline, number = head.clock + books.record.lease, head.trials + 1
+    head, now = transaction.head, lease_clock.clock.now()
+    deadline, number = head.clock + transaction.record.lease, head.trials + 1
     places = [(row.slot, row.arm) for row in again]
     places += [(number + len(again) + i, arm) for i, arm in enumerate(arms)]
     made = [
-        Row(number + i, slot, arm, head.round + 1, worker, deadline, now + books.record.lease, now)
+        Row(number + i, slot, arm, head.round + 1, worker, deadline, now + transaction.record.lease, now)
         for i, (slot, arm) in enumerate(places)
     ]
     for row in again:
         row.open = False
-    books.update(again)
-    books.take(Counter(arms))
-    books.add(made)
+    transaction.update_trials(again)
+    transaction.lower_due(Counter(arms))
+    transaction.add_trials(made)
     head.earliest = min(head.earliest, deadline) if head.leased else deadline
     head.trials += len(made)
     head.leased += len(made)
     head.freed -= len(again)
     head.due -= len(arms)
+    keyed = {} if key is None else {"key": fingerprint(key)}
     if key is not None:
-        books.remember(key, number, len(made))
-    books.note("asked", worker=worker, first=number, count=len(made))
+        transaction.write_key(key, number, len(made))
+    transaction.add_event("asked", worker=worker, first=number, count=len(made), **keyed)
     return made
 
 
-def look(books: Books, watch: Watch) -> float:
+def advance_clock(transaction: Transaction, lease_clock: LeaseClock) -> float:
     """Move lease time forward and say what it is."""
-    head = books.head
-    now = watch.read(books.record.key, Reading(head.clock, head.boot, head.tick))
+    head = transaction.head
+    now = lease_clock.read(transaction.record.key, Reading(head.clock, head.boot, head.tick))
     head.clock, head.boot, head.tick = now.time, now.boot, now.tick
     return now.time
 
 
-def expire(books: Books, time: float) -> None:
+def expire(transaction: Transaction, time: float) -> None:
     """Take back what has run out."""
-    head = books.head
+    head = transaction.head
     if not head.leased or time < head.earliest:
         return
-    count = books.sweep(time)
+    count = transaction.expire_leases(time)
     head.leased -= count
     head.freed += count
     head.expired += count
-    first = books.earliest()
+    first = transaction.earliest()
     head.earliest = time if first is None else first
     if count:
-        books.note("expired", count=count)
+        transaction.add_event("expired", count=count)
 
 
-def renew(books: Books, watch: Watch, numbers: Sequence[int]) -> list[Row]:
+def renew(transaction: Transaction, lease_clock: LeaseClock, numbers: Sequence[int]) -> list[Row]:
     """Start leases anew; all of them or, when one is gone, none."""
-    head, time, now = books.head, look(books, watch), watch.clock.now()
-    found = find(books, numbers)
+    head, time, now = transaction.head, advance_clock(transaction, lease_clock), lease_clock.clock.now()
+    found = find(transaction, numbers)
     for row in found:
         if head.status == "stopped":
             raise Closed(f"renew: the experiment was stopped, so trial {row.number} is no longer wanted; drop it")
@@ -99,43 +102,45 @@ def renew(books: Books, watch: Watch, numbers: Sequence[int]) -> list[Row]:
             head.freed -= 1
             head.leased += 1
         row.state, row.open, row.note = "leased", False, ""
-        row.deadline, row.expires = time + books.record.lease, now + books.record.lease
-    head.earliest = min(head.earliest, time + books.record.lease)
-    books.update(found)
+        row.deadline, row.expires = time + transaction.record.lease, now + transaction.record.lease
+    head.earliest = min(head.earliest, time + transaction.record.lease)
+    transaction.update_trials(found)
     return found
 
 
-def tell(books: Books, watch: Watch, told: Sequence[Told], recipe: Recipe) -> list[Outcome]:
+def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], recipe: Recipe) -> list[Outcome]:
     """Take results; all of them or, when one is refused, none."""
-    look(books, watch)
-    rows = {row.number: row for row in find(books, [number for number, _ in told])}
+    advance_clock(transaction, lease_clock)
+    rows = {row.number: row for row in find(transaction, [number for number, _ in results])}
     changed: dict[int, Row] = {}
     counted: list[Row] = []
-    outcomes = [_take(books, watch, rows, rows[number], values, changed, counted) for number, values in told]
+    outcomes = [
+        _take(transaction, lease_clock, rows, rows[number], values, changed, counted) for number, values in results
+    ]
     if changed:
-        _count(books, counted)
-        books.update(list(changed.values()))
+        _count(transaction, counted)
+        transaction.update_trials(list(changed.values()))
         surplus = outcomes.count(Outcome.surplus)
-        books.note("told", trials=[row.number for row in counted], surplus=surplus)
-        if counted and not books.head.owing:
-            advance(books, recipe, watch.clock.now())
+        transaction.add_event("told", trials=[row.number for row in counted], surplus=surplus)
+        if counted and not transaction.head.owing:
+            advance(transaction, recipe, lease_clock.clock.now())
     return outcomes
 
 
-def find(books: Books, numbers: Sequence[int]) -> list[Row]:
+def find(transaction: Transaction, numbers: Sequence[int]) -> list[Row]:
     """These trials, which must exist."""
-    found = books.rows(numbers)
+    found = transaction.trials(numbers)
     for number in numbers:
         if number not in found:
             raise UnknownTrial(
-                "trial", f"there is no trial {number}", f"{books.head.trials} were handed out, give one of them"
+                "trial", f"there is no trial {number}", f"{transaction.head.trials} were handed out, give one of them"
             )
     return list({number: found[number] for number in numbers}.values())
 
 
 def _take(
-    books: Books,
-    watch: Watch,
+    transaction: Transaction,
+    lease_clock: LeaseClock,
     rows: dict[int, Row],
     row: Row,
     values: tuple[float, ...],
@@ -143,7 +148,7 @@ def _take(
     counted: list[Row],
 ) -> Outcome:
     """Decide what one result is; ``rows`` are the trials seen so far, as they have become."""
-    head = books.head
+    head = transaction.head
     if row.values is not None:
         if row.values == values:
             return Outcome.repeated
@@ -152,8 +157,8 @@ def _take(
         )
     if head.status == "stopped":
         raise Closed(f"tell: the experiment was stopped and takes no more results (trial {row.number}); drop it")
-    rival = None if _holds(row) else _rival(books, rows, row.slot)
-    row.values, row.told, changed[row.number] = values, watch.clock.now(), row
+    rival = None if _holds(row) else _rival(transaction, rows, row.slot)
+    row.values, row.told, changed[row.number] = values, lease_clock.clock.now(), row
     if rival is not None and rival.state == "complete":
         row.state = "surplus"
         head.surplus += 1
@@ -178,66 +183,66 @@ def _holds(row: Row) -> bool:
     return row.open or row.state in ("leased", "complete")
 
 
-def _rival(books: Books, rows: dict[int, Row], slot: int) -> Row | None:
+def _rival(transaction: Transaction, rows: dict[int, Row], slot: int) -> Row | None:
     """Who has the slot now; results told together see each other's effects."""
     for row in rows.values():
         if row.slot == slot and _holds(row):
             return row
-    held = books.holder(slot)
-    if held is not None:
-        rows[held.number] = held
-    return held
+    holder = transaction.holder(slot)
+    if holder is not None:
+        rows[holder.number] = holder
+    return holder
 
 
-def _count(books: Books, counted: list[Row]) -> None:
+def _count(transaction: Transaction, counted: list[Row]) -> None:
     """Add results to the running sums."""
     tables: dict[int, list[tuple[float, ...]]] = {}
     for row in counted:
         if row.values is not None:
             tables.setdefault(row.arm, []).append(row.values)
     if tables:
-        sums = books.moments(list(tables))
+        sums = transaction.moments(list(tables))
         for arm, table in tables.items():
             sums[arm].add(np.array(table))
-        books.keep(sums)
+        transaction.write_moments(sums)
 
 
-def advance(books: Books, recipe: Recipe, now: float) -> None:
+def advance(transaction: Transaction, recipe: Recipe, now: float) -> None:
     """Close the round; an error of the strategy fails the experiment and loses nothing."""
-    head = books.head
-    sums: dict[int, Moments] = books.moments()
+    head = transaction.head
+    sums: dict[int, Moments] = transaction.moments()
     try:
         moments = [sums[arm] for arm in sorted(sums)]
-        step = rounds.finish(recipe, head.budget, books.memory(), moments, head.round)
+        step = rounds.finish(recipe, head.budget, transaction.memory(), moments, head.round)
         answer = rounds.mixture(recipe, step.memory, moments)
     except Exception as error:  # a user's strategy or score may raise anything
         head.status, head.reason = "failed", f"{recipe.strategy.name}: {type(error).__name__}: {error}"[:1000]
-        books.note("failed", reason=head.reason)
+        transaction.add_event("failed", reason=head.reason)
         return
-    books.advance(step.memory, step.rounds, answer)
+    transaction.advance(step.memory, step.rounds, answer)
     head.round += len(step.rounds)
     for ended in step.rounds:
-        books.note("round", number=ended.number, rejected=ended.rejected)
-    enter(books, step.quota, now)
+        transaction.add_event("round", number=ended.number, rejected=ended.rejected)
+    enter(transaction, step.quota, now)
 
 
-def enter(books: Books, quota: list[int] | None, now: float) -> None:
+def enter(transaction: Transaction, quota: list[int] | None, now: float) -> None:
     """Open a round that owes something, or end the experiment."""
-    head = books.head
+    head = transaction.head
     if quota is None:
         head.status, head.reason, head.ended = "done", "", now
-        books.note("done")
+        transaction.add_event("done")
         return
-    books.due(quota)
+    transaction.raise_due(quota)
     head.due += sum(quota)
     head.owing += sum(quota)
 
 
-def fail(books: Books, watch: Watch, number: int, reason: str) -> None:
+def fail(transaction: Transaction, lease_clock: LeaseClock, number: int, reason: str) -> None:
     """Put a slot back."""
-    head = books.head
-    look(books, watch)
-    (row,) = find(books, [number])
+    head = transaction.head
+    advance_clock(transaction, lease_clock)
+    (row,) = find(transaction, [number])
     if row.state == "failed":
         return
     if row.values is not None:
@@ -246,31 +251,31 @@ def fail(books: Books, watch: Watch, number: int, reason: str) -> None:
         row.open = True
         head.leased -= 1
         head.freed += 1
-    row.state, row.note, row.told = "failed", reason, watch.clock.now()
+    row.state, row.note, row.told = "failed", reason, lease_clock.clock.now()
     head.failed += 1
     head.strikes += 1
-    books.update([row])
-    books.note("trial failed", trial=number, reason=reason)
-    if head.status in ("running", "paused") and head.strikes >= books.record.failures:
+    transaction.update_trials([row])
+    transaction.add_event("trial failed", trial=number, reason=reason)
+    if head.status in ("running", "paused") and head.strikes >= transaction.record.failures:
         head.status = "failed"
         head.reason = f"{head.strikes} trials failed, the last one because: {reason or 'no reason was given'}"
-        books.note("failed", reason=head.reason)
+        transaction.add_event("failed", reason=head.reason)
 
 
-def give_back(books: Books, watch: Watch, numbers: Sequence[int]) -> None:
+def give_back(transaction: Transaction, lease_clock: LeaseClock, numbers: Sequence[int]) -> None:
     """End leases at once, without counting a failure."""
-    look(books, watch)
-    given = [row for row in find(books, numbers) if row.state == "leased"]
+    advance_clock(transaction, lease_clock)
+    given = [row for row in find(transaction, numbers) if row.state == "leased"]
     for row in given:
         row.state, row.open = "expired", True
-    books.head.leased -= len(given)
-    books.head.freed += len(given)
-    books.head.expired += len(given)
-    books.update(given)
+    transaction.head.leased -= len(given)
+    transaction.head.freed += len(given)
+    transaction.head.expired += len(given)
+    transaction.update_trials(given)
     if given:
-        books.note("given back", trials=[row.number for row in given])
+        transaction.add_event("given back", trials=[row.number for row in given])
 
 
-def _not_running(books: Books) -> str:
-    reason = f": {books.head.reason}" if books.head.reason else ""
-    return f"the experiment is {books.head.status}{reason}"
+def _not_running(transaction: Transaction) -> str:
+    reason = f": {transaction.head.reason}" if transaction.head.reason else ""
+    return f"the experiment is {transaction.head.status}{reason}"

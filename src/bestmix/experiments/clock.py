@@ -60,7 +60,7 @@ class Reading:
     tick: float
 
 
-class Watch:
+class LeaseClock:
     """Moves lease time forward; remembers for each experiment when this process looked last."""
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -71,11 +71,11 @@ class Watch:
     def read(self, key: str, stored: Reading) -> Reading:
         """Lease time now, from what the last writer stored and what this process saw.
 
-        >>> watch = Watch()
-        >>> first = watch.read("a", Reading(5.0, "another machine", 100.0))
+        >>> lease_clock = LeaseClock()
+        >>> first = lease_clock.read("a", Reading(5.0, "another machine", 100.0))
         >>> first.time
         5.0
-        >>> watch.read("a", first).time >= 5.0
+        >>> lease_clock.read("a", first).time >= 5.0
         True
         """
         boot, tick = self.clock.boot, self.clock.tick()

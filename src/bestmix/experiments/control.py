@@ -3,53 +3,53 @@
 from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.experiments import calls
-from bestmix.experiments.clock import Watch
+from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
-from bestmix.experiments.store import Books
+from bestmix.experiments.store import Transaction
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import Memory, extended
 from bestmix.strategies.rounds import Recipe
 
 
-def pause(books: Books) -> None:
+def pause(transaction: Transaction) -> None:
     """Hand out nothing until it is resumed."""
-    status = books.head.status
+    status = transaction.head.status
     if status not in ("running", "paused"):
         raise Closed(f"pause: the experiment is {status}; only a running one can be paused")
     if status == "running":
-        books.head.status = "paused"
-        books.note("paused")
+        transaction.head.status = "paused"
+        transaction.add_event("paused")
 
 
-def resume(books: Books, watch: Watch, recipe: Recipe) -> None:
+def resume(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe) -> None:
     """Go on after a pause or a failure."""
-    head = books.head
+    head = transaction.head
     if head.status == "running":
         return
     if head.status not in ("paused", "failed"):
         raise Closed(f"resume: the experiment is {head.status}, for good; create a new one")
     head.status, head.reason, head.strikes = "running", "", 0
-    books.note("resumed")
+    transaction.add_event("resumed")
     if not head.owing:  # the strategy could not advance
-        calls.advance(books, recipe, watch.clock.now())
+        calls.advance(transaction, recipe, lease_clock.clock.now())
 
 
-def stop(books: Books, watch: Watch, reason: str) -> None:
+def stop(transaction: Transaction, lease_clock: LeaseClock, reason: str) -> None:
     """End it early, for good."""
-    head = books.head
+    head = transaction.head
     if head.status == "done":
         raise Closed("stop: the experiment is done already; its answer stands")
     if head.status == "stopped":
         return
-    books.withdraw()
+    transaction.withdraw_all()
     head.leased = head.freed = 0
-    head.status, head.reason, head.ended = "stopped", reason, watch.clock.now()
-    books.note("stopped", reason=reason)
+    head.status, head.reason, head.ended = "stopped", reason, lease_clock.clock.now()
+    transaction.add_event("stopped", reason=reason)
 
 
-def extend(books: Books, budget: int, recipe: Recipe) -> None:
+def extend(transaction: Transaction, budget: int, recipe: Recipe) -> None:
     """Raise the budget, where the strategy knows how to go on."""
-    head = books.head
+    head = transaction.head
     if budget == head.budget:
         return
     if head.status == "stopped":
@@ -58,43 +58,43 @@ def extend(books: Books, budget: int, recipe: Recipe) -> None:
         raise checks.InvalidInput(
             "budget", expected=f"more than the present {head.budget} trials", got=budget, remedy="stop it instead"
         )
-    memory = books.memory()
+    memory = transaction.memory()
     longer = extended(recipe.strategy, recipe.problem, head.budget, budget, memory)
     if head.status == "done":
-        step = rounds.settle(recipe, budget, longer, _in_order(books.moments()), head.round)
+        step = rounds.settle(recipe, budget, longer, _in_order(transaction.moments()), head.round)
         head.status, head.ended = ("done", head.ended) if step.quota is None else ("running", None)
     else:
-        step = rounds.Step(longer, _added(recipe, books, budget, longer, memory), [])
+        step = rounds.Step(longer, _added(recipe, transaction, budget, longer, memory), [])
     head.budget = budget
-    books.advance(step.memory, step.rounds)
+    transaction.advance(step.memory, step.rounds)
     head.round += len(step.rounds)
-    books.note("extended", budget=budget)
+    transaction.add_event("extended", budget=budget)
     if step.quota is not None:
-        calls.enter(books, step.quota, 0.0)
+        calls.enter(transaction, step.quota, 0.0)
 
 
 def _in_order(moments: dict[int, Moments]) -> list[Moments]:
     return [moments[arm] for arm in sorted(moments)]
 
 
-def _added(recipe: Recipe, books: Books, budget: int, longer: Memory, memory: Memory) -> list[int]:
+def _added(recipe: Recipe, transaction: Transaction, budget: int, longer: Memory, memory: Memory) -> list[int]:
     """What the open round owes each arm on top, under the larger budget."""
-    head, quota = books.head, recipe.strategy.quota
+    head, quota = transaction.head, recipe.strategy.quota
     old, new = quota(recipe.problem, head.budget, memory), quota(recipe.problem, budget, longer)
     if old is None or new is None or (new < old).any() or head.complete + head.owing + (new - old).sum() > budget:
         raise RuntimeError(f"{recipe.strategy.name}: its open round does not fit a budget of {budget}; mend extended()")
     return [int(n) for n in new - old]
 
 
-def rename(books: Books, name: str) -> None:
+def rename(transaction: Transaction, name: str) -> None:
     """Give it another name."""
-    if name != books.head.name:
-        books.note("renamed", old=books.head.name, new=name)
-        books.head.name = name
+    if name != transaction.head.name:
+        transaction.add_event("renamed", old=transaction.head.name, new=name)
+        transaction.head.name = name
 
 
-def annotate(books: Books, notes: str) -> None:
+def annotate(transaction: Transaction, notes: str) -> None:
     """Replace the notes."""
-    if notes != books.head.notes:
-        books.head.notes = notes
-        books.note("notes")
+    if notes != transaction.head.notes:
+        transaction.head.notes = notes
+        transaction.add_event("notes")

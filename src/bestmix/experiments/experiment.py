@@ -19,19 +19,19 @@ from bestmix.experiments.model import (
     Event,
     Handout,
     Outcome,
-    Picture,
-    Query,
     Record,
     Row,
+    RunState,
     Snapshot,
     State,
     Trial,
+    TrialQuery,
     TrialState,
     check_name,
     check_text,
     moment,
 )
-from bestmix.experiments.store import NOTHING, Ahead, Books, T
+from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
 from bestmix.strategies.protocol import MOST_TRIALS
@@ -125,8 +125,10 @@ class Experiment:
         n = checks.whole("n", n, 1, "give the number of trials wanted", MOST_ASKED)
         worker = check_text("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
         key = None if key is None else check_text("key", key)
-        ahead = Ahead(fresh=n)
-        rows, retry, why = self._write(lambda books: calls.ask(books, self.storage.watch, n, worker, key), ahead)
+        prefetch = Prefetch(due_arms=n)
+        rows, retry, why = self._write(
+            lambda transaction: calls.ask(transaction, self.storage.lease_clock, n, worker, key), prefetch
+        )
         return Handout(map(self._trial, rows), retry, why)
 
     def tell(self, trial: Trial | str, reward: float, costs: Any = None) -> Outcome:
@@ -155,33 +157,40 @@ class Experiment:
         if not checked:
             return []
         checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)
-        ahead = Ahead(trials=[number for number, _ in checked])
-        return self._write(lambda books: calls.tell(books, self.storage.watch, checked, self._recipe), ahead)
+        prefetch = Prefetch(trials=[number for number, _ in checked])
+        return self._write(
+            lambda transaction: calls.tell(transaction, self.storage.lease_clock, checked, self._recipe), prefetch
+        )
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""
         number, reason = self._number(trial), check_text("reason", reason, LONGEST_NOTE, empty=True)[:1000]
-        self._write(lambda books: calls.fail(books, self.storage.watch, number, reason))
+        self._write(lambda transaction: calls.fail(transaction, self.storage.lease_clock, number, reason))
 
     def renew(self, *trials: Trial | str) -> list[Trial]:
         """Start the leases of trials anew, all of them or none; ``Closed`` is raised when one is lost."""
         numbers = [self._number(trial) for trial in trials]
-        return [self._trial(row) for row in self._write(lambda books: calls.renew(books, self.storage.watch, numbers))]
+        return [
+            self._trial(row)
+            for row in self._write(lambda transaction: calls.renew(transaction, self.storage.lease_clock, numbers))
+        ]
 
     def give_back(self, *trials: Trial | str) -> None:
         """End the leases of trials that this worker will not finish; no failure is counted."""
         numbers = [self._number(trial) for trial in trials]
-        self._write(lambda books: calls.give_back(books, self.storage.watch, numbers))
+        self._write(lambda transaction: calls.give_back(transaction, self.storage.lease_clock, numbers))
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
-        return self.answer(self.picture())
+        return self.answer(self.run_state())
 
-    def picture(self) -> Picture:
+    def run_state(self) -> RunState:
         """All that the answer is made of, as it is at this moment."""
-        return self.storage.store.picture(self.record.key)
+        return self.storage.store.run_state(self.record.key)
 
-    def answer(self, now: Picture) -> Recommendation:
+    picture = run_state  # its name in 0.1
+
+    def answer(self, now: RunState) -> Recommendation:
         """The recommendation of a moment."""
         return recommend(
             Evidence(self.problem, now.moments),
@@ -194,18 +203,18 @@ class Experiment:
 
     def snapshot(self) -> Snapshot:
         """Figures, answer and the answers after each round, all of one moment."""
-        now = self.picture()
+        now = self.run_state()
         return Snapshot(now.state, self.answer(now), now.mixtures)
 
     @property
     def history(self) -> tuple[Round, ...]:
         """The rounds that are over."""
-        return tuple(self.picture().rounds)
+        return tuple(self.run_state().rounds)
 
     @property
     def mixtures(self) -> list[tuple[int, Mapping[str, float] | None]]:
         """The answer after each round that is over, with the round's number; None where it was not kept."""
-        now = self.picture()
+        now = self.run_state()
         return [(r.number, mixture) for r, mixture in zip(now.rounds, now.mixtures, strict=True)]
 
     def trials(
@@ -232,7 +241,7 @@ class Experiment:
         place = None if arm is None else self.problem.index(arm)
         first = 0 if after is None else self._number(after)
         most = None if limit is None else checks.whole("limit", limit, 1, "give the length of a page")
-        query = Query(None if state is None else str(state), place, worker, first, most, newest_first)
+        query = TrialQuery(None if state is None else str(state), place, worker, first, most, newest_first)
         return [self._trial(row) for row in self.storage.store.trials(self.record.key, query)]
 
     def iter_trials(self, state: str | None = None) -> Iterator[Trial]:
@@ -242,10 +251,16 @@ class Experiment:
             yield from page
             after = page[-1]
 
+    def contents(self, state: str | None = None) -> tuple[RunState, Iterator[Trial]]:
+        """All that the answer is made of, and the trials, as they are at one moment."""
+        state = None if state is None else checks.choice("state", state, [s.value for s in TrialState])
+        found = self.storage.store.contents(self.record.key, None if state is None else str(state))
+        return found.run, map(self._trial, found.trials)
+
     def trial(self, trial: Trial | str) -> Trial:
         """One trial as it is now."""
         number = self._number(trial)
-        found = self.storage.store.trials(self.record.key, Query(after=number - 1, limit=1))
+        found = self.storage.store.trials(self.record.key, TrialQuery(after=number - 1, limit=1))
         if not found or found[0].number != number:
             raise UnknownTrial("trial", f"there is no trial {number} in this experiment", "check the id")
         return self._trial(found[0])
@@ -262,33 +277,43 @@ class Experiment:
 
     def resume(self) -> None:
         """Go on after a pause or a failure."""
-        self._write(lambda books: control.resume(books, self.storage.watch, self._recipe))
+        self._write(lambda transaction: control.resume(transaction, self.storage.lease_clock, self._recipe))
 
     def stop(self, reason: str = "") -> Recommendation:
         """End it early, for good; the best answer so far."""
         reason = check_text("reason", reason, LONGEST_NOTE, empty=True)[:1000]
-        self._write(lambda books: control.stop(books, self.storage.watch, reason))
+        self._write(lambda transaction: control.stop(transaction, self.storage.lease_clock, reason))
         return self.recommend()
 
     def extend(self, budget: int) -> None:
         """Raise the budget to a new total, where the strategy allows it."""
         budget = checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
-        self._write(lambda books: control.extend(books, budget, self._recipe))
+        self._write(lambda transaction: control.extend(transaction, budget, self._recipe))
 
     def rename(self, name: str) -> None:
         """Give it another name."""
         name = check_name(name)
-        self._write(lambda books: control.rename(books, name))
+        self._write(lambda transaction: control.rename(transaction, name))
 
     def delete(self) -> None:
         """Remove it with all of its trials."""
         self.storage.store.delete(self.record.key)
 
-    def export(self, path: str | os.PathLike[str], state: str | None = None) -> Path:
-        """Write the trials to a .csv or .parquet file, or everything to a .json file."""
+    def export(self, path: str | os.PathLike[str], state: str | None = None, spreadsheet: bool = False) -> Path:
+        """Write the trials to a .csv or .parquet file, or everything to a .json file, as they are at one moment.
+
+        Parameters
+        ----------
+        path
+            Where to; the ending says what.
+        state
+            Only trials in this state.
+        spreadsheet
+            In a .csv file, put an apostrophe before text that a spreadsheet would take for a formula.
+        """
         from bestmix.experiments.export import export
 
-        return export(self, Path(path), state)
+        return export(self, Path(path), state, spreadsheet)
 
     def close(self) -> None:
         """Let go of files and connections."""
@@ -300,8 +325,8 @@ class Experiment:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _write(self, work: Callable[[Books], T], ahead: Ahead = NOTHING) -> T:
-        return self.storage.store.write(self.record.key, work, ahead)
+    def _write(self, work: Callable[[Transaction], T], prefetch: Prefetch = NO_PREFETCH) -> T:
+        return self.storage.store.write(self.record.key, work, prefetch)
 
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
         """Reward and costs, checked before anything is written; plain floats need no more than a look."""

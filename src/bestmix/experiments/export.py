@@ -1,16 +1,18 @@
-"""Trials as CSV or Parquet, an experiment as JSON; read page by page, written whole or not at all."""
+"""Trials as CSV or Parquet, an experiment as JSON: of one moment, written whole or not at all."""
 
 import csv
 import json
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bestmix import files
+from bestmix.answers import tables
 
 if TYPE_CHECKING:
     from bestmix.experiments.experiment import Experiment
-    from bestmix.experiments.model import Trial
+    from bestmix.experiments.model import RunState, Trial
 
 BEFORE = ("id", "token", "slot", "round", "arm", "state", "worker", "reward")
 AFTER = ("asked", "told", "note")
@@ -18,16 +20,32 @@ PAGE = 10_000  # rows of Parquet written at a time
 HOW = "expected a file name that ends in .csv, .parquet or .json"
 
 
-def export(experiment: "Experiment", path: Path, state: str | None = None) -> Path:
-    """Write to the file, by the ending of its name; only trials in a state, if one is given."""
+def export(experiment: "Experiment", path: Path, state: str | None = None, spreadsheet: bool = False) -> Path:
+    """Write to the file, by the ending of its name.
+
+    Parameters
+    ----------
+    experiment, path
+        What to write, and where to: ``.csv``, ``.parquet`` or ``.json``.
+    state
+        Only trials in this state.
+    spreadsheet
+        In a CSV file, put an apostrophe before text that a spreadsheet would take for a formula.
+        Logs are read without it.
+    """
     kind = path.suffix.lower()
-    writers = {".csv": _csv, ".parquet": _parquet, ".json": _json}
-    if kind not in writers:
+    if kind not in (".csv", ".parquet", ".json"):
         raise ValueError(f"{path}: {HOW}, got {path.suffix or 'none'}; rename it")
-    if state is not None:
-        experiment.trials(state, limit=1)  # complains about an unknown state before anything is written
+    if spreadsheet and kind != ".csv":
+        raise ValueError(f"{path}: an export for spreadsheets is a .csv file, got {kind}; rename it")
+    run, trials = experiment.contents(state)
     with files.replacing(path) as temporary:
-        writers[kind](experiment, temporary, state)
+        if kind == ".csv":
+            _csv(experiment, temporary, trials, tables.for_spreadsheets if spreadsheet else tables.escaped)
+        elif kind == ".json":
+            _json(experiment, temporary, run, trials)
+        else:
+            _parquet(experiment, temporary, trials)
     return path
 
 
@@ -57,39 +75,30 @@ def _values(experiment: "Experiment", trial: "Trial") -> list[Any]:
     return [*(data[name] for name in BEFORE), *costs, *(data[name] for name in AFTER)]
 
 
-def harmless(value: Any) -> Any:
-    """Text that no spreadsheet takes for a formula: after an apostrophe where it begins like one.
-
-    >>> harmless("=1+1"), harmless("plain"), harmless(-1.5)
-    ("'=1+1", 'plain', -1.5)
-    """
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
-
-
-def _csv(experiment: "Experiment", path: Path, state: str | None) -> None:
+def _csv(experiment: "Experiment", path: Path, trials: "Iterator[Trial]", escape: Callable[[Any], Any]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(harmless, columns(experiment)))
-        writer.writerows(map(harmless, _values(experiment, trial)) for trial in experiment.iter_trials(state))
+        writer.writerow(map(escape, columns(experiment)))
+        writer.writerows(map(escape, _values(experiment, trial)) for trial in trials)
 
 
-def _json(experiment: "Experiment", path: Path, state: str | None) -> None:
+def _json(experiment: "Experiment", path: Path, now: "RunState", trials: "Iterator[Trial]") -> None:
     about = {
         "format": "bestmix experiment 1",
         "problem": dict(experiment.record.problem),
         "strategy": dict(experiment.record.strategy),
         "lease": experiment.record.lease,
-        "state": experiment.state.to_dict(),
-        "recommendation": experiment.recommend().to_dict(),
+        "state": now.state.to_dict(),
+        "recommendation": experiment.answer(now).to_dict(),
     }
     with path.open("w", encoding="utf-8") as file:
         file.write(json.dumps(about, indent=1, allow_nan=False)[:-2] + ',\n "trials": [')
-        for place, trial in enumerate(experiment.iter_trials(state)):
+        for place, trial in enumerate(trials):
             file.write(("," if place else "") + "\n  " + json.dumps(trial.to_dict(), allow_nan=False))
         file.write("\n ]\n}\n")
 
 
-def _parquet(experiment: "Experiment", path: Path, state: str | None) -> None:
+def _parquet(experiment: "Experiment", path: Path, trials: "Iterator[Trial]") -> None:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -100,7 +109,6 @@ def _parquet(experiment: "Experiment", path: Path, state: str | None) -> None:
     kinds |= dict.fromkeys(AFTER, text)
     names = columns(experiment)
     schema = pyarrow.schema([(name, kinds.get(name, number)) for name in names])
-    trials = experiment.iter_trials(state)
     with parquet.ParquetWriter(path, schema) as writer:
         while page := [_values(experiment, trial) for trial in islice(trials, PAGE)]:
             entries = [dict(zip(names, values, strict=True)) for values in page]

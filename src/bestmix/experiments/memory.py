@@ -9,13 +9,13 @@ from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
-from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State, moment
-from bestmix.experiments.store import NOTHING, Ahead, Head, T, gone, opening, state_of
+from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, TrialQuery, moment
+from bestmix.experiments.store import NO_PREFETCH, Contents, Head, Prefetch, T, digest, gone, opening, state_of
 from bestmix.strategies.protocol import Memory
 
 
 @dataclass
-class Shelf:
+class StoredExperiment:
     """One experiment; everything is in dictionaries, so that one rule undoes any change."""
 
     record: Record
@@ -34,13 +34,13 @@ class Shelf:
     events: dict[int, Event] = field(default_factory=dict)
 
 
-class MemoryBooks:
+class MemoryTransaction:
     """One experiment inside a transaction."""
 
-    def __init__(self, shelf: Shelf, clock: Clock) -> None:
-        self.record = shelf.record
-        self.head = replace(shelf.head)
-        self._shelf = shelf
+    def __init__(self, stored: StoredExperiment, clock: Clock) -> None:
+        self.record = stored.record
+        self.head = replace(stored.head)
+        self._stored = stored
         self._clock = clock
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
 
@@ -59,100 +59,100 @@ class MemoryBooks:
         else:
             mapping[key] = value
 
-    def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+    def trials(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""
-        return {n: replace(self._shelf.rows[n]) for n in numbers if n in self._shelf.rows}
+        return {n: replace(self._stored.rows[n]) for n in numbers if n in self._stored.rows}
 
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""
-        for number in self._shelf.slots.get(slot, ()):
-            row = self._shelf.rows[number]
+        for number in self._stored.slots.get(slot, ()):
+            row = self._stored.rows[number]
             if row.open or row.state in ("complete", "leased"):
                 return replace(row)
         return None
 
-    def sweep(self, time: float) -> int:
+    def expire_leases(self, time: float) -> int:
         """Make leases expired."""
-        late = [n for n, deadline in self._shelf.leased.items() if deadline <= time]
-        self.update([replace(self._shelf.rows[n], state="expired", open=True) for n in late])
+        late = [n for n, deadline in self._stored.leased.items() if deadline <= time]
+        self.update_trials([replace(self._stored.rows[n], state="expired", open=True) for n in late])
         return len(late)
 
     def earliest(self) -> float | None:
         """The first deadline."""
-        return min(self._shelf.leased.values(), default=None)
+        return min(self._stored.leased.values(), default=None)
 
-    def returned(self, most: int) -> list[Row]:
+    def open_slots(self, most: int) -> list[Row]:
         """Trials whose slots are open."""
-        return [replace(self._shelf.rows[n]) for n in sorted(self._shelf.open)[:most]]
+        return [replace(self._stored.rows[n]) for n in sorted(self._stored.open)[:most]]
 
-    def fresh(self, most: int) -> list[tuple[int, int]]:
+    def due_arms(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most."""
-        due = [(arm, n) for arm, n in self._shelf.due.items() if n]
+        due = [(arm, n) for arm, n in self._stored.due.items() if n]
         return sorted(due, key=lambda pair: (-pair[1], pair[0]))[:most]
 
-    def take(self, counts: dict[int, int]) -> None:
+    def lower_due(self, counts: dict[int, int]) -> None:
         """Lower what arms are due."""
         for arm, count in counts.items():
-            self._put(self._shelf.due, arm, self._shelf.due[arm] - count)
+            self._put(self._stored.due, arm, self._stored.due[arm] - count)
 
-    def due(self, quota: Sequence[int]) -> None:
+    def raise_due(self, quota: Sequence[int]) -> None:
         """Add to what each arm is due."""
         for arm, count in enumerate(quota):
-            self._put(self._shelf.due, arm, self._shelf.due[arm] + count)
+            self._put(self._stored.due, arm, self._stored.due[arm] + count)
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add_trials(self, rows: Sequence[Row]) -> None:
         """Write new trials."""
         for row in rows:
-            self._put(self._shelf.slots, row.slot, (*self._shelf.slots.get(row.slot, ()), row.number))
-        self.update(rows)
+            self._put(self._stored.slots, row.slot, (*self._stored.slots.get(row.slot, ()), row.number))
+        self.update_trials(rows)
 
-    def update(self, rows: Sequence[Row]) -> None:
+    def update_trials(self, rows: Sequence[Row]) -> None:
         """Write trials that changed."""
         for row in rows:
-            self._put(self._shelf.rows, row.number, replace(row))
-            self._put(self._shelf.leased, row.number, row.deadline if row.state == "leased" else None)
-            self._put(self._shelf.open, row.number, row.slot if row.open else None)
+            self._put(self._stored.rows, row.number, replace(row))
+            self._put(self._stored.leased, row.number, row.deadline if row.state == "leased" else None)
+            self._put(self._stored.open, row.number, row.slot if row.open else None)
 
-    def withdraw(self) -> None:
+    def withdraw_all(self) -> None:
         """Withdraw every lease, and close every open slot."""
-        self.update([replace(self._shelf.rows[n], state="withdrawn") for n in list(self._shelf.leased)])
-        self.update([replace(self._shelf.rows[n], open=False) for n in list(self._shelf.open)])
+        self.update_trials([replace(self._stored.rows[n], state="withdrawn") for n in list(self._stored.leased)])
+        self.update_trials([replace(self._stored.rows[n], open=False) for n in list(self._stored.open)])
 
     def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
         """Running sums."""
-        wanted = self._shelf.moments if arms is None else arms
-        return {arm: Moments.from_dict(self._shelf.moments[arm].to_dict()) for arm in wanted}
+        wanted = self._stored.moments if arms is None else arms
+        return {arm: Moments.from_dict(self._stored.moments[arm].to_dict()) for arm in wanted}
 
-    def keep(self, moments: dict[int, Moments]) -> None:
+    def write_moments(self, moments: dict[int, Moments]) -> None:
         """Write running sums."""
         for arm, sums in moments.items():
-            self._put(self._shelf.moments, arm, sums)
+            self._put(self._stored.moments, arm, sums)
 
     def memory(self) -> Memory:
         """What the strategy remembers."""
-        return self._shelf.memory["memory"]
+        return self._stored.memory["memory"]
 
     def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds."""
-        self._put(self._shelf.memory, "memory", memory)
+        self._put(self._stored.memory, "memory", memory)
         for ended in rounds:
-            self._put(self._shelf.rounds, ended.number, ended)
-            self._put(self._shelf.mixtures, ended.number, mixture)
+            self._put(self._stored.rounds, ended.number, ended)
+            self._put(self._stored.mixtures, ended.number, mixture)
 
-    def recall(self, key: str) -> list[Row]:
+    def asked_with(self, key: str) -> list[Row]:
         """The trials of an idempotency key."""
-        first, count = self._shelf.asks.get(key, (0, 0))
-        return list(self.rows(range(first, first + count)).values())
+        first, count = self._stored.asks.get(key, (0, 0))
+        return list(self.trials(range(first, first + count)).values())
 
-    def remember(self, key: str, first: int, count: int) -> None:
+    def write_key(self, key: str, first: int, count: int) -> None:
         """Keep what was handed out for an idempotency key."""
-        self._put(self._shelf.asks, key, (first, count))
+        self._put(self._stored.asks, key, (first, count))
 
-    def note(self, kind: str, **data: Any) -> None:
+    def add_event(self, kind: str, **data: Any) -> None:
         """Add an event."""
         self.head.events += 1
         event = Event(self.head.events, kind, data, moment(self._clock.now()))
-        self._put(self._shelf.events, event.number, event)
+        self._put(self._stored.events, event.number, event)
 
 
 class MemoryStore:
@@ -160,7 +160,7 @@ class MemoryStore:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock: Clock = clock or SystemClock()
-        self._shelves: dict[str, Shelf] = {}
+        self._experiments: dict[str, StoredExperiment] = {}
         self._lock = threading.RLock()
 
     def create(self, draft: Draft) -> bool:
@@ -172,70 +172,86 @@ class MemoryStore:
             head = opening(draft, self.clock, now)
             rounds = {r.number: r for r in draft.rounds}
             due = dict(enumerate(draft.quota or [0] * len(draft.moments)))
-            shelf = Shelf(
+            stored = StoredExperiment(
                 draft.record, now, head, {"memory": draft.memory}, rounds, {}, dict(enumerate(draft.moments)), due, {}
             )
-            books = MemoryBooks(shelf, self.clock)
-            books.add(draft.rows)
-            books.note("created")
-            shelf.head = books.head
-            self._shelves[draft.record.key] = shelf
+            transaction = MemoryTransaction(stored, self.clock)
+            transaction.add_trials(draft.rows)
+            transaction.add_event("created", digest=digest(draft.record))
+            stored.head = transaction.head
+            self._experiments[draft.record.key] = stored
             return True
 
     def find(self, name: str) -> Record | None:
         """The experiment of that name."""
         with self._lock:
-            found = [s for s in self._shelves.values() if s.head.name == name]
+            found = [s for s in self._experiments.values() if s.head.name == name]
         return replace(found[0].record, name=name) if found else None
 
     def record(self, key: str) -> Record | None:
         """The experiment with that key."""
         with self._lock:
-            shelf = self._shelves.get(key)
-            return None if shelf is None else replace(shelf.record, name=shelf.head.name)
+            stored = self._experiments.get(key)
+            return None if stored is None else replace(stored.record, name=stored.head.name)
 
     def entries(self, after: str = "", limit: int | None = None) -> list[tuple[Record, State]]:
         """Experiments in the order of their names."""
         with self._lock:
-            shelves = sorted(self._shelves.values(), key=lambda s: s.head.name)
-            wanted = [s for s in shelves if s.head.name > after][:limit]
+            found = sorted(self._experiments.values(), key=lambda s: s.head.name)
+            wanted = [s for s in found if s.head.name > after][:limit]
             return [(replace(s.record, name=s.head.name), state_of(s.head, s.created)) for s in wanted]
 
-    def write(self, key: str, work: Callable[[MemoryBooks], T], ahead: Ahead = NOTHING) -> T:
+    def write(self, key: str, work: Callable[[MemoryTransaction], T], prefetch: Prefetch = NO_PREFETCH) -> T:
         """Do work in one transaction."""
         with self._lock:
-            shelf = self._shelf(key)
-            books = MemoryBooks(shelf, self.clock)
+            stored = self._stored(key)
+            transaction = MemoryTransaction(stored, self.clock)
             try:
-                result = work(books)
-                if any(s.head.name == books.head.name and s is not shelf for s in self._shelves.values()):
+                result = work(transaction)
+                if any(s.head.name == transaction.head.name and s is not stored for s in self._experiments.values()):
                     raise checks.AlreadyExists(
-                        "name", f"there is an experiment {books.head.name!r} already", "choose another name"
+                        "name", f"there is an experiment {transaction.head.name!r} already", "choose another name"
                     )
             except BaseException:
-                books.rollback()
+                transaction.rollback()
                 raise
-            shelf.head = books.head
+            stored.head = transaction.head
             return result
 
     def state(self, key: str) -> State:
         """The experiment's figures."""
         with self._lock:
-            shelf = self._shelf(key)
-            return state_of(shelf.head, shelf.created)
+            stored = self._stored(key)
+            return state_of(stored.head, stored.created)
 
-    def picture(self, key: str) -> Picture:
+    def run_state(self, key: str) -> RunState:
         """Figures, memory, sums and rounds of one moment."""
         with self._lock:
-            shelf = self._shelf(key)
-            rounds, moments = [shelf.rounds[n] for n in sorted(shelf.rounds)], list(shelf.moments.values())
-            mixtures = [shelf.mixtures.get(r.number) for r in rounds]
-            return Picture(self.state(key), shelf.memory["memory"], moments, rounds, mixtures)
+            stored = self._stored(key)
+            rounds, moments = [stored.rounds[n] for n in sorted(stored.rounds)], list(stored.moments.values())
+            mixtures = [stored.mixtures.get(r.number) for r in rounds]
+            return RunState(self.state(key), stored.memory["memory"], moments, rounds, mixtures)
 
-    def trials(self, key: str, query: Query) -> list[Row]:
+    def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
+        """Everything at one moment."""
+        with self._lock:
+            stored = self._stored(key)
+            moments = [stored.moments[arm] for arm in sorted(stored.moments)]
+            return Contents(
+                replace(stored.record, name=stored.head.name),
+                replace(stored.head),
+                self.run_state(key),
+                [stored.due[arm] for arm in sorted(stored.due)],
+                [sums.count for sums in moments],
+                [(name, first, count) for name, (first, count) in stored.asks.items()],
+                iter(self.trials(key, TrialQuery(state))),
+                iter(list(stored.events.values()) if events else []),
+            )
+
+    def trials(self, key: str, query: TrialQuery) -> list[Row]:
         """Trials in the order of their numbers, or the other way round."""
         with self._lock:
-            rows = self._shelf(key).rows
+            rows = self._stored(key).rows
             numbers = [n for n in sorted(rows, reverse=query.newest_first) if _follows(n, query)]
             found = [replace(rows[n]) for n in numbers if _fits(rows[n], query)]
         return found[: query.limit]
@@ -243,13 +259,13 @@ class MemoryStore:
     def events(self, key: str, after: int, limit: int) -> list[Event]:
         """Events in order."""
         with self._lock:
-            events = self._shelf(key).events
+            events = self._stored(key).events
             return [events[n] for n in range(after + 1, min(after + limit, len(events)) + 1)]
 
     def delete(self, key: str) -> None:
         """Remove the experiment."""
         with self._lock:
-            self._shelves.pop(key, None)
+            self._experiments.pop(key, None)
 
     def ping(self, patience: float) -> None:
         """It is always there."""
@@ -257,18 +273,18 @@ class MemoryStore:
     def close(self) -> None:
         """Nothing to let go of."""
 
-    def _shelf(self, key: str) -> Shelf:
-        if key not in self._shelves:
+    def _stored(self, key: str) -> StoredExperiment:
+        if key not in self._experiments:
             raise gone()
-        return self._shelves[key]
+        return self._experiments[key]
 
 
-def _follows(number: int, query: Query) -> bool:
+def _follows(number: int, query: TrialQuery) -> bool:
     if query.newest_first:
         return not query.after or number < query.after
     return number > query.after
 
 
-def _fits(row: Row, query: Query) -> bool:
+def _fits(row: Row, query: TrialQuery) -> bool:
     wanted = [(query.state, row.state), (query.arm, row.arm), (query.worker, row.worker)]
     return all(asked is None or asked == held for asked, held in wanted)

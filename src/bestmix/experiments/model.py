@@ -231,7 +231,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Picture:
+class RunState:
     """Everything that the answer is made of, as it was at one moment."""
 
     state: State
@@ -264,7 +264,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True)
-class Query:
+class TrialQuery:
     """Which trials to read: those numbered above ``after``, in order; or, newest first, those below it."""
 
     state: str | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 from bestmix import checks
 from bestmix.experiments import replay
-from bestmix.experiments.clock import Clock, SystemClock, Watch
+from bestmix.experiments.clock import Clock, LeaseClock, SystemClock
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.model import (
@@ -20,7 +20,7 @@ from bestmix.experiments.model import (
     check_name,
     check_text,
 )
-from bestmix.experiments.store import Store
+from bestmix.experiments.store import ExperimentStore
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Challenger, Strategy, rounds
 from bestmix.strategies.built_in import restore_strategy
@@ -56,9 +56,9 @@ class Storage:
     'a'
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: ExperimentStore, clock: Clock) -> None:
         self.store = store
-        self.watch = Watch(clock)
+        self.lease_clock = LeaseClock(clock)
 
     def create(
         self,
@@ -100,7 +100,7 @@ class Storage:
         if terms.log is None:
             start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem))
         else:
-            now = self.watch.clock.now()
+            now = self.lease_clock.clock.now()
             start = replay.replay(recipe, record.first_budget, terms.log, terms.arm, terms.reward, now)
         step = start.step
         draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows)

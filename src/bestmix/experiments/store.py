@@ -40,10 +40,15 @@ without a key is then a new ask: what the lost one handed out goes to others whe
 leases are withdrawn, later results are refused, repeated ones are still no-ops. **extend** raises the budget where
 the strategy knows how. **delete** removes everything.
 
+**Events** tell everything that changes an experiment, in order, and are never changed; with the trials and the rounds
+they are the evidence that every figure follows from (``audit.py``). The first one keeps a digest of what is fixed.
+
 **Running sums.** No call but those that list trials reads more than the trials it is about, however many there are.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -51,7 +56,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.errors import Closed
-from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State, Status, moment
+from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, Status, TrialQuery, moment
 from bestmix.strategies.protocol import Memory
 
 T = TypeVar("T")
@@ -97,49 +102,49 @@ def worth_writing(before: Head, after: Head) -> bool:
     return replace(before, clock=after.clock, tick=after.tick) != after
 
 
-class Books(Protocol):
-    """One experiment inside a transaction: small steps that ``ledger.py`` builds the calls from."""
+class Transaction(Protocol):
+    """One experiment inside a transaction: small steps that ``calls.py`` and ``control.py`` are made of."""
 
     record: Record
     head: Head
 
-    def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+    def trials(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""
 
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""
 
-    def sweep(self, time: float) -> int:
+    def expire_leases(self, time: float) -> int:
         """Make every lease expired whose deadline is not after ``time``, its slot open; how many they were."""
 
     def earliest(self) -> float | None:
         """The first deadline of a lease."""
 
-    def returned(self, most: int) -> list[Row]:
+    def open_slots(self, most: int) -> list[Row]:
         """The first trials whose slots are open."""
 
-    def fresh(self, most: int) -> list[tuple[int, int]]:
+    def due_arms(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most, with how much."""
 
-    def take(self, counts: dict[int, int]) -> None:
+    def lower_due(self, counts: dict[int, int]) -> None:
         """Lower what arms are due."""
 
-    def due(self, quota: Sequence[int]) -> None:
+    def raise_due(self, quota: Sequence[int]) -> None:
         """Add to what each arm is due."""
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add_trials(self, rows: Sequence[Row]) -> None:
         """Write new trials."""
 
-    def update(self, rows: Sequence[Row]) -> None:
+    def update_trials(self, rows: Sequence[Row]) -> None:
         """Write trials that changed."""
 
-    def withdraw(self) -> None:
+    def withdraw_all(self) -> None:
         """Withdraw every lease, and close every open slot."""
 
     def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
         """Running sums of these arms, or of all, which the caller may add to."""
 
-    def keep(self, moments: dict[int, Moments]) -> None:
+    def write_moments(self, moments: dict[int, Moments]) -> None:
         """Write running sums."""
 
     def memory(self) -> Memory:
@@ -148,28 +153,42 @@ class Books(Protocol):
     def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds that were closed, with the answer after them."""
 
-    def recall(self, key: str) -> list[Row]:
+    def asked_with(self, key: str) -> list[Row]:
         """The trials that were handed out for an idempotency key."""
 
-    def remember(self, key: str, first: int, count: int) -> None:
+    def write_key(self, key: str, first: int, count: int) -> None:
         """Keep what was handed out for an idempotency key."""
 
-    def note(self, kind: str, **data: Any) -> None:
+    def add_event(self, kind: str, **data: Any) -> None:
         """Add an event."""
 
 
 @dataclass(frozen=True)
-class Ahead:
-    """What a call is going to read first: a store may fetch it along with the head."""
+class Prefetch:
+    """What a call is going to read first; a store may fetch it along with the head."""
 
     trials: Sequence[int] = ()
-    fresh: int = 0
+    due_arms: int = 0
 
 
-NOTHING = Ahead()
+NO_PREFETCH = Prefetch()
 
 
-class Store(Protocol):
+@dataclass(frozen=True)
+class Contents:
+    """All that a store keeps of one experiment, as it was at one moment; trials and events can be read once."""
+
+    record: Record
+    head: Head
+    run: RunState
+    due: list[int]  # of each arm
+    counts: list[int]  # results of each arm
+    asks: list[tuple[str, int, int]]  # idempotency keys, with the first trial and how many
+    trials: Iterator[Row]
+    events: Iterator[Event]
+
+
+class ExperimentStore(Protocol):
     """Where experiments are kept."""
 
     def create(self, draft: Draft) -> bool:
@@ -184,20 +203,26 @@ class Store(Protocol):
     def entries(self, after: str = "", limit: int | None = None) -> list[tuple[Record, State]]:
         """Experiments in the order of their names, those after a name."""
 
-    def write(self, key: str, work: Callable[[Books], T], ahead: Ahead = NOTHING) -> T:
+    def write(self, key: str, work: Callable[[Transaction], T], prefetch: Prefetch = NO_PREFETCH) -> T:
         """Do ``work`` in one transaction that excludes other writers of the experiment.
 
         What it did is on disk when this returns, and undone when it raises. It may be called again
-        when the transaction was lost, so it must have no effect but through the books.
+        when the transaction was lost, so it must have no effect but through the transaction.
         """
 
     def state(self, key: str) -> State:
         """The experiment's figures."""
 
-    def picture(self, key: str) -> Picture:
+    def run_state(self, key: str) -> RunState:
         """Figures, memory, sums and rounds of one moment."""
 
-    def trials(self, key: str, query: Query) -> list[Row]:
+    def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
+        """Everything at one moment, with the trials in a state or all of them; the events only on request.
+
+        Writers are not kept waiting while the caller reads on.
+        """
+
+    def trials(self, key: str, query: TrialQuery) -> list[Row]:
         """Trials in the order of their numbers, or the other way round."""
 
     def events(self, key: str, after: int, limit: int) -> list[Event]:
@@ -211,6 +236,25 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+def digest(record: Record) -> str:
+    """A fingerprint of what is fixed of an experiment; the event ``created`` keeps it, so that damage is found.
+
+    >>> record = Record("0123456789ab", "a", {"arms": ["x"]}, {"kind": "Uniform"}, 9, 60.0, 100)
+    >>> digest(record) == digest(replace(record)), digest(record) == digest(replace(record, first_budget=8))
+    (True, False)
+    """
+    return fingerprint(json.dumps([*vars(record).values()], default=dict))
+
+
+def fingerprint(text: str) -> str:
+    """A short text that another text has by chance only.
+
+    >>> fingerprint("a")
+    'ca978112ca1bbdca'
+    """
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def opening(draft: Draft, clock: Clock, now: float) -> Head:

@@ -5,40 +5,42 @@ import threading
 import time
 
 import pytest
+from tests.experiments.kits import crowd
 
 from bestmix import Problem, Uniform
-from bestmix.experiments import Conflict, StorageError
-from bestmix.experiments.sql.group_commit import MOST, Line, Together
-from bestmix.experiments.store import Ahead
+from bestmix.experiments import Closed, Conflict, StorageError, UnknownTrial
+from bestmix.experiments.audit import audit
+from bestmix.experiments.sql.group_commit import MOST_TRIALS, GroupCommit, NotUndoneError, PendingCalls, Refusal
+from bestmix.experiments.store import Prefetch
 
-NOTHING = Ahead()
+NO_PREFETCH = Prefetch()
 
 
 class Slow:
-    """Writes calls as a database would; the first transaction lasts until all others are in line."""
+    """Writes calls as a database would; the first transaction lasts until all others are in pending."""
 
     def __init__(self, others, interrupted=()):
         self.sizes = []
         self.others = others
         self.interrupted = interrupted
-        self.together = Together(self.write)
+        self.group_commit = GroupCommit(self.write)
 
     def write(self, key, calls):
         self.sizes.append(len(calls))
         if len(self.sizes) == 1:
-            while len(self.together._lines[key].waiting) < self.others:
+            while len(self.group_commit._pending[key].waiting) < self.others:
                 time.sleep(0.001)
         if len(self.sizes) in self.interrupted:
             raise KeyboardInterrupt
         return [call.work(None) for call in calls]
 
-    def run(self, works, ahead=NOTHING):
+    def run(self, works, prefetch=NO_PREFETCH):
         """The results and errors of all works, each called by a thread of its own, the first one first."""
         found = [None] * len(works)
 
         def one(k):
             try:
-                found[k] = self.together.run("key", works[k], ahead)
+                found[k] = self.group_commit.run("key", works[k], prefetch)
             except BaseException as error:
                 found[k] = error
 
@@ -53,21 +55,23 @@ class Slow:
         return found
 
 
-def refuse(books):
+def refuse(transaction):
     raise ValueError("no")
 
 
 def test_those_who_wait_are_written_together():
     slow = Slow(others=7)
-    works = [lambda books, k=k: k for k in range(8)]
+    works = [lambda transaction, k=k: k for k in range(8)]
     assert slow.run(works) == list(range(8))
     assert slow.sizes == [1, 7]
-    assert not slow.together._lines  # nothing is kept of those who are gone
+    assert not slow.group_commit._pending  # nothing is kept of those who are gone
 
 
 def test_a_refusal_is_for_the_one_whose_it_is():
     slow = Slow(others=4)
-    found = slow.run([lambda books: 0, lambda books: 1, refuse, lambda books: 3, lambda books: 4])
+    found = slow.run(
+        [lambda transaction: 0, lambda transaction: 1, refuse, lambda transaction: 3, lambda transaction: 4]
+    )
     assert [f for f in found if not isinstance(f, ValueError)] == [0, 1, 3, 4]
     assert isinstance(found[2], ValueError)
     assert slow.sizes == [1, 4, 1, 1, 1, 1]
@@ -75,24 +79,24 @@ def test_a_refusal_is_for_the_one_whose_it_is():
 
 def test_an_interrupt_ends_one_call_and_the_others_are_done():
     slow = Slow(others=3, interrupted=[2])
-    found = slow.run([lambda books, k=k: k for k in range(4)])
+    found = slow.run([lambda transaction, k=k: k for k in range(4)])
     assert sum(isinstance(f, KeyboardInterrupt) for f in found) == 1
     assert len([f for f in found if f in range(4)]) == 3
 
 
 def test_a_database_out_of_reach_is_everybodys_trouble_once():
-    def lost(books):
+    def lost(transaction):
         raise StorageError("out of reach")
 
     slow = Slow(others=5)
-    found = slow.run([lambda books: 0, *[lost] * 5])
+    found = slow.run([lambda transaction: 0, *[lost] * 5])
     assert [type(f) for f in found] == [int, *[StorageError] * 5]
     assert slow.sizes == [1, 5]
 
 
 def test_an_interrupt_of_a_retry_is_that_of_the_thread_that_writes():
     slow = Slow(others=3, interrupted=[4])  # 1: alone, 2: the group, 3: its leader alone, 4: the next one
-    found = slow.run([lambda books: 0, refuse, lambda books: 2, lambda books: 3])
+    found = slow.run([lambda transaction: 0, refuse, lambda transaction: 2, lambda transaction: 3])
     kinds = sorted(type(f).__name__ for f in found)
     assert kinds.count("KeyboardInterrupt") == 1
     assert 0 in found
@@ -106,7 +110,7 @@ def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
     def impatient(event, timeout=None):
         if threading.current_thread().name == "impatient":
             left.append(1)
-            while len(slow.together._lines["key"].waiting) < 3:
+            while len(slow.group_commit._pending["key"].waiting) < 3:
                 time.sleep(0.001)
             raise KeyboardInterrupt
         return plain(event, timeout)
@@ -116,7 +120,7 @@ def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
 
     def one(k):
         try:
-            found[k] = slow.together.run("key", lambda books: k, NOTHING)
+            found[k] = slow.group_commit.run("key", lambda transaction: k, NO_PREFETCH)
         except KeyboardInterrupt as error:
             found[k] = error
 
@@ -131,15 +135,15 @@ def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
     assert left
     assert isinstance(found.pop(1), KeyboardInterrupt)
     assert found == {0: 0, 2: 2, 3: 3}
-    assert slow.together.run("key", lambda books: 9, NOTHING) == 9
+    assert slow.group_commit.run("key", lambda transaction: 9, NO_PREFETCH) == 9
 
 
 def test_a_forked_child_does_not_wait_for_its_parents_threads():
-    together = Together(lambda key, calls: [call.work(None) for call in calls])
-    together._lines["key"] = Line()  # somebody writes
+    group_commit = GroupCommit(lambda key, calls: [call.work(None) for call in calls])
+    group_commit._pending["key"] = PendingCalls()  # somebody writes
     child = os.fork()
     if child == 0:
-        os._exit(together.run("key", lambda books: 7, NOTHING))
+        os._exit(group_commit.run("key", lambda transaction: 7, NO_PREFETCH))
     for _ in range(1000):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -153,8 +157,88 @@ def test_a_forked_child_does_not_wait_for_its_parents_threads():
 
 def test_a_transaction_is_about_so_many_trials_at_most():
     slow = Slow(others=4)
-    assert slow.run([lambda books, k=k: k for k in range(5)], Ahead(range(MOST // 2))) == list(range(5))
+    assert slow.run([lambda transaction, k=k: k for k in range(5)], Prefetch(range(MOST_TRIALS // 2))) == list(range(5))
     assert slow.sizes == [1, 2, 2]
+
+
+def test_a_refused_call_that_was_undone_costs_the_others_nothing():
+    class Undoing(Slow):
+        def write(self, key, calls):
+            results = super().write(key, [call for call in calls if call.work is not refuse])
+            self.sizes[-1] = len(calls)
+            return [Refusal(ValueError("no")) if call.work is refuse else results.pop(0) for call in calls]
+
+    slow = Undoing(others=4)
+    found = slow.run([lambda transaction, k=k: k for k in range(3)] + [refuse, refuse])
+    assert found[:3] == [0, 1, 2]
+    assert [type(f) for f in found[3:]] == [ValueError, ValueError]
+    assert slow.sizes == [1, 4]
+
+
+def test_a_refused_call_that_cannot_be_undone_is_repeated_after_the_others():
+    class Stubborn(Slow):
+        def write(self, key, calls):
+            guilty = [call for call in calls if call.work is refuse]
+            if guilty and len(calls) > 1:
+                self.sizes.append(len(calls))
+                raise NotUndoneError(guilty[0])
+            return super().write(key, calls)
+
+    slow = Stubborn(others=4)
+    found = slow.run([lambda transaction, k=k: k for k in range(4)] + [refuse])
+    assert found[:4] == [0, 1, 2, 3]
+    assert isinstance(found[4], ValueError)
+    assert slow.sizes == [1, 4, 3, 1]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_refused_calls_leave_no_trace_and_the_others_share_one_transaction(opener, clock, name, kind):
+    storage = opener(kind, clock)
+    exp = storage.create(name, Problem(["a", "b"], {"c": 1.0}), 100, Uniform())
+    first, *trials = exp.ask(8)
+    exp.tell(first, 1.0, [0.5])
+    transactions, plain = [], storage.store.database.write
+    storage.store.database.write = lambda work: transactions.append(1) or plain(work)
+
+    def attempt(call, *given):
+        try:
+            return call(*given)
+        except (Conflict, Closed, UnknownTrial, ValueError) as error:
+            return type(error).__name__
+
+    calls = [
+        lambda: attempt(exp.tell, trials[0], 0.5, [0.5]),
+        lambda: attempt(exp.tell, first, 2.0, [0.5]),
+        lambda: attempt(exp.tell_many, [(trials[1], 7.0, [0.5]), (first, 2.0, [0.5])]),
+        lambda: attempt(exp.renew, first),  # reads, so that what was told before it is written
+        lambda: attempt(exp.tell, trials[2], 0.25, [0.5]),
+        lambda: attempt(exp.tell, f"{exp.record.key}-99", 0.25, [0.5]),
+        lambda: attempt(exp.resume),
+        lambda: attempt(exp.tell, trials[3], 0.125, [0.5]),
+    ]
+    found = crowd(exp, calls)
+    assert found == ["counted", "Conflict", "Conflict", "Closed", "counted", "UnknownTrial", None, "counted"]
+    assert len(transactions) == 1
+    assert exp.state.complete == 4
+    assert exp.trial(trials[1]).state == "leased"
+    assert [e.kind for e in exp.events()] == ["created", "asked", "told", "told", "told", "told"]
+    assert audit(exp) == []
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_name_that_is_taken_is_refused_and_the_others_are_written(opener, clock, name, kind):
+    storage = opener(kind, clock)
+    storage.create(f"{name} taken", Problem(["a", "b"]), 4, Uniform())
+    exp = storage.create(name, Problem(["a", "b"]), 4, Uniform())
+    trials = exp.ask(2)
+
+    def rename():
+        with pytest.raises(ValueError, match="already"):
+            exp.rename(f"{name} taken")
+
+    crowd(exp, [lambda: exp.tell(trials[0], 1.0), rename, lambda: exp.tell(trials[1], 1.0)])
+    assert (exp.state.name, exp.state.complete) == (name, 2)
+    assert audit(exp) == []
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])

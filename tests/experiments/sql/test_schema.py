@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,50 @@ def test_an_old_file_is_refused_until_it_is_upgraded_and_loses_nothing(old, requ
         while trials := unfinished.ask(9):
             unfinished.tell_many([(t, 1.0, [0.5]) for t in trials])
         assert audit(done) == audit(unfinished) == []
+
+
+def test_of_those_who_upgrade_at_once_one_does_it_and_the_copy_is_of_the_old_version(old, request):
+    made, found, ready = request.node.callspec.params["old"].stem, [], threading.Barrier(4)
+
+    def work():
+        ready.wait()
+        found.append(upgrade(old))
+
+    crew = [threading.Thread(target=work) for _ in range(4)]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join(60)
+    assert sorted(before for before, _, _ in found) == [made] + [tables.VERSION] * 3
+    copies = list(old.parent.glob("*.copy"))
+    assert [copy for _, _, copy in found if copy] == copies
+    with sqlite3.connect(copies[0]) as connection:
+        assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == (made,)
+    connection.close()
+
+
+def test_an_upgrade_that_fails_leaves_the_file_and_no_copy(old, monkeypatch):
+    def fail(connection):
+        connection.exec_driver_sql("CREATE TABLE half_way (x)")
+        raise RuntimeError("half-way")
+
+    monkeypatch.setattr(schema, "_migrate", fail)
+    with pytest.raises(RuntimeError, match="half-way"):
+        upgrade(old)
+    assert list(old.parent.glob("*.copy")) == []
+    monkeypatch.undo()
+    assert upgrade(old)[2] is not None
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_version_that_is_not_one_row_is_damage(tmp_path, rows):
+    path = tmp_path / "a.db"
+    open_storage(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM alembic_version" if not rows else "INSERT INTO alembic_version VALUES ('0001')")
+    connection.close()
+    with pytest.raises(StorageError, match=f"has {rows} rows, expected 1"):
+        open_storage(path)
 
 
 def test_a_newer_file_is_refused(tmp_path):

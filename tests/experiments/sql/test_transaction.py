@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from tests.experiments.kits import PROBLEM
 
 from bestmix import Uniform
-from bestmix.experiments.model import Query
+from bestmix.experiments.model import TrialQuery
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "wal"])
@@ -29,7 +29,7 @@ def test_every_look_at_the_trials_goes_by_a_key_or_a_small_index(opener, clock, 
     exp.ask(60)
     exp.ask(60)
     for state in ("leased", "expired", "failed", "surplus", "withdrawn"):
-        storage.store.trials(exp.record.key, Query(state=state, limit=5))
+        storage.store.trials(exp.record.key, TrialQuery(state=state, limit=5))
     exp.trials(after=first[3], limit=2)
     exp.stop()
     assert len(seen) > 10

@@ -109,7 +109,7 @@ def test_names_and_notes_come_back_as_they_were(running, evil):
         assert b"<script>alert" not in page
         assert b"<img" not in page
         assert str(escape(evil)) in page.decode()
-    rows = list(csv.reader(io.StringIO(running.send("GET", path(exp, "/export/csv"))[2].decode())))
+    rows = list(csv.reader(io.StringIO(running.send("GET", path(exp, "/export/csv?spreadsheet=true"))[2].decode())))
     cells = [cell for row in rows for cell in row]
     assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
     assert (f"'{evil}" if evil.startswith("=") else evil) in cells

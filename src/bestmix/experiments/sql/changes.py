@@ -30,6 +30,10 @@ class Changes:
     events: list[dict[str, Any]] = field(default_factory=list)
     head: dict[str, Any] | None = None
 
+    def copied(self) -> "Changes":
+        """The same, which further changes of this one leave alone."""
+        return Changes([*self.added], {**self.changed}, {**self.due}, {**self.sums}, [*self.events], self.head)
+
     def parts(self) -> "list[tuple[Part, list[dict[str, Any]]]]":
         """The parts of the tables that change, with their rows."""
         rows = [

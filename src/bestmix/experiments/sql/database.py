@@ -33,7 +33,7 @@ class Database:
         self.reached = False
         self.sqlite = url.get_backend_name() == "sqlite"
         self._journal = journal
-        self._queue = sqlite.Queue(Path(url.database or "")) if self.sqlite else None
+        self._queue = sqlite.WriterQueue(Path(url.database or "")) if self.sqlite else None
         self._owner = os.getpid()
         self._engine = self._connect()
 

@@ -100,3 +100,11 @@ def _driver(connection: sa.Connection) -> Iterator[Any]:
         yield connection.connection.driver_connection
     except errors as error:
         raise exc.DBAPIError.instance("", None, error, errors) from error
+
+
+def backup(connection: sa.Connection, tables: Sequence[str], stamp: str) -> list[str]:
+    """Copies of tables beside them, before they are changed; their names."""
+    copies = [f"{table}_{stamp}" for table in tables]
+    for table, copy in zip(tables, copies, strict=True):
+        connection.exec_driver_sql(f'CREATE TABLE "{copy}" AS TABLE "{table}"')
+    return copies

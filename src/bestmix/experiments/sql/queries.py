@@ -1,7 +1,7 @@
 """From the tables' rows to values and back, and the calls that only read."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -9,9 +9,10 @@ import sqlalchemy as sa
 
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
-from bestmix.experiments.model import Event, Picture, Query, Record, Row, State, moment
+from bestmix.experiments.model import Event, Record, Row, RunState, State, TrialQuery, moment
 from bestmix.experiments.sql import tables
-from bestmix.experiments.store import Head, gone, state_of
+from bestmix.experiments.sql.spool import Spool
+from bestmix.experiments.store import Contents, Head, gone, state_of
 
 t, x = tables.trials.c, tables.experiments.c
 CHANGING = ("state", "open", "deadline", "expires", "told", "reward", "costs", "note")  # columns of a trial
@@ -91,13 +92,13 @@ def state(connection: sa.Connection, key: str) -> State:
     return state_of(head(found), found["created"])
 
 
-def picture(connection: sa.Connection, key: str) -> Picture:
+def run_state(connection: sa.Connection, key: str) -> RunState:
     """Figures, memory, sums and rounds of one moment."""
     number, memory = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
     sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
     rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
-    return Picture(
+    return RunState(
         state(connection, key),
         json.loads(memory),
         [Moments.from_dict(json.loads(text)) for text in sums],
@@ -106,9 +107,36 @@ def picture(connection: sa.Connection, key: str) -> Picture:
     )
 
 
-def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
-    """Trials in the order of their numbers, or the other way round."""
+def contents(connection: sa.Connection, key: str, state: str | None, with_events: bool) -> Contents:
+    """Everything at one moment."""
     number, _ = find(connection, key)
+    a, k = tables.arms.c, tables.asks.c
+    whole = sa.select(tables.heads, tables.experiments).join(tables.experiments).where(x.key == key)
+    found = connection.execute(whole).mappings().one_or_none()
+    if found is None:
+        raise gone()
+    arms = connection.execute(sa.select(a.due, a.count).where(a.experiment == number).order_by(a.arm)).all()
+    asks = connection.execute(sa.select(k.key, k.first, k.count).where(k.experiment == number)).all()
+    happened = select_events(connection, number, 0, None) if with_events else []
+    return Contents(
+        record(found),
+        head(found),
+        run_state(connection, key),
+        [due for due, _ in arms],
+        [count for _, count in arms],
+        [(name, first, count) for name, first, count in asks],
+        Spool(select_trials(connection, number, TrialQuery(state))),
+        Spool(happened),
+    )
+
+
+def trials(connection: sa.Connection, key: str, query: TrialQuery) -> list[Row]:
+    """Trials in the order of their numbers, or the other way round."""
+    return list(select_trials(connection, find(connection, key)[0], query))
+
+
+def select_trials(connection: sa.Connection, experiment: int, query: TrialQuery) -> Iterator[Row]:
+    """The trials of an experiment, read as they are asked for."""
     dialect = connection.dialect.name
     wanted = by_index("trials_odd", ODD, dialect)
     if query.state == "leased":
@@ -123,16 +151,20 @@ def trials(connection: sa.Connection, key: str, query: Query) -> list[Row]:
         if getattr(query, name) is not None:
             wanted = wanted.where(sa.text(f"{name} = :{name}"))
     wanted = wanted.order_by(sa.text("number DESC" if query.newest_first else "number")).limit(query.limit)
-    return [row(found) for found in connection.execute(wanted, {"e": number, **vars(query)})]
+    return map(row, connection.execute(wanted, {"e": experiment, **vars(query)}))
 
 
 def events(connection: sa.Connection, key: str, after: int, limit: int) -> list[Event]:
     """Events in order."""
-    number, _ = find(connection, key)
+    return list(select_events(connection, find(connection, key)[0], after, limit))
+
+
+def select_events(connection: sa.Connection, experiment: int, after: int, limit: int | None) -> Iterator[Event]:
+    """The events of an experiment, read as they are asked for."""
     e = tables.events.c
-    wanted = sa.select(e.number, e.kind, e.data, e.at).where(e.experiment == number, e.number > after)
+    wanted = sa.select(e.number, e.kind, e.data, e.at).where(e.experiment == experiment, e.number > after)
     found = connection.execute(wanted.order_by(e.number).limit(limit))
-    return [Event(n, kind, json.loads(data), moment(at)) for n, kind, data, at in found]
+    return (Event(n, kind, json.loads(data), moment(at)) for n, kind, data, at in found)
 
 
 def find(connection: sa.Connection, key: str) -> tuple[int, str]:
@@ -141,3 +173,11 @@ def find(connection: sa.Connection, key: str) -> tuple[int, str]:
     if found is None:
         raise gone()
     return found[0], found[1]
+
+
+def key(connection: sa.Connection, number: int) -> str:
+    """The key of the experiment with this number in the tables."""
+    found: str | None = connection.execute(sa.select(x.key).where(x.id == number)).scalar_one_or_none()
+    if found is None:
+        raise gone()
+    return found

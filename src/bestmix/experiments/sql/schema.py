@@ -1,15 +1,13 @@
 """The version of a storage's tables: made when there are none, upgraded on request, refused when unknown."""
 
-import shutil
 import sqlite3
-import time
 from importlib import resources
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from bestmix.experiments.errors import StorageError
-from bestmix.experiments.sql import tables
+from bestmix.experiments.sql import sqlite, tables
 from bestmix.experiments.sql.database import Database
 
 VERSIONS = sa.Table(
@@ -57,7 +55,13 @@ def version(connection: sa.Connection) -> str | None:
         if foreign:
             raise StorageError(f"the database has a table {foreign[0]!r} that bestmix did not make; choose another")
         return None
-    return connection.execute(sa.select(VERSIONS.c.version_num)).scalar_one_or_none()
+    found: list[str] = list(connection.execute(sa.select(VERSIONS.c.version_num)).scalars())
+    if len(found) != 1:
+        raise StorageError(
+            f"the table {VERSIONS.name!r} has {len(found)} rows, expected 1: it is damaged; restore the database from "
+            "a copy"
+        )
+    return found[0]
 
 
 def _make(connection: sa.Connection) -> str:
@@ -77,14 +81,28 @@ def _alone(connection: sa.Connection) -> None:
 
 
 def upgrade(database: Database) -> tuple[str | None, str, Path | None]:
-    """Bring the tables to the newest version: the version before, the one now, and the copy of an SQLite file."""
-    before = database.read(version)
+    """Bring the tables to the newest version: the version before, the one now, and the copy of an SQLite file.
+
+    All of it is one transaction that no other writer shares, so that of several who upgrade at once one does it.
+    """
+    return database.write(lambda connection: _upgrade(database, connection))
+
+
+def _upgrade(database: Database, connection: sa.Connection) -> tuple[str | None, str, Path | None]:
+    _alone(connection)
+    before = version(connection)
     if before is not None and before > tables.VERSION:
         check(before, database)
     if before == tables.VERSION:
         return before, before, None
-    copy = _copy(database) if before is not None else None
-    database.write(_migrate)
+    # Another connection reads the file as it was before this transaction.
+    copy = sqlite.backup(Path(database.url.database or "")) if database.sqlite and before is not None else None
+    try:
+        _migrate(connection)
+    except BaseException:
+        if copy is not None:
+            copy.unlink()
+        raise
     return before, tables.VERSION, copy
 
 
@@ -92,24 +110,7 @@ def _migrate(connection: sa.Connection) -> None:
     from alembic import command
     from alembic.config import Config
 
-    _alone(connection)
     config = Config()
     config.set_main_option("script_location", str(resources.files("bestmix.experiments.sql") / "migrations"))
     config.attributes["connection"] = connection
     command.upgrade(config, tables.VERSION)
-
-
-def _copy(database: Database) -> Path | None:
-    """A copy of an SQLite file next to it, before it is changed."""
-    if not database.sqlite:
-        return None
-    path = Path(database.url.database or "")
-    copy = path.with_name(f"{path.name}.{time.strftime('%Y%m%d-%H%M%S')}.copy")
-    source, target = sqlite3.connect(path), sqlite3.connect(copy)
-    try:
-        source.backup(target)
-    finally:
-        source.close()
-        target.close()
-    shutil.copymode(path, copy)
-    return copy

@@ -7,14 +7,16 @@ from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from bestmix.experiments.clock import Clock, SystemClock
-from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State
+from bestmix.experiments.errors import StorageError
+from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, TrialQuery
 from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
-from bestmix.experiments.sql.group_commit import Call, Together
-from bestmix.experiments.sql.transaction import SELDOM, SqlBooks, round_entries
-from bestmix.experiments.store import NOTHING, Ahead, T, gone, opening, state_of
+from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal
+from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries
+from bestmix.experiments.store import NO_PREFETCH, Contents, Prefetch, T, digest, gone, opening, state_of
 
 PAGE = 10_000  # trials of a log that are written at a time
 
@@ -30,7 +32,7 @@ class SqlStore:
         self.database = database
         self.clock: Clock = clock or SystemClock()
         self._known: dict[str, tuple[int, Record]] = {}  # what is fixed of experiments, by key
-        self._together = Together(self._write)
+        self._group_commit = GroupCommit(self._write)
         schema.ready(database)
 
     def create(self, draft: Draft) -> bool:
@@ -53,11 +55,12 @@ class SqlStore:
         made = connection.execute(sa.insert(tables.experiments).values(fixed | seldom).returning(x.id)).scalar_one()
         quota = draft.quota or [0] * len(draft.moments)
         sums = [{"count": m.count, "moments": json.dumps(m.to_dict())} for m in draft.moments]
+        data = json.dumps({"digest": digest(draft.record)})
         rows = {
             tables.heads: [head | {"events": 1}],
             tables.arms: [{"arm": i, "due": due, **s} for i, (due, s) in enumerate(zip(quota, sums, strict=True))],
             tables.rounds: round_entries(draft.rounds, now),
-            tables.events: [{"number": 1, "kind": "created", "data": "{}", "at": now}],
+            tables.events: [{"number": 1, "kind": "created", "data": data, "at": now}],
         }
         for table, entries in rows.items():
             if entries:
@@ -85,9 +88,9 @@ class SqlStore:
         found = self.database.read(lambda connection: connection.execute(wanted).mappings().all())
         return [(queries.record(f), state_of(queries.head(f), f["created"])) for f in found]
 
-    def write(self, key: str, work: Callable[[SqlBooks], T], ahead: Ahead = NOTHING) -> T:
+    def write(self, key: str, work: Callable[[SqlTransaction], T], prefetch: Prefetch = NO_PREFETCH) -> T:
         """Do work in one transaction, which other threads' work may be part of."""
-        return self._together.run(key, work, ahead)
+        return self._group_commit.run(key, work, prefetch)
 
     def _write(self, key: str, calls: Sequence[Call]) -> list[Any]:
         return self.database.write(partial(self._attempt, key, calls))
@@ -98,21 +101,43 @@ class SqlStore:
             if found is None:
                 raise gone()
             self._known[key] = found["id"], queries.record(found)
-        ahead = Ahead([n for call in calls for n in call.ahead.trials], max(call.ahead.fresh for call in calls))
-        books = SqlBooks(connection, *self._known[key], self.clock, ahead)
-        results = [call.work(books) for call in calls]
-        books.save()
+        prefetch = Prefetch(
+            [n for call in calls for n in call.prefetch.trials], max(call.prefetch.due_arms for call in calls)
+        )
+        transaction = SqlTransaction(connection, *self._known[key], self.clock, prefetch)
+        results = [self._call(transaction, call, alone=len(calls) == 1) for call in calls]
+        transaction.save()
         return results
+
+    def _call(self, transaction: SqlTransaction, call: Call, alone: bool) -> Any:
+        """The call's result, or its refusal when it was undone and others share the transaction."""
+        transaction.begin_call()
+        try:
+            result = call.work(transaction)
+            transaction.check_name()
+        except (exc.SQLAlchemyError, StorageError):
+            raise  # the database's trouble is everybody's
+        except Exception as error:
+            if alone:
+                raise
+            if not transaction.undo_call():
+                raise NotUndoneError(call) from error
+            return Refusal(error)
+        return result
 
     def state(self, key: str) -> State:
         """The experiment's figures."""
         return self.database.read(lambda connection: queries.state(connection, key))
 
-    def picture(self, key: str) -> Picture:
+    def run_state(self, key: str) -> RunState:
         """Figures, memory, sums and rounds of one moment."""
-        return self.database.read(lambda connection: queries.picture(connection, key))
+        return self.database.read(lambda connection: queries.run_state(connection, key))
 
-    def trials(self, key: str, query: Query) -> list[Row]:
+    def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
+        """Everything at one moment."""
+        return self.database.read(lambda connection: queries.contents(connection, key, state, events))
+
+    def trials(self, key: str, query: TrialQuery) -> list[Row]:
         """Trials in the order of their numbers."""
         return self.database.read(lambda connection: queries.trials(connection, key, query))
 

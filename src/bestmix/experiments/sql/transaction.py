@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -14,7 +14,7 @@ from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Record, Row
 from bestmix.experiments.sql import changes, postgres, queries, tables
 from bestmix.experiments.sql.changes import ID, Changes
-from bestmix.experiments.store import NOTHING, Ahead, gone, worth_writing
+from bestmix.experiments.store import NO_PREFETCH, Head, Prefetch, gone, worth_writing
 from bestmix.strategies.protocol import Memory
 
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
@@ -62,11 +62,25 @@ ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
 )
 
 
-class SqlBooks:
-    """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading."""
+class Savepoint(NamedTuple):
+    """Where a call began: what ``SqlTransaction.undo_call`` goes back to."""
+
+    head: Head
+    changes: Changes
+    sums: dict[int, str]
+    rows: dict[int, Row | None]
+    due_arms: list[tuple[int, int]] | None
+
+
+class SqlTransaction:
+    """Reads what a call needs; changes are gathered and written by ``save``, or before the next reading.
+
+    Several calls may share it, one after another. A call that is refused is undone without asking the
+    database, as long as nothing of its own was written there; what calls before it had gathered may be.
+    """
 
     def __init__(
-        self, connection: sa.Connection, experiment: int, record: Record, clock: Clock, ahead: Ahead = NOTHING
+        self, connection: sa.Connection, experiment: int, record: Record, clock: Clock, prefetch: Prefetch = NO_PREFETCH
     ) -> None:
         self._connection = connection
         self._dialect = connection.dialect.name
@@ -74,31 +88,47 @@ class SqlBooks:
         self._clock = clock
         self._changes = Changes()
         self._sums: dict[int, str] = {}  # running sums that were read, as they are now
-        self._rows: dict[int, Row | None] = {}  # trials that were read ahead, as long as they stay as they are
-        self._fresh: list[tuple[int, int]] | None = None  # the same of arms
-        found = self._load(ahead)
+        self._rows: dict[int, Row | None] = {}  # trials that were read prefetch, as long as they stay as they are
+        self._due_arms: list[tuple[int, int]] | None = None  # the same of arms
+        found = self._load(prefetch)
         if found is None or found["key"] != record.key:  # a deleted experiment's number may be used again
             raise gone()
         self.record = record
         self.head = queries.head(found)
         self._before = replace(self.head)
+        self._savepoint: Savepoint | None = None  # None once the call has changed the database
+        self._changed = False  # whether the call has gathered changes
 
-    def _load(self, ahead: Ahead) -> Mapping[Any, Any] | None:
+    def begin_call(self) -> None:
+        """Remember how things are before a call."""
+        self._changed = False
+        self._savepoint = Savepoint(
+            replace(self.head), self._changes.copied(), dict(self._sums), dict(self._rows), self._due_arms
+        )
+
+    def undo_call(self) -> bool:
+        """Go back to where the last call began; False where that is no longer possible."""
+        if self._savepoint is None:
+            return False
+        self.head, self._changes, self._sums, self._rows, self._due_arms = self._savepoint
+        return True
+
+    def _load(self, prefetch: Prefetch) -> Mapping[Any, Any] | None:
         """The head, and what is wanted next; PostgreSQL is asked once for all of it, with the lock."""
         if self._dialect == "sqlite":
             found: Mapping[Any, Any] | None = self._run(LOAD).mappings().one_or_none()
-            self._take_in(self._run(FEW, numbers=ahead.trials).all() if ahead.trials else [], ahead.trials)
+            self._take_in(self._run(FEW, numbers=prefetch.trials).all() if prefetch.trials else [], prefetch.trials)
             return found
         wanted: list[tuple[postgres.Query, Any]] = [(LOAD_QUERY, {"e": self._id})]
-        if ahead.trials:
-            wanted.append((FEW_QUERY, {"e": self._id, "numbers": ahead.trials}))
-        if ahead.fresh:
-            wanted.append((FRESH_QUERY, {"e": self._id, "n": ahead.fresh}))
+        if prefetch.trials:
+            wanted.append((FEW_QUERY, {"e": self._id, "numbers": prefetch.trials}))
+        if prefetch.due_arms:
+            wanted.append((FRESH_QUERY, {"e": self._id, "n": prefetch.due_arms}))
         heads, *others = postgres.begin(self._connection, self._id, wanted)
-        if ahead.trials:
-            self._take_in(others.pop(0), ahead.trials)
-        if ahead.fresh:
-            self._fresh = [(row.arm, row.due) for row in others.pop(0)]
+        if prefetch.trials:
+            self._take_in(others.pop(0), prefetch.trials)
+        if prefetch.due_arms:
+            self._due_arms = [(row.arm, row.due) for row in others.pop(0)]
         return vars(heads[0]) if heads else None
 
     def _take_in(self, found: Sequence[Any], asked: Sequence[int]) -> None:
@@ -111,16 +141,30 @@ class SqlBooks:
             self._flush()
         return self._connection.execute(statement, {"e": self._id, **values})
 
+    def _write(self, statement: sa.Executable, **values: Any) -> Any:
+        """Run a statement that changes the database at once."""
+        result = self._run(statement, **values)
+        self._savepoint = None
+        return result
+
     def _flush(self) -> None:
         changes.write(self._connection, self._id, self._changes)
         self._changes = Changes()
+        if self._changed:
+            self._savepoint = None
+        elif self._savepoint is not None:  # what was written is the work of the calls before
+            self._savepoint = self._savepoint._replace(changes=Changes())
+
+    def _gather(self) -> Changes:
+        """The changes, to be added to."""
+        self._changed = True
+        return self._changes
 
     def save(self) -> None:
         """Write all that has changed."""
         before, after = vars(self._before), dict(vars(self.head))
         seldom = {name: after.pop(name) for name in SELDOM}
         if any(before[name] != value for name, value in seldom.items()):
-            self._check_name()
             self._run(sa.update(tables.experiments).where(x.id == ID).values(seldom))
         if worth_writing(self._before, self.head):
             self._changes.head = after
@@ -129,13 +173,16 @@ class SqlBooks:
         else:
             postgres.end(self._connection, *changes.one_statement(self._id, self._changes))
 
-    def _check_name(self) -> None:
+    def check_name(self) -> None:
+        """Refuse a new name that another experiment has."""
         name = self.head.name
+        if name == self._before.name:
+            return
         other = self._run(sa.select(x.id).where(x.name == sa.bindparam("name"), x.id != ID), name=name).first()
         if other is not None:
             raise checks.AlreadyExists("name", f"there is an experiment {name!r} already", "choose another name")
 
-    def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
+    def trials(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""
         if missing := [number for number in numbers if number not in self._rows]:
             self._take_in(self._run(FEW, numbers=missing).all(), missing)
@@ -149,10 +196,10 @@ class SqlBooks:
                 return row
         return None
 
-    def sweep(self, time: float) -> int:
+    def expire_leases(self, time: float) -> int:
         """Make leases expired."""
         self._rows = {}
-        count: int = self._run(LATE, time=time).rowcount
+        count: int = self._write(LATE, time=time).rowcount
         return count
 
     def earliest(self) -> float | None:
@@ -160,47 +207,49 @@ class SqlBooks:
         found: float | None = self._run(FIRST).scalar_one()
         return found
 
-    def returned(self, most: int) -> list[Row]:
+    def open_slots(self, most: int) -> list[Row]:
         """Trials whose slots are open."""
         return [queries.row(found) for found in self._run(RETURNED[self._dialect], n=most)]
 
-    def fresh(self, most: int) -> list[tuple[int, int]]:
+    def due_arms(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most."""
-        if self._fresh is not None:
-            return self._fresh[:most]
+        if self._due_arms is not None:
+            return self._due_arms[:most]
         return [(arm, due) for arm, due in self._run(FRESH, n=most)]
 
-    def take(self, counts: dict[int, int]) -> None:
+    def lower_due(self, counts: dict[int, int]) -> None:
         """Lower what arms are due."""
-        self._fresh = None
+        self._due_arms = None
+        gathered = self._gather().due
         for arm, count in counts.items():
-            self._changes.due[arm] = self._changes.due.get(arm, 0) - count
+            gathered[arm] = gathered.get(arm, 0) - count
 
-    def due(self, quota: Sequence[int]) -> None:
+    def raise_due(self, quota: Sequence[int]) -> None:
         """Add to what each arm is due."""
-        self._fresh = None
+        self._due_arms = None
+        gathered = self._gather().due
         for arm, count in enumerate(quota):
-            self._changes.due[arm] = self._changes.due.get(arm, 0) + count
+            gathered[arm] = gathered.get(arm, 0) + count
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add_trials(self, rows: Sequence[Row]) -> None:
         """Write new trials."""
         self._forget(rows)
-        self._changes.added += rows
+        self._gather().added += rows
 
-    def update(self, rows: Sequence[Row]) -> None:
+    def update_trials(self, rows: Sequence[Row]) -> None:
         """Write trials that changed."""
         self._forget(rows)
-        self._changes.changed |= {row.number: row for row in rows}
+        self._gather().changed |= {row.number: row for row in rows}
 
     def _forget(self, rows: Sequence[Row]) -> None:
         for row in rows:
             self._rows.pop(row.number, None)
 
-    def withdraw(self) -> None:
+    def withdraw_all(self) -> None:
         """Withdraw every lease, and close every open slot."""
         self._rows = {}
-        self._run(WITHDRAW[self._dialect])
-        self._run(SHUT[self._dialect])
+        self._write(WITHDRAW[self._dialect])
+        self._write(SHUT[self._dialect])
 
     def moments(self, arms: Sequence[int] | None = None) -> dict[int, Moments]:
         """Running sums."""
@@ -211,11 +260,11 @@ class SqlBooks:
         wanted = self._sums if arms is None else arms
         return {arm: Moments.from_dict(json.loads(self._sums[arm])) for arm in wanted}
 
-    def keep(self, moments: dict[int, Moments]) -> None:
+    def write_moments(self, moments: dict[int, Moments]) -> None:
         """Write running sums."""
         texts = {arm: json.dumps(m.to_dict()) for arm, m in moments.items()}
         self._sums |= texts
-        self._changes.sums |= {arm: (moments[arm].count, text) for arm, text in texts.items()}
+        self._gather().sums |= {arm: (moments[arm].count, text) for arm, text in texts.items()}
 
     def memory(self) -> Memory:
         """What the strategy remembers."""
@@ -224,29 +273,30 @@ class SqlBooks:
 
     def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds."""
-        self._run(sa.update(tables.experiments).where(x.id == ID).values(memory=json.dumps(memory)))
+        self._write(sa.update(tables.experiments).where(x.id == ID).values(memory=json.dumps(memory)))
         if rounds:
             made = round_entries(rounds, self._clock.now(), mixture)
             entries = [{"experiment": self._id, **entry} for entry in made]
             self._connection.execute(sa.insert(tables.rounds), entries)
 
-    def recall(self, key: str) -> list[Row]:
+    def asked_with(self, key: str) -> list[Row]:
         """The trials of an idempotency key."""
         found = self._run(ASKED, key=key).one_or_none()
         if found is None:
             return []
         return [queries.row(row) for row in self._run(RANGE, first=found[0], last=found[0] + found[1] - 1)]
 
-    def remember(self, key: str, first: int, count: int) -> None:
+    def write_key(self, key: str, first: int, count: int) -> None:
         """Keep what was handed out for an idempotency key."""
         entry = {"experiment": self._id, "key": key, "first": first, "count": count}
+        self._savepoint = None
         self._connection.execute(sa.insert(tables.asks), entry)
 
-    def note(self, kind: str, **data: Any) -> None:
+    def add_event(self, kind: str, **data: Any) -> None:
         """Add an event."""
         self.head.events += 1
         at = self._clock.now()
-        self._changes.events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
+        self._gather().events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
 
 
 def round_entries(

@@ -190,8 +190,8 @@ def policy(experiment: Current) -> Response:
 @router.get("/{experiment}/history", response_model=schemas.Rounds, responses=ONE, dependencies=[Depends(READ)])
 def history(experiment: Current, after: After = 0, limit: Limit = 100) -> Response:
     """The rounds that are over: trials, scores, who was rejected, and the mixture after each."""
-    picture = experiment.picture()
-    pairs = zip(picture.rounds, picture.mixtures, strict=True)
+    run = experiment.run_state()
+    pairs = zip(run.rounds, run.mixtures, strict=True)
     wanted = [r.to_dict() | {"mixture": mixture} for r, mixture in pairs if r.number > after]
     more = wanted[limit - 1]["number"] if len(wanted) > limit else None
     return JSONResponse({"rounds": wanted[:limit], "next": more})
@@ -234,14 +234,14 @@ def events(experiment: Current, after: After = 0, limit: Limit = 100) -> Respons
     responses=ONE | {200: {"description": "The file.", "content": {kind: {} for kind in KINDS.values()}}},
     dependencies=[Depends(READ)],
 )
-def exported(experiment: Current, kind: str, state: TrialState | None = None) -> Response:
-    """The trials as csv or parquet, or everything as json."""
+def exported(experiment: Current, kind: str, state: TrialState | None = None, spreadsheet: bool = False) -> Response:
+    """The trials as csv or parquet, or everything as json; a csv for spreadsheets has no text that is a formula."""
     if kind not in KINDS:
         raise Refusal("not_found", f"kind: expected {', '.join(KINDS)}; choose one of them", "kind")
     handle, name = tempfile.mkstemp(suffix=f".{kind}", prefix="bestmix-")
     os.close(handle)
     try:
-        export(experiment, pathlib.Path(name), state)
+        export(experiment, pathlib.Path(name), state, spreadsheet)
     except BaseException:
         os.unlink(name)
         raise
