@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import threading
 import time
 from http.client import HTTPConnection
@@ -24,10 +25,11 @@ PROBLEM = Problem(["small", "large"], {"dollars": 1.0})
 class Running:
     """A server in a thread of this process."""
 
-    def __init__(self, storage, settings=None):
+    def __init__(self, storage, settings=None, connections=None):
         import uvicorn
 
         self.storage = storage
+        self.sockets = []
         self.clients = []  # closed in the end: in a cycle of garbage a socket may go before what would close it
         self.tokens = Tokens(storage)
         self.own, self.token = new_token(Scope.admin)
@@ -35,7 +37,7 @@ class Running:
         self.socket = listen("127.0.0.1", 0)
         self.port = self.socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.server = uvicorn.Server(configure(self.app))
+        self.server = uvicorn.Server(configure(self.app, connections=connections))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]})
         self.thread.start()
         while not self.server.started:
@@ -69,7 +71,22 @@ class Running:
         status, _, content = self.send(method, path, body, **options)
         return status, json.loads(content) if content else None
 
+    def log_in(self, token=None):
+        """The header with a browser's cookie, after the form was sent."""
+        headers = self.send("POST", "/login", urlencode({"token": token or self.token}), token=None)[1]
+        return {"Cookie": headers["set-cookie"].partition(";")[0]}
+
+    def raw(self, *parts, source="127.0.0.1"):
+        """A connection on which some bytes were sent."""
+        made = socket.create_connection(("127.0.0.1", self.port), timeout=20, source_address=(source, 0))
+        self.sockets.append(made)
+        for part in parts:
+            made.sendall(part if isinstance(part, bytes) else part.encode())
+        return made
+
     def stop(self):
+        for connection in self.sockets:
+            connection.close()
         for client in self.clients:
             client.close()
         self.app.state.stopping.set()
