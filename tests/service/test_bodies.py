@@ -49,12 +49,6 @@ def test_every_route_has_a_limit_of_its_own(running, path, most):
     assert connection.recv(100).startswith(b"HTTP/1.1 413")
 
 
-def test_a_thousand_results_fit(running):
-    exp = running.create(budget=1000)
-    given = exp.ask(1000)
-    assert exp.tell_many([(t, 1.0, [0.5]) for t in given]) == ["counted"] * 1000
-
-
 def test_an_intricate_body_is_refused_before_it_is_parsed(running):
     running.create()
     text = '{"results": [' + "[]," * 1_500_000 + "[]]}"

@@ -78,7 +78,7 @@ class Graceful(uvicorn.Server):
 def configure(app: FastAPI, proxies: str | None = None, connections: Connections | None = None) -> uvicorn.Config:
     """How uvicorn runs the application."""
     logging.getLogger("uvicorn.access").disabled = True  # addresses may hold tokens; the middleware's lines do not
-    registry = connections or Connections(ceiling(), proxies)
+    registry = Connections(ceiling(), proxies) if connections is None else connections
     return uvicorn.Config(
         app,
         log_config=None,
