@@ -151,3 +151,58 @@ def test_a_single_result_appears_without_a_reload(running, open_page):
     threading.Timer(0.2, lambda: exp.tell(exp.ask()[0], 1.0, [1.0, 1.0])).start()
     page.wait_for_selector("#news:has-text('1 of 60')")
     page.wait_for_selector("#complete:has-text('1')")
+
+
+def open_tabs(open_page, running, exps):
+    """A tab for each experiment, in one window."""
+    first = open_page(ignore_https_errors=True)
+    tabs = [first, *(first.context.new_page() for _ in exps[1:])]
+    for tab, exp in zip(tabs, exps, strict=True):
+        tab.goto(f"{running.url}/experiments/{exp.record.key}", timeout=10_000)
+    return tabs
+
+
+def check_tabs(tabs, exps, running):
+    """Every tab follows its experiment, and a further request is still answered."""
+    for tab in tabs:
+        tab.wait_for_selector("#news:has-text('0 of 60')", timeout=10_000)
+    assert len(running.app.state.streams) == 1
+    for exp in {exp.record.key: exp for exp in exps}.values():
+        exp.tell(exp.ask()[0], 1.0, [1.0, 1.0])
+    for tab in tabs:
+        tab.wait_for_selector("#news:has-text('1 of 60')", timeout=10_000)
+        tab.wait_for_selector("#complete:has-text('1')", timeout=10_000)
+    for tab in tabs[1:]:
+        tab.close(run_before_unload=True)
+
+
+def test_ten_tabs_share_one_stream(running, open_page):
+    exps = [running.create(f"tab {k % 4}", problem=PROBLEM, budget=60, strategy=SFSR()) for k in range(10)]
+    tabs = open_tabs(open_page, running, exps)
+    check_tabs(tabs, exps, running)
+    tabs[0].goto(f"{running.url}/")
+    tabs[0].wait_for_selector("h1:has-text('Experiments')")
+
+
+def test_a_page_without_shared_workers_asks_now_and_then(running, open_page):
+    exp = running.create(problem=PROBLEM, budget=60, strategy=SFSR())
+    page = open_page()
+    page.add_init_script("delete window.SharedWorker")
+    page.goto(f"{running.url}/experiments/{exp.record.key}")
+    page.wait_for_selector("#news:has-text('0 of 60')")
+    exp.tell(exp.ask()[0], 1.0, [1.0, 1.0])
+    page.wait_for_selector("#complete:has-text('1')")
+    assert len(running.app.state.streams) == 0
+
+
+def test_a_revoked_token_shows_the_way_in(running, browser):
+    exp = running.create(problem=PROBLEM, budget=60, strategy=SFSR())
+    token, text = running.tokens.create("read")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{running.url}/login?token={text}")
+    page.goto(f"{running.url}/experiments/{exp.record.key}")
+    page.wait_for_selector("#news:has-text('0 of 60')")
+    running.tokens.revoke(token.prefix)
+    page.wait_for_selector("h1:has-text('Log in')", timeout=15_000)
+    context.close()

@@ -33,6 +33,7 @@ LOGIN = 4096  # bytes of a form with a token
 ASSETS = {
     "report.css": ("bestmix.pages", "static/report.css", "text/css"),
     "page.css": ("bestmix.pages", "static/page.css", "text/css"),
+    "follow.js": ("bestmix.pages", "static/follow.js", "text/javascript"),
     "page.js": ("bestmix.pages", "static/page.js", "text/javascript"),
     "uPlot.iife.min.js": ("bestmix.pages", "static/uPlot.iife.min.js", "text/javascript"),
     "uPlot.min.css": ("bestmix.pages", "static/uPlot.min.css", "text/css"),
