@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from tests.service.servers import require
+from tests.service.servers import Nginx, require
 
 from bestmix import SFSR, Problem
 
@@ -39,15 +39,15 @@ def open_page(browser, running):
     """A function that opens a page, logged in; nothing may go wrong on it, or go elsewhere."""
     wrong, contexts = [], []
 
-    def opened(**options):
+    def opened(url=running.url, **options):
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda r: None if r.url.startswith((running.url, "data:")) else wrong.append(r.url))
-        page.goto(f"{running.url}/login?token={running.token}")
-        assert page.url == f"{running.url}/"
+        page.on("request", lambda r: None if r.url.startswith((url, "data:")) else wrong.append(r.url))
+        page.goto(f"{url}/login?token={running.token}")
+        assert page.url == f"{url}/"
         return page
 
     yield opened
@@ -153,12 +153,12 @@ def test_a_single_result_appears_without_a_reload(running, open_page):
     page.wait_for_selector("#complete:has-text('1')")
 
 
-def open_tabs(open_page, running, exps):
+def open_tabs(open_page, url, exps):
     """A tab for each experiment, in one window."""
-    first = open_page(ignore_https_errors=True)
+    first = open_page(url, ignore_https_errors=True)
     tabs = [first, *(first.context.new_page() for _ in exps[1:])]
     for tab, exp in zip(tabs, exps, strict=True):
-        tab.goto(f"{running.url}/experiments/{exp.record.key}", timeout=10_000)
+        tab.goto(f"{url}/experiments/{exp.record.key}", timeout=10_000)
     return tabs
 
 
@@ -178,10 +178,20 @@ def check_tabs(tabs, exps, running):
 
 def test_ten_tabs_share_one_stream(running, open_page):
     exps = [running.create(f"tab {k % 4}", problem=PROBLEM, budget=60, strategy=SFSR()) for k in range(10)]
-    tabs = open_tabs(open_page, running, exps)
+    tabs = open_tabs(open_page, running.url, exps)
     check_tabs(tabs, exps, running)
     tabs[0].goto(f"{running.url}/")
     tabs[0].wait_for_selector("h1:has-text('Experiments')")
+
+
+def test_ten_tabs_through_nginx(browser, open_page, running, tmp_path):
+    require(shutil.which("nginx"), "nginx")
+    exps = [running.create(f"tab {k}", problem=PROBLEM, budget=60, strategy=SFSR()) for k in range(10)]
+    with Nginx(tmp_path, running.port) as nginx:
+        tabs = open_tabs(open_page, nginx.url, exps)
+        assert tabs[0].evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol") == "h2"
+        check_tabs(tabs, exps, running)
+        tabs[0].goto("about:blank")
 
 
 def test_a_page_without_shared_workers_asks_now_and_then(running, open_page):

@@ -60,7 +60,7 @@ class Stream(StreamingResponse):
     """Gives its place back however it ends, even before it began."""
 
     def __init__(self, lines: AsyncIterator[str], over: Callable[[], None]) -> None:
-        super().__init__(lines, media_type="text/event-stream")
+        super().__init__(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
         self._over = over
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
