@@ -103,3 +103,30 @@ def test_every_wanted_name_is_given_and_no_other(given, message):
     with pytest.raises(ValueError, match=f"^costs: expected one value for each cost: 'a', 'b'; got {message}"):
         checks.same_names("costs", given, ["a", "b"], "cost")
     checks.same_names("costs", ["b", "a"], ["a", "b"], "cost")
+
+
+HIDDEN = ["\x1b", "\x07", "\x9b", "\u200b", "\u202e", "\u2066", "\u200f", "\u2028", "\ufeff", "\u00ad", "\u3164"]
+
+
+@pytest.mark.parametrize("letter", HIDDEN, ids=ascii)
+def test_what_nobody_sees_is_found_and_shown(letter):
+    for text in (letter, f"a{letter}b", f"é{letter}"):
+        assert checks.hidden(text)
+        assert checks.visible(text) == text.replace(letter, letter.encode("unicode_escape").decode())
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "naïve", "模型", "می\u200cخواهم", "👩\u200d🔬", "❤\ufe0f", "1\ufe0f\u20e3", "क\u094d\u200dष"]
+)
+def test_scripts_and_pictures_are_left_as_they_are(text):
+    assert not checks.hidden(text)
+    assert checks.visible(text) == text
+
+
+@pytest.mark.parametrize("text", ["a\u200db", "\u200d", "é\u200d", "a\ufe0f"])
+def test_joiners_that_join_nothing_are_found(text):
+    assert checks.hidden(text)
+
+
+def test_lines_stay_lines():
+    assert checks.visible("two\nlines\tand a tab\r") == "two\nlines\tand a tab\\r"

@@ -9,6 +9,9 @@ import numpy as np
 
 from bestmix.arrays import Floats
 
+JOINERS = "\u200c\u200d"
+VARIANTS = "".join(map(chr, range(0xFE00, 0xFE10)))
+BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"  # letters that show nothing
 LARGEST = 1e150  # the square of a larger value is not a float
 
 
@@ -62,6 +65,38 @@ def unprintable(text: str, allowed: str = "") -> bool:
     (False, True, False)
     """
     return any(unicodedata.category(letter) == "Cc" and letter not in allowed for letter in text)
+
+
+def hidden(text: str, allowed: str = "") -> bool:
+    r"""Whether a text has characters that nobody sees, or that change the direction of others.
+
+    >>> hidden("small"), hidden("sm\u200ball"), hidden("\u202ellams"), hidden("\U0001f469\u200d\U0001f52c")
+    (False, True, True, False)
+    """
+    return any(letter not in allowed and _is_hidden(text, place) for place, letter in enumerate(text))
+
+
+def visible(text: str, allowed: str = "\n\t") -> str:
+    r"""The text with escapes in place of what would not be seen, or would do things to a terminal.
+
+    >>> print(visible("\x1b[2J, \u202ellams"))
+    \x1b[2J, \u202ellams
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        letter.encode("unicode_escape").decode() if letter not in allowed and _is_hidden(text, place) else letter
+        for place, letter in enumerate(text)
+    )
+
+
+def _is_hidden(text: str, place: int) -> bool:
+    letter, before, after = text[place], text[place - 1 : place], text[place + 1 : place + 2]
+    if letter in JOINERS:  # some scripts and pictures need them between two of their signs
+        return not (before and after) or before.isascii() or after.isascii()
+    if letter in VARIANTS:  # chooses the look of the sign before it
+        return not (unicodedata.category(before or "a").startswith("S") or after == "\u20e3")
+    return letter in BLANK or unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def unencodable(text: str) -> bool:

@@ -1,4 +1,5 @@
 import json
+import shlex
 import shutil
 import sqlite3
 from pathlib import Path
@@ -181,3 +182,42 @@ def test_an_experiment_created_in_python_is_there_for_the_shell(db):
     with open_storage(db) as storage:
         storage.create("r", Problem(["a", "b"]), 4, Uniform(), notes="hello")
     assert answer("notes", db, "r") == "hello"
+
+
+EVIL = "\x1b[2J\x1b]0;mine\x07 \x9b31m \u202eon\r [red]x[/]"
+
+
+def raw(result):
+    """Whether something reached the terminal that could do things to it."""
+    return any(letter in result.stdout + result.stderr for letter in "\x1b\x07\x9b\u202e\r")
+
+
+@pytest.mark.parametrize("command", ["show", "list", "notes", "trials"])
+def test_what_came_from_outside_is_made_visible(made, command):
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        exp.notes = EVIL
+        exp.tell_failed(exp.ask()[0], EVIL)
+        exp.stop(EVIL)
+    words = ["experiment", command, made] + (["r"] if command != "list" else [])
+    result = invoke(*words)
+    assert result.exit_code == 0
+    assert not raw(result)
+    if command in ("show", "notes"):
+        assert "\\x1b[2J" in result.stdout
+        assert "[red]x[/]" in result.stdout
+
+
+def test_a_worker_shows_what_failed(made):
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        exp.notes = EVIL
+        exp.stop(EVIL)
+    assert not raw(invoke("worker", made, "r", "--exec", "true {arm}"))
+    fails = ["python", "-c", "import sys; sys.stderr.write(chr(27) + '[2J'); sys.exit(1)", "{arm}"]
+    new = ["experiment", "create", made, "s", made.with_name("problem.toml"), "--budget", 6, "--failures", 1]
+    good(*new, "--strategy", "uniform")
+    result = invoke("worker", made, "s", "--exec", shlex.join(fails))
+    assert result.exit_code == 2
+    assert not raw(result)
+    assert "\\x1b[2J" in result.stderr

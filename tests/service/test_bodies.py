@@ -106,9 +106,7 @@ def test_stalled_uploads_hold_no_more_than_the_limit(running):
     running.app.state.buffers = buffers = Buffers(most=2_000_000, of_caller=1_000_000)
     running.create()
     body = b" " * 300_000
-    waiting = [
-        running.raw(head("/v1/experiments/router/tell_many", 8_000_000, running.token), body) for _ in range(10)
-    ]
+    waiting = [running.raw(head("/v1/experiments/router/tell_many", 8_000_000, running.token), body) for _ in range(10)]
     answers = [b""] * len(waiting)
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline and sum(a.startswith(b"HTTP/1.1 503") for a in answers) < 6:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
@@ -60,16 +61,34 @@ Confidence = Annotated[
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
 
 
+class VisibleConsole(Console):
+    """Prints what came from outside with its control characters made visible, so that they do nothing."""
+
+    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+        """The parts of something to print; Rich's own control codes are parts of their own."""
+        from bestmix.checks import visible
+
+        for part in super().render(renderable, options):
+            yield part if part.control else Segment(visible(part.text), part.style)
+
+
 def output() -> Console:
     """Standard output; wide where it is not a terminal, so that no table is cut."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=WIDE)
+    console = VisibleConsole(highlight=False)
+    return console if console.is_terminal else VisibleConsole(highlight=False, width=WIDE)
 
 
 def messages() -> Console:
     """Standard error: progress, and whatever is not the answer."""
-    console = Console(highlight=False, stderr=True)
-    return console if console.is_terminal else Console(highlight=False, stderr=True, width=WIDE)
+    console = VisibleConsole(highlight=False, stderr=True)
+    return console if console.is_terminal else VisibleConsole(highlight=False, stderr=True, width=WIDE)
+
+
+def say(text: str) -> None:
+    """Text on standard output as it is, but for characters that would not be seen."""
+    from bestmix.checks import visible
+
+    typer.echo(visible(text))
 
 
 class Commands(TyperGroup):

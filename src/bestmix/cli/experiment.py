@@ -166,7 +166,7 @@ def ask(
         typer.echo(json.dumps(data, indent=1))
     else:
         for trial in given:
-            typer.echo(f"{trial.id}\t{trial.arm}")
+            common.say(f"{trial.id}\t{trial.arm}")
     if not given:
         if not as_json:
             when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"
@@ -322,7 +322,7 @@ def notes(
     experiment = open_named(url, name)
     if text is not None:
         experiment.notes = text
-    typer.echo(json.dumps(experiment.notes) if as_json else experiment.notes)
+    common.say(json.dumps(experiment.notes) if as_json else experiment.notes)
 
 
 @app.command()

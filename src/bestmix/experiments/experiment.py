@@ -25,6 +25,7 @@ from bestmix.experiments.model import (
     Trial,
     TrialState,
     UnknownTrial,
+    check_label,
     check_name,
     check_text,
     moment,
@@ -121,7 +122,7 @@ class Experiment:
             A list of trials; when it is empty, ``why`` and ``retry_after`` say more.
         """
         n = checks.whole("n", n, 1, "give the number of trials wanted", MOST_ASKED)
-        worker = check_text("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
+        worker = check_label("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
         key = None if key is None else check_text("key", key)
         ahead = Ahead(fresh=n)
         rows, retry, why = self._write(lambda books: calls.ask(books, self.storage.watch, n, worker, key), ahead)

@@ -10,7 +10,16 @@ from bestmix.experiments import replay
 from bestmix.experiments.clock import Clock, SystemClock, Watch
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.memory import MemoryStore
-from bestmix.experiments.model import LONGEST_NOTE, Draft, Record, State, check_name, check_text
+from bestmix.experiments.model import (
+    LONGEST_ARM,
+    LONGEST_NOTE,
+    Draft,
+    Record,
+    State,
+    check_label,
+    check_name,
+    check_text,
+)
 from bestmix.experiments.store import Store
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Challenger, Strategy, rounds
@@ -247,6 +256,9 @@ def _check_same(found: Experiment, problem: Problem | None, budget: int | None, 
 def _check_problem(problem: Any) -> Problem:
     if not isinstance(problem, Problem):
         raise ValueError(f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem")
+    for kind, names in (("arms", problem.arms), ("bounds", problem.costs)):
+        for name in names:  # those of older experiments are opened whatever they are
+            check_label(kind, name, LONGEST_ARM)
     return problem
 
 
