@@ -159,16 +159,16 @@ def test_bad_urls_are_refused(url, message):
 def test_new_names_that_look_like_others_are_refused(letter):
     storage = open_storage("memory://")
     twin = f"sma{letter}ll"
-    with pytest.raises(ValueError, match="name: .* nobody sees"):
+    with pytest.raises(ValueError, match=r"name: .* nobody sees"):
         storage.create(twin, Problem(["a", "b"]), 4, Uniform())
     for problem in (Problem(["small", twin]), Problem(["small", "b"], {twin: 1.0})):
         with pytest.raises(ValueError, match=r"(arms|bounds): .* nobody sees"):
             storage.create("x", problem, 4, Uniform())
     assert storage.experiments() == []
     exp = storage.create("x", Problem(["a", "b"]), 4, Uniform())
-    with pytest.raises(ValueError, match="worker: .* nobody sees"):
+    with pytest.raises(ValueError, match=r"worker: .* nobody sees"):
         exp.ask(1, worker=twin)
-    with pytest.raises(ValueError, match="name: .* nobody sees"):
+    with pytest.raises(ValueError, match=r"name: .* nobody sees"):
         exp.rename(twin)
 
 

@@ -88,11 +88,13 @@ def test_endless_trailers_are_cut_off(running, trailer):
     head = "POST /login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
     connection = running.raw(head)
     sent = 0
-    with pytest.raises(OSError, match=r"."):
+    try:
         while sent < 100 * LONGEST_HEAD:
             connection.sendall(trailer)
             sent += len(trailer)
-    assert sent < 100 * LONGEST_HEAD
+    except OSError:
+        return
+    pytest.fail("it was read on and on")
 
 
 def test_a_trailer_is_no_header(running):

@@ -20,7 +20,7 @@ def test_a_session_holds_nothing_of_the_tokens_secret(running):
 
 @pytest.mark.parametrize("change", ["prefix", "until", "random", "signature", "token", "empty"])
 def test_a_session_that_was_changed_is_refused(running, change):
-    token, text = running.tokens.create("read")
+    _, text = running.tokens.create("read")
     other, _ = running.tokens.create("admin")
     name, _, session = running.log_in(text)["Cookie"].partition("=")
     assert running.send("GET", "/v1/experiments", token=None, headers={"Cookie": f"{name}={session}"})[0] == 200

@@ -26,6 +26,7 @@ SMALL = 16 * 1024  # bytes of a body that holds a few short texts
 NOTES = SMALL + 12 * LONGEST_NOTE  # of one with notes, each character of which may take twelve bytes
 TRIALS = SMALL + 64 * MOST_ASKED  # of one that names trials
 RESULT = 256 * 1024  # of one with a result
+PAUSE = 0.1  # seconds between two looks that unknown tokens cause
 
 
 class Credentials(NamedTuple):
@@ -46,8 +47,8 @@ class Identity(NamedTuple):
 class Gatekeeper:
     """Knows tokens: those of the database, all read at once, and the one of this process's own session.
 
-    That they are all in memory makes a wrong token cost no more than a right one, and nobody's wrong ones can use up
-    what others need.
+    That they are all in memory makes a known token free, and any number of unknown ones cost a few looks a second:
+    nobody's wrong ones can use up what others need.
     """
 
     def __init__(self, tokens: Tokens, session: Token | None, remember: float) -> None:
@@ -92,12 +93,19 @@ class Gatekeeper:
     async def _find(self, prefix: str, age: float | None = None) -> Token | None:
         if not prefix or prefix in self._own:
             return self._own.get(prefix)
-        since = time.monotonic() - (self._remember if age is None else min(age, self._remember))
+        now = time.monotonic()
+        await self._refresh(now - (self._remember if age is None else min(age, self._remember)))
+        if prefix not in self._known:  # it may have been made a moment ago
+            await self._refresh(now, PAUSE)
+        return self._known.get(prefix)
+
+    async def _refresh(self, since: float, pause: float = 0.0) -> None:
+        """Have read them since then; all who wait are served by one look, and looks have pauses between them."""
         if self._read < since:
             async with self._turn:
                 if self._read < since:
+                    await asyncio.sleep(self._read + pause - time.monotonic())
                     await self._read_all()
-        return self._known.get(prefix)
 
     async def _read_all(self) -> None:
         began = time.monotonic()
