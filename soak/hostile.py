@@ -98,14 +98,15 @@ def connections(folder: Path, wanted: int, seconds: float) -> dict[str, Any]:
     wanted = min(wanted, hard - SPARE)
     with served(folder) as (serving, _, token), Honest(serving.url, token) as honest:
         opened: list[socket.socket] = []
-        end, closed = time.monotonic() + seconds, 0
+        end, closed, most = time.monotonic() + seconds, 0, 0
         while time.monotonic() < end:
             while len(opened) < wanted and time.monotonic() < end:
                 opened.append(_slow(serving.port, len(opened)))
             alive = [one for one in opened if _drip(one)]
             closed += len(opened) - len(alive)
             opened = alive
-        most = len(opened)
+            most = max(most, len(opened))
+            time.sleep(1.0)
         for one in opened:
             one.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
