@@ -17,7 +17,7 @@ from bestmix.experiments import Closed, Conflict, StorageError, UnknownTrial
 VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
 LONGEST_PAUSE = 2.0  # seconds between two attempts
 TIMEOUT = 300.0  # seconds that an answer may take
-PASSING = (429, 502, 503, 504)  # statuses of answers that may be better a little later
+PASSING = (408, 429, 502, 503, 504)  # statuses of answers that may be better a little later
 
 
 class Held:

@@ -94,7 +94,8 @@ def explain_validation(errors: Any) -> Refusal:
 def documented(*codes: str) -> dict[int | str, dict[str, Any]]:
     """The errors of a route, for the OpenAPI document."""
     found: dict[int | str, dict[str, Any]] = {}
-    for code in ("bad_request", "unauthorized", "forbidden", "too_many", "internal", "unavailable", *codes):
+    body = ("too_slow",) if "too_large" in codes else ()
+    for code in ("bad_request", "unauthorized", "forbidden", "too_many", "internal", "unavailable", *codes, *body):
         status, words = CODES[code]
         before = found.get(status)
         found[status] = {"model": ErrorBody, "description": words if before is None else before["description"]}
