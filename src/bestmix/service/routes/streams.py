@@ -19,7 +19,7 @@ from bestmix.service.errors import Refusal, documented
 from bestmix.service.routes.experiments import Current, told
 
 PACE = 0.5  # seconds between two looks
-TRUST = 0.25  # seconds that a look at the stream's token is good for: with the pace, less than a second
+CHECK = 0.25  # seconds between two looks at the stream's token, each of which is good for as long
 BEAT = 15.0  # seconds without news after which a comment is sent, so that nobody in between hangs up
 LONGEST = 3600.0  # seconds after which a stream ends; browsers come back by themselves
 PAGE = 500  # events read at a time
@@ -117,7 +117,7 @@ def newest(experiment: Experiment) -> int:
 async def _lines(feeds: list[Feed], request: Request, seconds: float) -> AsyncIterator[str]:
     end, beat = time.monotonic() + seconds, time.monotonic() + BEAT
     yield "retry: 1000\n\n"
-    while time.monotonic() < end and await _goes_on(request):
+    while await _goes_on(request, end):
         messages: list[str] = []
         for feed in list(feeds):
             messages += await _look(feed, feeds, request)
@@ -129,7 +129,7 @@ async def _lines(feeds: list[Feed], request: Request, seconds: float) -> AsyncIt
             beat = time.monotonic() + BEAT
         if not feeds:
             return
-        await asyncio.sleep(min(PACE, max(end - time.monotonic(), 0.0)))
+        await _pause(request, min(time.monotonic() + PACE, end))
 
 
 async def _look(feed: Feed, feeds: list[Feed], request: Request) -> list[str]:
@@ -143,12 +143,20 @@ async def _look(feed: Feed, feeds: list[Feed], request: Request) -> list[str]:
         return []
 
 
-async def _goes_on(request: Request) -> bool:
-    """Whether the client listens, the server is not told to stop, and the token is still good."""
-    if request.app.state.stopping.is_set() or await request.is_disconnected():
+async def _pause(request: Request, until: float) -> None:
+    """Wait, but not on when the stream is over."""
+    while (left := until - time.monotonic()) > 0:
+        await asyncio.sleep(min(left, CHECK))
+        if not await _goes_on(request, until):
+            return
+
+
+async def _goes_on(request: Request, end: float) -> bool:
+    """Whether there is time left, the client listens, the server is not told to stop, and the token is still good."""
+    if time.monotonic() >= end or request.app.state.stopping.is_set() or await request.is_disconnected():
         return False
     try:
-        valid: bool = await request.app.state.gatekeeper.is_valid(request.scope["bestmix.token"], TRUST)
+        valid: bool = await request.app.state.gatekeeper.is_valid(request.scope["bestmix.token"], CHECK)
         return valid
     except StorageError:
         return True  # out of reach for a moment, and with it all that could be told
