@@ -133,21 +133,21 @@ def _drip(one: socket.socket) -> bool:
 
 def uploads(folder: Path, number: int) -> dict[str, Any]:
     """So many bodies that stop before their end, half of them with a token; then the server is told to stop."""
-    with served(folder) as (serving, tokens, token), Honest(serving.url, token) as honest:
-        greedy = tokens.create("work")[1]
+    with served(folder) as (serving, tokens, token):
+        greedy, memory = tokens.create("work")[1], []
         with ThreadPoolExecutor(50) as pool:
             opened = list(pool.map(lambda k: _stall(serving.port, greedy if k % 2 else None), range(number)))
-        memory, end = [], time.monotonic() + 15.0
-        while time.monotonic() < end:
-            memory.append(_resident(serving.process.pid))
-            time.sleep(0.2)
-        more = [_stall(serving.port, greedy) for _ in range(20)]
-        honest.__exit__()
+        with Honest(serving.url, token) as honest:
+            end = time.monotonic() + 15.0
+            while time.monotonic() < end:
+                memory.append(_resident(serving.process.pid))
+                time.sleep(0.2)
+        opened += [_stall(serving.port, greedy) for _ in range(20)]
         began = time.monotonic()
         serving.process.send_signal(signal.SIGTERM)
         serving.process.wait(60)
         stopping = time.monotonic() - began
-        for one in opened + more:
+        for one in opened:
             one.close()
     figures = honest.figures()
     if max(memory) > MOST_MEMORY:
