@@ -1,7 +1,11 @@
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from bestmix import checks
+from bestmix.checks import AlreadyExists, InvalidInput, Missing
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.float32(3), np.int64(3), np.array(3.0), True + 2])
@@ -105,6 +109,70 @@ def test_every_wanted_name_is_given_and_no_other(given, message):
     checks.same_names("costs", ["b", "a"], ["a", "b"], "cost")
 
 
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (InvalidInput("n", expected="one", got=0, remedy="give it"), "n: expected one, got 0; give it"),
+        (InvalidInput("n", expected="one", got=()), "n: expected one, got ()"),
+        (InvalidInput("n", expected="one"), "n: expected one"),
+        (InvalidInput("n", "it is odd", "choose another"), "n: it is odd; choose another"),
+        (InvalidInput(Path("a.csv"), "it is empty"), "a.csv: it is empty"),
+        (InvalidInput(None, "it is odd"), "it is odd"),
+        (Missing("n", "it is odd").with_remedy("look again"), "n: it is odd; look again"),
+        (InvalidInput("n", expected="one", got=0, remedy="x").with_remedy("y"), "n: expected one, got 0; y"),
+    ],
+)
+def test_a_sentence_is_made_from_the_fields_and_both_travel_between_processes(error, sentence):
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), sentence, vars(error))
+    assert str(error) == sentence
+    assert repr(error) == f"{type(error).__name__}({sentence!r})"
+
+
+def test_errors_are_told_apart_by_class_and_code():
+    assert [kind("n", "x").code for kind in (InvalidInput, AlreadyExists, Missing)] == [
+        "invalid",
+        "conflict",
+        "not_found",
+    ]
+    quoted = AlreadyExists.quoted("name: it is there", "conflict", "name")
+    assert (str(quoted), quoted.code, quoted.field) == ("name: it is there", "conflict", "name")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: checks.number("x", "a"),
+        lambda: checks.whole("x", 0, 1, "give one"),
+        lambda: checks.choice("x", "a", ["b"]),
+        lambda: checks.names("x", "abc", "arm"),
+        lambda: checks.array("x", "abc", (None,), "(n,)"),
+        lambda: checks.mapping("x", 5, "of names"),
+        lambda: checks.same_names("x", ["a"], ["b"], "arm"),
+    ],
+)
+def test_every_check_names_the_field(call):
+    with pytest.raises(InvalidInput) as caught:
+        call()
+    assert caught.value.field == "x"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain text, ünïcode 漢字 and\xa0spaces", "plain text, ünïcode 漢字 and\xa0spaces"),
+        ("\x1b[2J\x07", "\\x1b[2J\\x07"),
+        ("left\u202eright\u2066", "left\\u202eright\\u2066"),
+        ("zero\u200bwidth\u2028", "zero\\u200bwidth\\u2028"),
+        ("two\nlines\ttab\r", "two\nlines\\ttab\\r"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_what_hides_or_acts_on_a_screen_is_written_out(text, shown):
+    assert checks.visible(text) == shown
+    assert checks.visible(shown) == shown
+
+
 HIDDEN = ["\x1b", "\x07", "\x9b", "\u200b", "\u202e", "\u2066", "\u200f", "\u2028", "\ufeff", "\u00ad", "\u3164"]
 
 
@@ -126,7 +194,3 @@ def test_scripts_and_pictures_are_left_as_they_are(text):
 @pytest.mark.parametrize("text", ["a\u200db", "\u200d", "é\u200d", "a\ufe0f"])
 def test_joiners_that_join_nothing_are_found(text):
     assert checks.hidden(text)
-
-
-def test_lines_stay_lines():
-    assert checks.visible("two\nlines\tand a tab\r") == "two\nlines\tand a tab\\r"

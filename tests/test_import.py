@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -48,3 +49,20 @@ def test_the_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
     assert bestmix.__version__ == version("bestmix")
+
+
+def test_a_client_loads_no_arithmetic():
+    # It opens an experiment and reads an answer that a server would have sent.
+    code = """
+import json
+from bestmix import connect, client
+data = json.loads(open({path!r}).read())
+texts = {{entry["request"][1]: entry["answer"][3] for entry in data if entry["request"][0] == "GET"}}
+server = connect("http://127.0.0.1:1", token="x")
+server.transport.call = lambda method, path, body=None, **query: (200, json.loads(texts[path]))
+exp = client.RemoteExperiment(server.transport, json.loads(texts["/v1/experiments/000000000002"]))
+assert exp.recommend().sentence() and exp.recommend().history and str(exp.recommend()) and exp.state.budget == 20
+assert exp.recommend().policy().draw(3, seed=1)
+"""
+    path = Path(__file__).parent / "service" / "recorded" / "0.1.json"
+    assert loaded_after(f"exec({code.format(path=str(path))!r})") == []

@@ -1,18 +1,92 @@
 """Checks of what users pass: every error names the argument, what was expected, what came, the remedy."""
 
+import copyreg
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from bestmix.arrays import Floats
 
-JOINERS = "\u200c\u200d"
-VARIANTS = "".join(map(chr, range(0xFE00, 0xFE10)))
-BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"  # letters that show nothing
 LARGEST = 1e150  # the square of a larger value is not a float
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode's categories of what acts on a screen or cannot be seen on it
+BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"  # letters that show nothing
+JOINERS = "\u200c\u200d"  # of scripts and pictures that need them
+VARIANTS = "".join(map(chr, range(0xFE00, 0xFE10)))  # choose the look of the sign before
+
+
+class InvalidInput(ValueError):
+    """A value that a user gave cannot be taken; programs read the fields, people the sentence made from them.
+
+    Parameters
+    ----------
+    field
+        The argument, the option or the file that it is about.
+    fault
+        What is wrong; made from ``expected`` and ``got`` where these say it.
+    remedy
+        What to do about it.
+    expected, got
+        What should have come, and what came.
+
+    Examples
+    --------
+    >>> error = InvalidInput("n", expected="a whole number", got="'x'", remedy="give one")
+    >>> str(error)
+    "n: expected a whole number, got 'x'; give one"
+    >>> error.code, error.field, error.remedy
+    ('invalid', 'n', 'give one')
+    """
+
+    code = "invalid"  # for programs, here and behind a server
+
+    def __init__(
+        self, field: object, fault: str = "", remedy: str = "", *, expected: str = "", got: object = None
+    ) -> None:
+        self.field = None if field is None else str(field)
+        self.expected, self.remedy = expected, remedy
+        self.got = "" if got is None else str(got)
+        self.fault = fault or f"expected {expected}" + (f", got {self.got}" if self.got else "")
+        place = "" if field is None else f"{self.field}: "
+        super().__init__(f"{place}{self.fault}" + (f"; {remedy}" if remedy else ""))
+
+    def __reduce__(self) -> Any:
+        """Between processes it travels as it is, and is not made anew from its sentence."""
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
+
+    @classmethod
+    def quoted(cls, sentence: str, code: str, field: str | None) -> Self:
+        """An error that came as a whole sentence, as that of a server does.
+
+        >>> error = Missing.quoted("there is no such experiment", "not_found", "experiment")
+        >>> str(error), error.field
+        ('there is no such experiment', 'experiment')
+        """
+        error = cls(None, sentence)
+        error.code, error.field = code, field
+        return error
+
+    def with_remedy(self, remedy: str) -> Self:
+        """The same error where something else helps, as an option of a command does instead of an argument.
+
+        >>> str(InvalidInput("log", "a row misses a value", "pass drop=True").with_remedy("use --drop"))
+        'log: a row misses a value; use --drop'
+        """
+        return type(self)(self.field, self.fault, remedy, expected=self.expected, got=self.got or None)
+
+
+class AlreadyExists(InvalidInput):
+    """It is there already, with other values."""
+
+    code = "conflict"
+
+
+class Missing(InvalidInput):
+    """There is no such thing."""
+
+    code = "not_found"
 
 
 def shown(value: object) -> str:
@@ -26,13 +100,13 @@ def number(name: str, value: Any, remedy: str = "give a finite number") -> float
     try:
         result = math.nan if isinstance(value, (str, bytes)) else float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected a number, got {shown(value)}; {remedy}") from None
+        raise InvalidInput(name, expected="a number", got=shown(value), remedy=remedy) from None
     except OverflowError:
         result = math.inf
     if not math.isfinite(result):
-        raise ValueError(f"{name}: expected a finite number, got {shown(value)}; {remedy}")
+        raise InvalidInput(name, expected="a finite number", got=shown(value), remedy=remedy)
     if abs(result) > LARGEST:
-        raise ValueError(f"{name}: {result:g} is too large to be squared; change the unit of measurement")
+        raise InvalidInput(name, f"{result:g} is too large to be squared", "change the unit of measurement")
     return result
 
 
@@ -44,9 +118,9 @@ def whole(name: str, value: Any, least: int, remedy: str, most: int = 2**62) -> 
     except (TypeError, ValueError, OverflowError):
         exact = False
     if exact and result > most:
-        raise ValueError(f"{name}: expected a whole number of at most {most}, got {shown(value)}; {remedy}")
+        raise InvalidInput(name, expected=f"a whole number of at most {most}", got=shown(value), remedy=remedy)
     if not exact or result < least:
-        raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}; {remedy}")
+        raise InvalidInput(name, expected=f"a whole number of at least {least}", got=shown(value), remedy=remedy)
     return result
 
 
@@ -54,7 +128,7 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """``value`` as one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         words = ", ".join(repr(word) for word in allowed)
-        raise ValueError(f"{name}: expected one of {words}, got {shown(value)}; choose one of them")
+        raise InvalidInput(name, expected=f"one of {words}", got=shown(value), remedy="choose one of them")
     return value
 
 
@@ -67,25 +141,26 @@ def unprintable(text: str, allowed: str = "") -> bool:
     return any(unicodedata.category(letter) == "Cc" and letter not in allowed for letter in text)
 
 
-def hidden(text: str, allowed: str = "") -> bool:
+def hidden(text: str) -> bool:
     r"""Whether a text has characters that nobody sees, or that change the direction of others.
 
     >>> hidden("small"), hidden("sm\u200ball"), hidden("\u202ellams"), hidden("\U0001f469\u200d\U0001f52c")
     (False, True, True, False)
     """
-    return any(letter not in allowed and _is_hidden(text, place) for place, letter in enumerate(text))
+    return any(_is_hidden(text, place) for place in range(len(text)))
 
 
-def visible(text: str, allowed: str = "\n\t") -> str:
-    r"""The text with escapes in place of what would not be seen, or would do things to a terminal.
+def visible(text: str, keep: str = "\n") -> str:
+    r"""A text from outside as a terminal may show it: what would act on the screen, or hide in it, is written out.
 
-    >>> print(visible("\x1b[2J, \u202ellams"))
-    \x1b[2J, \u202ellams
+    >>> print(visible("no\x1b[2J luck\u202e\nat all"))
+    no\x1b[2J luck\u202e
+    at all
     """
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        letter.encode("unicode_escape").decode() if letter not in allowed and _is_hidden(text, place) else letter
+        ascii(letter)[1:-1] if letter not in keep and _is_hidden(text, place) else letter
         for place, letter in enumerate(text)
     )
 
@@ -96,7 +171,7 @@ def _is_hidden(text: str, place: int) -> bool:
         return not (before and after) or before.isascii() or after.isascii()
     if letter in VARIANTS:  # chooses the look of the sign before it
         return not (unicodedata.category(before or "a").startswith("S") or after == "\u20e3")
-    return letter in BLANK or unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+    return letter in BLANK or unicodedata.category(letter) in HIDDEN
 
 
 def unencodable(text: str) -> bool:
@@ -107,19 +182,21 @@ def unencodable(text: str) -> bool:
 def names(name: str, values: Iterable[Any], what: str) -> tuple[str, ...]:
     """Distinct, non-empty strings."""
     if isinstance(values, str):
-        raise ValueError(f"{name}: expected a list of {what} names, got the string {shown(values)}; put it in a list")
+        raise InvalidInput(
+            name, expected=f"a list of {what} names", got=f"the string {shown(values)}", remedy="put it in a list"
+        )
     try:
         result = tuple(values)
     except TypeError:
-        raise ValueError(f"{name}: expected a list of {what} names, got {shown(values)}; give a list") from None
+        raise InvalidInput(name, expected=f"a list of {what} names", got=shown(values), remedy="give a list") from None
     seen: set[str] = set()
     for value in result:
         if not isinstance(value, str) or not value.strip():
-            raise ValueError(f"{name}: expected non-empty strings, got {shown(value)}; name every {what}")
+            raise InvalidInput(name, expected="non-empty strings", got=shown(value), remedy=f"name every {what}")
         if unprintable(value) or unencodable(value):
-            raise ValueError(f"{name}: {shown(value)} has a character that cannot be shown; remove it")
+            raise InvalidInput(name, f"{shown(value)} has a character that cannot be shown", "remove it")
         if value in seen:
-            raise ValueError(f"{name}: {shown(value)} is listed twice; give every {what} its own name")
+            raise InvalidInput(name, f"{shown(value)} is listed twice", f"give every {what} its own name")
         seen.add(value)
     return result
 
@@ -131,16 +208,22 @@ def array(name: str, values: Any, shape: tuple[int | None, ...], axes: str) -> F
             raise TypeError
         result = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name}: expected numbers in the shape {axes}, got {shown(values)}; give an array") from None
+        raise InvalidInput(
+            name, expected=f"numbers in the shape {axes}", got=shown(values), remedy="give an array"
+        ) from None
     wanted = "(" + ", ".join("any" if size is None else str(size) for size in shape) + ")"
     fits = result.ndim == len(shape) and all(s in (None, r) for s, r in zip(shape, result.shape, strict=True))
     if not fits:
-        raise ValueError(f"{name}: expected shape {wanted}, which is {axes}, got shape {result.shape}; reshape it")
+        raise InvalidInput(
+            name, expected=f"shape {wanted}, which is {axes}", got=f"shape {result.shape}", remedy="reshape it"
+        )
     if not np.isfinite(result).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
-        raise ValueError(f"{name}: expected finite numbers, got {result[where]} at index {where}; remove or replace it")
+        raise InvalidInput(
+            name, expected="finite numbers", got=f"{result[where]} at index {where}", remedy="remove or replace it"
+        )
     if result.size and np.abs(result).max() > LARGEST:
-        raise ValueError(f"{name}: values beyond {LARGEST:g} cannot be squared; change the unit of measurement")
+        raise InvalidInput(name, f"values beyond {LARGEST:g} cannot be squared", "change the unit of measurement")
     result.flags.writeable = False
     return result
 
@@ -148,7 +231,7 @@ def array(name: str, values: Any, shape: tuple[int | None, ...], axes: str) -> F
 def mapping(name: str, value: Any, what: str) -> Mapping[str, Any]:
     """A mapping, or an error that shows the form."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"{name}: expected a mapping {what}, got {shown(value)}; give a dict")
+        raise InvalidInput(name, expected=f"a mapping {what}", got=shown(value), remedy="give a dict")
     return value
 
 
@@ -161,4 +244,4 @@ def same_names(name: str, given: Iterable[str], wanted: Sequence[str], what: str
         parts = [f"{len(missing)} missing ({', '.join(map(repr, missing[:3]))})"] if missing else []
         parts += [f"{len(extra)} unknown ({', '.join(map(repr, extra[:3]))})"] if extra else []
         known = ", ".join(map(repr, wanted[:10])) or "no names"
-        raise ValueError(f"{name}: expected one value for each {what}: {known}; got {' and '.join(parts)}")
+        raise InvalidInput(name, f"expected one value for each {what}: {known}", f"got {' and '.join(parts)}")

@@ -13,23 +13,27 @@ from typing import Any
 
 import tomli_w
 
+from bestmix import checks
+
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The table in a ``.toml`` or ``.json`` file."""
     path = Path(path)
     suffix = _suffix(path)
     if not path.is_file():
-        raise ValueError(f"{path}: there is no such file; check the path")
+        raise checks.InvalidInput(path, "there is no such file", "check the path")
     try:
         text = path.read_text(encoding="utf-8")
     except (UnicodeDecodeError, OSError) as error:
-        raise ValueError(f"{path}: not a text file in UTF-8 ({error}); write it again") from None
+        raise checks.InvalidInput(path, f"not a text file in UTF-8 ({error})", "write it again") from None
     try:
         data = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
     except ValueError as error:
-        raise ValueError(f"{path}: not valid {suffix[1:].upper()}: {error}") from None
+        raise checks.InvalidInput(path, f"not valid {suffix[1:].upper()}: {error}") from None
     if not isinstance(data, dict):
-        raise ValueError(f"{path}: expected a table of named values, got a {type(data).__name__}; see the file formats")
+        raise checks.InvalidInput(
+            path, expected="a table of named values", got=f"a {type(data).__name__}", remedy="see the file formats"
+        )
     return data
 
 
@@ -65,11 +69,13 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 def replacing(path: Path) -> Iterator[Path]:
     """A file to be filled, which takes the place of ``path`` when all went well and it is safely on disk."""
     if path.is_dir() or not path.absolute().parent.is_dir():
-        raise ValueError(f"{path}: expected the name of a file in a folder that exists; check the path")
+        raise checks.InvalidInput(path, "expected the name of a file in a folder that exists", "check the path")
     try:
         handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=".bestmix-")
     except OSError as error:
-        raise ValueError(f"{path}: it cannot be written there ({error.strerror}); choose another place") from None
+        raise checks.InvalidInput(
+            path, f"it cannot be written there ({error.strerror})", "choose another place"
+        ) from None
     os.close(handle)
     try:
         yield Path(name)
@@ -85,7 +91,7 @@ def replacing(path: Path) -> Iterator[Path]:
 def _suffix(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".json"):
-        raise ValueError(
-            f"{path}: expected a file name that ends in .toml or .json, got {path.suffix or 'none'}; rename it"
+        raise checks.InvalidInput(
+            path, expected="a file name that ends in .toml or .json", got=path.suffix or "none", remedy="rename it"
         )
     return suffix

@@ -192,22 +192,6 @@ def raw(result):
     return any(letter in result.stdout + result.stderr for letter in "\x1b\x07\x9b\u202e\r")
 
 
-@pytest.mark.parametrize("command", ["show", "list", "notes", "trials"])
-def test_what_came_from_outside_is_made_visible(made, command):
-    with open_storage(made) as storage:
-        exp = storage.open("r")
-        exp.notes = EVIL
-        exp.tell_failed(exp.ask()[0], EVIL)
-        exp.stop(EVIL)
-    words = ["experiment", command, made] + (["r"] if command != "list" else [])
-    result = invoke(*words)
-    assert result.exit_code == 0
-    assert not raw(result)
-    if command in ("show", "notes"):
-        assert "\\x1b[2J" in result.stdout
-        assert "[red]x[/]" in result.stdout
-
-
 def test_a_worker_shows_what_failed(made):
     with open_storage(made) as storage:
         exp = storage.open("r")
@@ -221,3 +205,23 @@ def test_a_worker_shows_what_failed(made):
     assert result.exit_code == 2
     assert not raw(result)
     assert "\\x1b[2J" in result.stderr
+
+
+def test_escapes_in_notes_names_and_reasons_do_not_reach_the_terminal(made):
+    evil = "\x1b[2J\u202egone\x07"
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        exp.notes = f"first\n{evil}"
+        exp.tell_failed(exp.ask(1, worker="w")[0], evil)
+        exp.stop(evil)
+    for words in (
+        ("show", made, "r"),
+        ("list", made),
+        ("notes", made, "r"),
+        ("trials", made, "r"),
+        ("stop", made, "r"),
+    ):
+        text = good("experiment", *words)
+        assert not set(text) & set("\x1b\u202e\x07")
+    assert "\\x1b[2J\\u202egone" in good("experiment", "show", made, "r")
+    assert not set(bad("experiment", "show", made, f"r{evil}")) & set("\u202e\x07")

@@ -61,7 +61,7 @@ class Running:
         if body is not None and not isinstance(body, (bytes, str)):
             body = json.dumps(body)
             given.setdefault("Content-Type", "application/json")
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=300)  # the first call may compile
         try:
             connection.request(method, path + (f"?{urlencode(query)}" if query else ""), body, given)
             answer = connection.getresponse()

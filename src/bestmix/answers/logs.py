@@ -9,7 +9,8 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Recommendation, recommend
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.tables import read_trials
 from bestmix.arrays import Floats
 from bestmix.problems.problem import Known, Problem

@@ -18,7 +18,6 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.tables import read_trials
 from bestmix.problems.problem import Problem
-from bestmix.problems.solution import solve_means
 
 
 @dataclass(frozen=True, init=False)
@@ -45,9 +44,11 @@ class Policy:
         names = checks.names("weights", weights, "arm")
         values = [checks.number(f"weights[{name!r}]", weights[name]) for name in names]
         if not values or min(values) < 0 or abs(sum(values) - 1) > 1e-6:
-            raise ValueError(
-                f"weights: expected probabilities that add up to 1, got {checks.shown(dict(weights))}; "
-                "a recommendation's policy() has them"
+            raise checks.InvalidInput(
+                "weights",
+                expected="probabilities that add up to 1",
+                got=checks.shown(dict(weights)),
+                remedy="a recommendation's policy() has them",
             )
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
         object.__setattr__(self, "weights", {n: v / sum(values) for n, v in zip(names, values, strict=True)})
@@ -82,11 +83,15 @@ class Policy:
         Takes what ``from_log`` takes; trials of other arms are ignored. Where no mix of the arms
         keeps the bounds on the fresh data, the result has the least violation and ``feasible`` False.
         """
+        from bestmix.problems.solution import solve_means  # compiled; drawing arms does without
+
         rows = read_trials(trials, arm, reward, list(self.bounds), drop_missing)
         moments = []
         for name in self.weights:
             if name not in rows:
-                raise ValueError(f"trials: expected fresh trials of {name!r}, got none; try every arm of the policy")
+                raise checks.InvalidInput(
+                    "trials", expected=f"fresh trials of {name!r}", got="none", remedy="try every arm of the policy"
+                )
             moments.append(Moments(1 + len(self.bounds)))
             moments[-1].add(rows[name])
         problem = Problem(self.weights, self.bounds)
@@ -103,7 +108,9 @@ class Policy:
     def from_dict(cls, data: Mapping[str, Any]) -> "Policy":
         """Inverse of ``to_dict``."""
         if "weights" not in data:
-            raise ValueError(f"policy: expected the entry weights, got {sorted(data)}; save a policy with save()")
+            raise checks.InvalidInput(
+                "policy", expected="the entry weights", got=sorted(data), remedy="save a policy with save()"
+            )
         return cls(data["weights"], data.get("bounds"), data.get("feasible", True))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -132,7 +139,9 @@ class Policy:
         """
         if checks.choice("form", form, exports.FORMS) == "json":
             if options:
-                raise ValueError(f"options: expected none with 'json', got {', '.join(options)}; leave them out")
+                raise checks.InvalidInput(
+                    "options", expected="none with 'json'", got=", ".join(options), remedy="leave them out"
+                )
             return json.dumps(self.to_dict(), indent=1) + "\n"
         return exports.write(self.weights, form, **options)
 

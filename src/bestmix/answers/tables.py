@@ -13,6 +13,10 @@ from bestmix import checks
 from bestmix.arrays import Floats
 
 
+class MissingValues(checks.InvalidInput):
+    """Rows of a log miss values; ``drop_missing=True`` leaves them out."""
+
+
 def read_trials(frame: Any, arm: str, reward: str, costs: list[str], drop_missing: bool = False) -> dict[str, Floats]:
     """Trials by arm, in order of first appearance: tables (trials, 1 + L)."""
     table = _columns(frame, [arm, reward, *costs])
@@ -20,19 +24,22 @@ def read_trials(frame: Any, arm: str, reward: str, costs: list[str], drop_missin
     values = np.column_stack([_numbers(name, table[name]) for name in (reward, *costs)])
     whole = np.isfinite(values).all(axis=1) & np.array([label is not None for label in labels], dtype=bool)
     if not len(values):
-        raise ValueError("log: expected at least one trial, got none; check the file")
+        raise checks.InvalidInput("log", expected="at least one trial", got="none", remedy="check the file")
     if not whole.all():
         if np.isinf(values).any():
             row = int(np.argwhere(np.isinf(values).any(axis=1))[0, 0])
-            raise ValueError(f"log: expected finite numbers, got an infinity in row {row + 1}; remove the row")
+            raise checks.InvalidInput(
+                "log", expected="finite numbers", got=f"an infinity in row {row + 1}", remedy="remove the row"
+            )
         if not drop_missing:
             row = int(np.flatnonzero(~whole)[0])
-            raise ValueError(
-                f"log: {int((~whole).sum())} of {len(whole)} rows miss a value, the first is row {row + 1}; "
-                "fill them in, or pass drop_missing=True to leave them out"
+            raise MissingValues(
+                "log",
+                f"{int((~whole).sum())} of {len(whole)} rows miss a value, the first is row {row + 1}",
+                "fill them in, or pass drop_missing=True to leave them out",
             )
         if not whole.any():
-            raise ValueError("log: every row misses a value; check the names of the columns")
+            raise checks.InvalidInput("log", "every row misses a value", "check the names of the columns")
     groups: dict[str, list[int]] = {}
     for i in np.flatnonzero(whole):
         groups.setdefault(str(labels[i]), []).append(int(i))
@@ -45,46 +52,52 @@ def _columns(frame: Any, wanted: list[str]) -> Mapping[str, Any]:
         frame = _read(Path(frame))
     available = list(frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", []))
     if not available:
-        raise ValueError(
-            f"log: expected a CSV or Parquet path, a pandas or polars frame or a mapping of columns, "
-            f"got {type(frame).__name__}; pass one of them"
+        raise checks.InvalidInput(
+            "log",
+            expected="a CSV or Parquet path, a pandas or polars frame or a mapping of columns",
+            got=type(frame).__name__,
+            remedy="pass one of them",
         )
     missing = [name for name in wanted if name not in available]
     if missing:
-        raise ValueError(
-            f"log: there is no column {missing[0]!r}; the columns are {checks.shown(available)}; check its name"
+        raise checks.InvalidInput(
+            "log", f"there is no column {missing[0]!r}; the columns are {checks.shown(available)}", "check its name"
         )
     duplicate = [name for name in set(wanted) if wanted.count(name) > 1]
     if duplicate:
-        raise ValueError(
-            f"log: the column {duplicate[0]!r} is named twice; arm, reward and costs are different columns"
+        raise checks.InvalidInput(
+            "log", f"the column {duplicate[0]!r} is named twice", "arm, reward and costs are different columns"
         )
     twice = [name for name in wanted if available.count(name) > 1]
     if twice:
-        raise ValueError(f"log: there are two columns named {twice[0]!r}; rename one")
+        raise checks.InvalidInput("log", f"there are two columns named {twice[0]!r}", "rename one")
     columns = {name: list(frame[name]) for name in wanted}
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"log: the columns differ in length: {lengths}; give every trial all of its values")
+        raise checks.InvalidInput(
+            "log", f"the columns differ in length: {lengths}", "give every trial all of its values"
+        )
     return columns
 
 
 def _read(path: Path) -> Any:
     suffix = path.suffix.lower()
     if not path.is_file():
-        raise ValueError(f"log: there is no file {path}; check the path")
+        raise checks.InvalidInput("log", f"there is no file {path}", "check the path")
     if suffix == ".csv":
         return _read_csv(path)
     if suffix == ".parquet":
         try:
             from pyarrow import parquet
         except ImportError:
-            raise ValueError("log: reading Parquet needs pyarrow; install bestmix[frames]") from None
+            raise checks.InvalidInput("log", "reading Parquet needs pyarrow", "install bestmix[frames]") from None
         try:
             return parquet.read_table(path).to_pydict()
         except (OSError, ValueError) as error:
-            raise ValueError(f"log: {path} is not a readable Parquet file ({error}); write it again") from None
-    raise ValueError(f"log: expected a .csv or .parquet file, got {path.name}; convert it")
+            raise checks.InvalidInput(
+                "log", f"{path} is not a readable Parquet file ({error})", "write it again"
+            ) from None
+    raise checks.InvalidInput("log", expected="a .csv or .parquet file", got=path.name, remedy="convert it")
 
 
 def _read_csv(path: Path) -> dict[str, list[Any]]:
@@ -94,15 +107,19 @@ def _read_csv(path: Path) -> dict[str, list[Any]]:
             header = next(reader, [])
             rows = [row for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"log: {path} is not a CSV file in UTF-8 ({error}); convert it") from None
+        raise checks.InvalidInput("log", f"{path} is not a CSV file in UTF-8 ({error})", "convert it") from None
     if not header:
-        raise ValueError(f"log: {path} is empty; expected a header with the columns' names and a row for each trial")
+        raise checks.InvalidInput(
+            "log", f"{path} is empty", "expected a header with the columns' names and a row for each trial"
+        )
     twice = [name for name in header if header.count(name) > 1]
     if twice:
-        raise ValueError(f"log: {path} has two columns named {twice[0]!r}; rename one")
+        raise checks.InvalidInput("log", f"{path} has two columns named {twice[0]!r}", "rename one")
     for i, row in enumerate(rows):
         if len(row) > len(header):
-            raise ValueError(f"log: row {i + 1} of {path} has {len(row)} values for {len(header)} columns; mend it")
+            raise checks.InvalidInput(
+                "log", f"row {i + 1} of {path} has {len(row)} values for {len(header)} columns", "mend it"
+            )
     return {name: [row[k] if k < len(row) else "" for row in rows] for k, name in enumerate(header)}
 
 
@@ -117,7 +134,7 @@ def _numbers(name: str, values: list[Any]) -> Floats:
         try:
             result[i] = math.nan if _label(value) is None else float(value)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(
-                f"log: expected numbers in column {name!r}, got {checks.shown(value)} in row {i + 1}"
+            raise checks.InvalidInput(
+                "log", expected=f"numbers in column {name!r}", got=f"{checks.shown(value)} in row {i + 1}"
             ) from None
     return result

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -61,34 +61,27 @@ Confidence = Annotated[
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
 
 
-class VisibleConsole(Console):
-    """Prints what came from outside with its control characters made visible, so that they do nothing."""
+class Terminal(Console):
+    """Where nothing that came from outside acts on the screen or hides in it, as escapes in a note would."""
 
-    def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
-        """The parts of something to print; Rich's own control codes are parts of their own."""
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What is printed, with control characters written out; colours are Rich's own and stay."""
         from bestmix.checks import visible
 
-        for part in super().render(renderable, options):
-            yield part if part.control else Segment(visible(part.text), part.style)
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def output() -> Console:
     """Standard output; wide where it is not a terminal, so that no table is cut."""
-    console = VisibleConsole(highlight=False)
-    return console if console.is_terminal else VisibleConsole(highlight=False, width=WIDE)
+    console = Terminal(highlight=False)
+    return console if console.is_terminal else Terminal(highlight=False, width=WIDE)
 
 
 def messages() -> Console:
     """Standard error: progress, and whatever is not the answer."""
-    console = VisibleConsole(highlight=False, stderr=True)
-    return console if console.is_terminal else VisibleConsole(highlight=False, stderr=True, width=WIDE)
-
-
-def say(text: str) -> None:
-    """Text on standard output as it is, but for characters that would not be seen."""
-    from bestmix.checks import visible
-
-    typer.echo(visible(text))
+    console = Terminal(highlight=False, stderr=True)
+    return console if console.is_terminal else Terminal(highlight=False, stderr=True, width=WIDE)
 
 
 class Commands(TyperGroup):
@@ -125,6 +118,17 @@ def friendly() -> Iterator[None]:
     except (ValueError, RuntimeError, ArithmeticError) as error:
         complain(f"Error: {error}")
         raise typer.Exit(2) from None
+
+
+@contextmanager
+def missing_values(remedy: str) -> Iterator[None]:
+    """A log whose rows miss values: what helps, in the words of the command."""
+    from bestmix.answers.tables import MissingValues
+
+    try:
+        yield
+    except MissingValues as error:
+        raise error.with_remedy(remedy) from None
 
 
 def complain(message: str) -> None:

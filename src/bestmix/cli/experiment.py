@@ -86,11 +86,9 @@ def create(
             raise ValueError("--log: a server takes no log; give the database's own URL, or tell the trials one by one")
         terms |= {"log": log, "arm": arm, "reward": reward}
     chosen = common.make_strategy(strategy)
-    try:
-        with open_storage("memory://") as trial:  # what is wrong is said before a file is made
-            trial.create(name, found, budget, chosen, **terms)
-    except ValueError as error:
-        raise ValueError(str(error).replace("pass drop_missing=True", "take these rows out of the log")) from None
+    # What is wrong is said before a file is made.
+    with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as trial:
+        trial.create(name, found, budget, chosen, **terms)
     with open_all(url, new=True) as storage:
         report(storage.create(name, found, budget, chosen, **terms).state, as_json)
     if not as_json:
@@ -165,8 +163,10 @@ def ask(
         data = {"trials": [t.to_dict() for t in given], "retry_after": given.retry_after, "why": given.why}
         typer.echo(json.dumps(data, indent=1))
     else:
+        from bestmix.checks import visible
+
         for trial in given:
-            common.say(f"{trial.id}\t{trial.arm}")
+            typer.echo(visible(f"{trial.id}\t{trial.arm}", "\n\t"))
     if not given:
         if not as_json:
             when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"
@@ -319,10 +319,12 @@ def notes(
 
     Example: [bold]bestmix experiment notes router.db router 'second week, new prices'[/bold]
     """
+    from bestmix.checks import visible
+
     experiment = open_named(url, name)
     if text is not None:
         experiment.notes = text
-    common.say(json.dumps(experiment.notes) if as_json else experiment.notes)
+    typer.echo(json.dumps(experiment.notes) if as_json else visible(experiment.notes, "\n\t"))
 
 
 @app.command()

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bestmix.cli import common
-from bestmix.cli.solve import plainly
+from bestmix.cli.solve import DROP
 
 if TYPE_CHECKING:
     from bestmix.theory import Plan
@@ -64,7 +64,7 @@ def plan(
 
     path = None if no_figure else figure or (Path(f"{Path(source).stem}-plan.png") if plots.available() else None)
     common.Outputs(path).check()
-    with common.messages().status("Loading ...") as status, plainly():
+    with common.messages().status("Loading ...") as status, common.missing_values(DROP):
         guess, log = _guess(source, bound, arm, reward, drop_missing)
         from bestmix.cli.grid import find_strategy
         from bestmix.theory import plan as make

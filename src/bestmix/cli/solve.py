@@ -1,7 +1,5 @@
 """``bestmix solve``: the best mix from a log of trials."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +7,8 @@ from typing import Annotated
 import typer
 
 from bestmix.cli import common
+
+DROP = "fill them in, or pass --drop-missing to leave them out"
 
 
 class Uncertainty(StrEnum):
@@ -43,17 +43,8 @@ def solve(
     bounds = common.parse_bounds(bound or [])
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
-    with common.messages().status("Loading ..."), plainly():
+    with common.messages().status("Loading ..."), common.missing_values(DROP):
         from bestmix.answers.logs import from_log
 
         rec = from_log(trials, arm, reward, bounds, uncertainty=uncertainty.value, seed=seed, drop_missing=drop_missing)
     common.conclude(rec, outputs, f"The best mix in {trials.name}", as_json)
-
-
-@contextmanager
-def plainly() -> Iterator[None]:
-    """Errors of reading the file, in the words of the command line."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(str(error).replace("drop_missing=True", "--drop-missing")) from None

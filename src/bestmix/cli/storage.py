@@ -97,7 +97,7 @@ def look_here() -> list[Finding]:
 
 def look_at(url: str, audit: bool) -> list[Finding]:
     """What a database is like."""
-    from bestmix.experiments.model import StorageError
+    from bestmix.experiments.errors import StorageError
     from bestmix.experiments.sql import schema, tables
     from bestmix.experiments.sql.database import Database, parse_url
 

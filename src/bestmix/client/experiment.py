@@ -5,19 +5,17 @@ import secrets
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bestmix import checks, files
 from bestmix.answers.recommendation import Recommendation, Round
-from bestmix.client import values
 from bestmix.client.transport import Transport
-from bestmix.experiments import Event, Handout, Outcome, State, Trial
-from bestmix.experiments.model import Record
-from bestmix.experiments.storage import FAILURES, LEASE
+from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, State, Trial
 from bestmix.problems.problem import Problem
-from bestmix.strategies import Strategy
-from bestmix.strategies.built_in import restore_strategy
+
+if TYPE_CHECKING:
+    from bestmix.strategies import Strategy
 
 PAGE = 1000  # entries read at a time
 PATIENCE = 60.0
@@ -37,7 +35,7 @@ class Server:
         name: str,
         problem: Problem,
         budget: int,
-        strategy: Strategy | None = None,
+        strategy: "Strategy | None" = None,
         *,
         lease: float = LEASE,
         failures: int = FAILURES,
@@ -45,8 +43,8 @@ class Server:
     ) -> "RemoteExperiment":
         """Create an experiment; one that is there already with the same terms is opened."""
         if not isinstance(problem, Problem):
-            raise ValueError(
-                f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem"
+            raise checks.InvalidInput(
+                "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
             )
         body = {"name": name, "problem": problem.to_dict(), "budget": budget, "notes": notes}
         body |= {"lease": checks.number("lease", lease), "failures": failures}
@@ -57,10 +55,11 @@ class Server:
         """Open an experiment that exists."""
         found = self.transport.call("GET", "/v1/experiments", name=name)[1]["experiments"]
         if not found:
-            held = [state.name for state in self.experiments(limit=5)]
-            raise ValueError(
-                f"name: there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'}); "
-                "check the name, or create it"
+            others = [state.name for state in self.experiments(limit=5)]
+            raise checks.Missing(
+                "name",
+                f"there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, others)) or 'none'})",
+                "check the name, or create it",
             )
         return RemoteExperiment(self.transport, self.transport.call("GET", f"/v1/experiments/{found[0]['id']}")[1])
 
@@ -70,7 +69,7 @@ class Server:
         while limit is None or len(states) < limit:
             page = PAGE if limit is None else min(PAGE, limit - len(states))
             found = self.transport.call("GET", "/v1/experiments", after=after, limit=page)[1]
-            states += map(values.state, found["experiments"])
+            states += map(State.from_dict, found["experiments"])
             if found["next"] is None:
                 break
             after = found["next"]
@@ -96,16 +95,17 @@ class RemoteExperiment:
 
     def __init__(self, transport: Transport, data: Mapping[str, Any]) -> None:
         self._transport = transport
-        fixed = [data[name] for name in ("problem", "strategy", "first_budget", "lease", "failures")]
-        self.record = Record(data["id"], data["name"], *fixed)
+        self.record = Record.from_dict(data)
         self.problem = Problem.from_dict(data["problem"])
 
     def __repr__(self) -> str:
         return f"RemoteExperiment({self.record.name!r} at {self._transport.url})"
 
     @property
-    def strategy(self) -> Strategy:
+    def strategy(self) -> "Strategy":
         """How the budget is spent."""
+        from bestmix.strategies.built_in import restore_strategy  # loads the arithmetic, which no call here needs
+
         return restore_strategy(self.record.strategy)
 
     @property
@@ -116,7 +116,7 @@ class RemoteExperiment:
     @property
     def state(self) -> State:
         """Figures of this moment."""
-        return values.state(self._get(""))
+        return State.from_dict(self._get(""))
 
     @property
     def done(self) -> bool:
@@ -135,8 +135,7 @@ class RemoteExperiment:
     def ask(self, n: int = 1, worker: str | None = None, key: str | None = None) -> Handout:
         """Hand out up to ``n`` trials under a lease; an idempotency key is made up where none is given."""
         worker = f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker
-        data = self._post("ask", {"n": n, "worker": worker, "key": key or secrets.token_hex(16)})
-        return Handout(map(values.trial, data["trials"]), data["retry_after"], data["why"])
+        return Handout.from_dict(self._post("ask", {"n": n, "worker": worker, "key": key or secrets.token_hex(16)}))
 
     def tell(self, trial: Trial | str, reward: float, costs: Any = None) -> Outcome:
         """Report a result; when this returns it is safely on the server's disk."""
@@ -144,8 +143,8 @@ class RemoteExperiment:
 
     def tell_many(self, results: Iterable[tuple[Trial | str, float, Any]]) -> list[Outcome]:
         """Report several results, each (trial, reward, costs): all of them or none."""
-        told = [self._result(*result) for result in results]
-        return [Outcome(word) for word in self._post("tell_many", {"results": told})["outcomes"]] if told else []
+        given = [self._result(*result) for result in results]
+        return list(map(Outcome, self._post("tell_many", {"results": given})["outcomes"])) if given else []
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""
@@ -153,7 +152,7 @@ class RemoteExperiment:
 
     def renew(self, *trials: Trial | str) -> list[Trial]:
         """Start the leases of trials anew, all of them or none; ``Closed`` is raised when one is lost."""
-        return list(map(values.trial, self._post("renew", {"trials": list(map(_id, trials))})["trials"]))
+        return list(map(Trial.from_dict, self._post("renew", {"trials": list(map(_id, trials))})["trials"]))
 
     def give_back(self, *trials: Trial | str) -> None:
         """End the leases of trials that this worker will not finish; no failure is counted."""
@@ -161,12 +160,12 @@ class RemoteExperiment:
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
-        return values.recommendation(self._get("/recommendation"), self.history)
+        return Recommendation.from_dict({**self._get("/recommendation"), "history": self._rounds()})
 
     @property
     def history(self) -> tuple[Round, ...]:
         """The rounds that are over."""
-        return tuple(map(values.round_, self._rounds()))
+        return tuple(map(Round.from_dict, self._rounds()))
 
     @property
     def mixtures(self) -> list[tuple[int, Mapping[str, float] | None]]:
@@ -196,7 +195,7 @@ class RemoteExperiment:
         while limit is None or len(found) < limit:
             size = PAGE if limit is None else min(PAGE, limit - len(found))
             page = self._get("/trials", after=start, limit=size, **query)
-            found += map(values.trial, page["trials"])
+            found += map(Trial.from_dict, page["trials"])
             start = page["next"]
             if start is None:
                 break
@@ -211,14 +210,14 @@ class RemoteExperiment:
 
     def trial(self, trial: Trial | str) -> Trial:
         """One trial as it is now."""
-        return values.trial(self._get(f"/trials/{quote(_id(trial), safe='')}"))
+        return Trial.from_dict(self._get(f"/trials/{quote(_id(trial), safe='')}"))
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """What happened, in order: at most ``limit`` events numbered above ``after``."""
         found: list[Event] = []
         while len(found) < limit:
             page = self._get("/events", after=after, limit=min(limit - len(found), PAGE))
-            found += map(values.event, page["events"])
+            found += map(Event.from_dict, page["events"])
             if page["next"] is None:
                 break
             after = page["next"]
@@ -312,5 +311,7 @@ def connect(url: str, token: str | None = None, *, patience: float = PATIENCE) -
     Server('http://127.0.0.1:8765')
     """
     if not isinstance(url, str):
-        raise ValueError(f"url: expected text such as 'http://127.0.0.1:8765', got {checks.shown(url)}; give one")
+        raise checks.InvalidInput(
+            "url", expected="text such as 'http://127.0.0.1:8765'", got=checks.shown(url), remedy="give one"
+        )
     return Server(Transport(url, token, patience))

@@ -12,23 +12,31 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from bestmix import checks
-from bestmix.experiments import Closed, Conflict, StorageError, UnknownTrial
+from bestmix.checks import AlreadyExists, InvalidInput, Missing
+from bestmix.experiments.errors import Closed, Conflict, StorageError, UnknownTrial
 
 VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
 LONGEST_PAUSE = 2.0  # seconds between two attempts
 TIMEOUT = 300.0  # seconds that an answer may take
 PASSING = (408, 429, 502, 503, 504)  # statuses of answers that may be better a little later
+REFUSALS = {  # what a server says of a value, and the error that says the same here
+    "invalid": InvalidInput,
+    "conflict": AlreadyExists,
+    "not_found": Missing,
+    "forbidden": InvalidInput,
+    "too_large": InvalidInput,
+}
 
 
-class Held:
-    """A connection, closed when nobody holds it any more."""
+class Connection:
+    """A connection and the process that opened it; closed when nobody needs it any more."""
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self.connection = connection
+        self.http = connection
         self.owner = os.getpid()
 
     def __del__(self) -> None:
-        self.connection.close()
+        self.http.close()
 
 
 class Transport:
@@ -37,13 +45,17 @@ class Transport:
     def __init__(self, url: str, token: str | None, patience: float) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"url: expected http://HOST:PORT, got {checks.shown(url)}; give a server's address")
+            raise checks.InvalidInput(
+                "url", expected="http://HOST:PORT", got=checks.shown(url), remedy="give a server's address"
+            )
         self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
         self._base = parts.path.rstrip("/")
         self._token = token or os.environ.get(VARIABLE, "")
         if not self._token.isascii() or any(c.isspace() for c in self._token):
-            raise ValueError("token: expected one line of text without spaces; bestmix token create makes one")
+            raise checks.InvalidInput(
+                "token", "expected one line of text without spaces", "bestmix token create makes one"
+            )
         self._patience = checks.number("patience", patience)
         self._local = threading.local()
 
@@ -66,9 +78,9 @@ class Transport:
 
     def close(self) -> None:
         """Let go of this thread's connection."""
-        held: Held | None = self._local.__dict__.pop("held", None)
-        if held is not None:
-            held.connection.close()
+        own: Connection | None = self._local.__dict__.pop("connection", None)
+        if own is not None:
+            own.http.close()
 
     def _insist(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes]:
         """Try again while the trouble is one that passes, as long as patience lasts."""
@@ -87,9 +99,9 @@ class Transport:
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if time.monotonic() + wait > limit:
-                    said = str(error) or type(error).__name__
+                    reason = str(error) or type(error).__name__
                     raise StorageError(
-                        f"{self.url}: the server cannot be reached; check the address and that it runs ({said})"
+                        f"{self.url}: the server cannot be reached; check the address and that it runs ({reason})"
                     ) from error
             time.sleep(wait)
             pause = min(2 * pause, LONGEST_PAUSE)
@@ -106,14 +118,14 @@ class Transport:
 
     def _connection(self) -> http.client.HTTPConnection:
         """A connection of this thread and process; a forked child must not speak on its parent's."""
-        held: Held | None = getattr(self._local, "held", None)
-        if held is not None and held.owner == os.getpid() and held.connection.sock is not None:
-            return held.connection
+        own: Connection | None = getattr(self._local, "connection", None)
+        if own is not None and own.owner == os.getpid() and own.http.sock is not None:
+            return own.http
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         made = kind(self._host, self._port, timeout=TIMEOUT)
         made.connect()
         made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._local.held = Held(made)
+        self._local.connection = Connection(made)
         return made
 
 
@@ -121,15 +133,16 @@ def failure(status: int, content: bytes) -> Exception:
     """The error that a local experiment would have raised."""
     try:
         error = json.loads(content)["error"]
-        code, message = str(error["code"]), str(error["message"])
-    except (ValueError, KeyError, TypeError):
+        code, message, field = str(error["code"]), str(error["message"]), error.get("field")
+    except (ValueError, KeyError, TypeError, AttributeError):
         return StorageError(f"the server answered with status {status}; check that it is one of bestmix")
-    if code == "conflict" and error.get("field") == "trial":
-        return Conflict(message)
     if code == "closed":
         return Closed(message)
-    if code == "not_found" and error.get("field") == "trial":
-        return UnknownTrial(message)
-    if code in ("invalid", "conflict", "not_found", "unauthorized", "forbidden", "too_large"):
-        return ValueError(message if code != "unauthorized" else f"token: {message}")
-    return StorageError(message)
+    if code == "conflict" and field == "trial":
+        return Conflict(message)
+    if code == "unauthorized":
+        return InvalidInput.quoted(f"token: {message}", code, "token")
+    if code not in REFUSALS:
+        return StorageError(message)
+    kind = UnknownTrial if code == "not_found" and field == "trial" else REFUSALS[code]
+    return kind.quoted(message, code, field)

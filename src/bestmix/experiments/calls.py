@@ -7,7 +7,8 @@ import numpy as np
 
 from bestmix.answers.moments import Moments
 from bestmix.experiments.clock import Reading, Watch
-from bestmix.experiments.model import Closed, Conflict, Outcome, Row, UnknownTrial
+from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
+from bestmix.experiments.model import Outcome, Row
 from bestmix.experiments.store import Books
 from bestmix.strategies import rounds
 from bestmix.strategies.rounds import Recipe
@@ -127,7 +128,7 @@ def find(books: Books, numbers: Sequence[int]) -> list[Row]:
     for number in numbers:
         if number not in found:
             raise UnknownTrial(
-                f"trial: there is no trial {number}; {books.head.trials} were handed out, give one of them"
+                "trial", f"there is no trial {number}", f"{books.head.trials} were handed out, give one of them"
             )
     return list({number: found[number] for number in numbers}.values())
 

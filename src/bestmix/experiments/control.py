@@ -1,9 +1,10 @@
 """The calls that steer an experiment: pause, resume, stop, extend, rename, annotate."""
 
+from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.experiments import calls
 from bestmix.experiments.clock import Watch
-from bestmix.experiments.model import Closed
+from bestmix.experiments.errors import Closed
 from bestmix.experiments.store import Books
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import Memory, extended
@@ -54,7 +55,9 @@ def extend(books: Books, budget: int, recipe: Recipe) -> None:
     if head.status == "stopped":
         raise Closed("extend: the experiment was stopped, for good; create a new one, from this one's log if you like")
     if budget < head.budget:
-        raise ValueError(f"budget: expected more than the present {head.budget} trials, got {budget}; stop it instead")
+        raise checks.InvalidInput(
+            "budget", expected=f"more than the present {head.budget} trials", got=budget, remedy="stop it instead"
+        )
     memory = books.memory()
     longer = extended(recipe.strategy, recipe.problem, head.budget, budget, memory)
     if head.status == "done":

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.recommendation import Recommendation, Round, recommend
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import calls, control
+from bestmix.experiments.errors import UnknownTrial
 from bestmix.experiments.model import (
     LONGEST_NOTE,
     Event,
@@ -24,7 +26,6 @@ from bestmix.experiments.model import (
     State,
     Trial,
     TrialState,
-    UnknownTrial,
     check_label,
     check_name,
     check_text,
@@ -147,13 +148,15 @@ class Experiment:
         try:
             given = [(trial, reward, costs) for trial, reward, costs in results]
         except (TypeError, ValueError):
-            raise ValueError("results: expected (trial, reward, costs) for each; give a list of these three") from None
-        told = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
-        if not told:
+            raise checks.InvalidInput(
+                "results", "expected (trial, reward, costs) for each", "give a list of these three"
+            ) from None
+        checked = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
+        if not checked:
             return []
-        checks.whole("results", len(told), 0, "tell them in parts", MOST_ASKED)
-        ahead = Ahead(trials=[number for number, _ in told])
-        return self._write(lambda books: calls.tell(books, self.storage.watch, told, self._recipe), ahead)
+        checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)
+        ahead = Ahead(trials=[number for number, _ in checked])
+        return self._write(lambda books: calls.tell(books, self.storage.watch, checked, self._recipe), ahead)
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""
@@ -239,7 +242,7 @@ class Experiment:
         number = self._number(trial)
         found = self.storage.store.trials(self.record.key, Query(after=number - 1, limit=1))
         if not found or found[0].number != number:
-            raise UnknownTrial(f"trial: there is no trial {number} in this experiment; check the id")
+            raise UnknownTrial("trial", f"there is no trial {number} in this experiment", "check the id")
         return self._trial(found[0])
 
     def events(self, after: int = 0, limit: int = 1000) -> list[Event]:
@@ -313,9 +316,9 @@ class Experiment:
         text = trial.id if isinstance(trial, Trial) else trial
         found = ID.fullmatch(text) if isinstance(text, str) else None
         if found is None:
-            raise UnknownTrial(f"trial: expected the id of a trial that ask() handed out, got {checks.shown(text)}")
+            raise UnknownTrial("trial", expected="the id of a trial that ask() handed out", got=checks.shown(text))
         if found[1] != self.record.key:
-            raise UnknownTrial(f"trial: {text} belongs to another experiment; tell it there")
+            raise UnknownTrial("trial", f"{text} belongs to another experiment", "tell it there")
         return int(found[2])
 
     def _trial(self, row: Row) -> Trial:

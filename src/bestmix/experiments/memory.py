@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
@@ -208,7 +209,9 @@ class MemoryStore:
             try:
                 result = work(books)
                 if any(s.head.name == books.head.name and s is not shelf for s in self._shelves.values()):
-                    raise ValueError(f"name: there is an experiment {books.head.name!r} already; choose another name")
+                    raise checks.AlreadyExists(
+                        "name", f"there is an experiment {books.head.name!r} already", "choose another name"
+                    )
             except BaseException:
                 books.rollback()
                 raise

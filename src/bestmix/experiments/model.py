@@ -1,37 +1,25 @@
-"""What an experiment and its trials are: plain values, and the errors that calls end with."""
+"""What an experiment and its trials are: plain values."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
-from bestmix.strategies.protocol import Memory
 
+if TYPE_CHECKING:  # the client needs the values alone, without the arithmetic that strategies load
+    from bestmix.strategies.protocol import Memory
+
+LEASE = 60.0  # seconds
+FAILURES = 100  # failed trials that end an experiment
 KEY = re.compile(r"[0-9a-f]{12}")  # an experiment's id
 LONGEST_NAME = 200  # characters of a name, a worker or a key
 LONGEST_ARM = 1000  # characters of the name of an arm or a cost
 LONGEST_NOTE = 100_000  # characters of notes
-
-
-class StorageError(RuntimeError):
-    """The storage did not do its work: out of reach, out of space, damaged, of another version."""
-
-
-class UnknownTrial(ValueError):
-    """There is no such trial in this experiment."""
-
-
-class Conflict(RuntimeError):
-    """A trial was told before, with other values."""
-
-
-class Closed(RuntimeError):
-    """The experiment takes no such call any more, or not now."""
 
 
 class Status(StrEnum):
@@ -120,7 +108,14 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in ISO 8601."""
-        return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in vars(self).items()}
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Trial":
+        """Inverse of ``to_dict``."""
+        times = {name: _time(data[name]) for name in ("deadline", "asked", "told")}
+        known = {name: data[name] for name in cls.__dataclass_fields__}
+        return cls(**known | times | {"state": TrialState(data["state"])})
 
 
 class Handout(list[Trial]):
@@ -134,6 +129,15 @@ class Handout(list[Trial]):
         super().__init__(trials)
         self.retry_after = retry_after
         self.why = why
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"trials": [trial.to_dict() for trial in self], "retry_after": self.retry_after, "why": self.why}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Handout":
+        """Inverse of ``to_dict``."""
+        return cls(map(Trial.from_dict, data["trials"]), data["retry_after"], data["why"])
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,14 @@ class State:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in ISO 8601."""
-        return {key: value.isoformat() if isinstance(value, datetime) else value for key, value in vars(self).items()}
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "State":
+        """Inverse of ``to_dict``; other entries are left alone."""
+        times = {name: _time(data[name]) for name in ("created", "ended")}
+        known = {name: data[name] for name in cls.__dataclass_fields__}
+        return cls(**known | times | {"status": Status(data["status"])})
 
 
 @dataclass(frozen=True)
@@ -179,6 +190,11 @@ class Event:
         """Plain data."""
         return {"number": self.number, "kind": self.kind, "data": dict(self.data), "at": self.at.isoformat()}
 
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Event":
+        """Inverse of ``to_dict``."""
+        return cls(data["number"], data["kind"], data["data"], datetime.fromisoformat(data["at"]))
+
 
 @dataclass(frozen=True)
 class Record:
@@ -192,6 +208,15 @@ class Record:
     lease: float
     failures: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; the key is its ``id``."""
+        return {"id": self.key, **{name: value for name, value in vars(self).items() if name != "key"}}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Record":
+        """Inverse of ``to_dict``; other entries are left alone."""
+        return cls(data["id"], *(data[name] for name in cls.__dataclass_fields__ if name != "key"))
+
 
 @dataclass(frozen=True)
 class Draft:
@@ -199,7 +224,7 @@ class Draft:
 
     record: Record
     notes: str
-    memory: Memory
+    memory: "Memory"
     quota: list[int] | None
     rounds: list[Round]
     moments: list[Moments]
@@ -211,7 +236,7 @@ class Picture:
     """Everything that the answer is made of, as it was at one moment."""
 
     state: State
-    memory: Memory
+    memory: "Memory"
     moments: list[Moments]
     rounds: list[Round]
     mixtures: list[Mapping[str, float] | None]  # the answer after each round, where it is known
@@ -227,6 +252,14 @@ class Query:
     after: int = 0  # newest first, 0 begins with the newest
     limit: int | None = None
     newest_first: bool = False
+
+
+def _plain(value: Trial | State) -> dict[str, Any]:
+    return {name: field.isoformat() if isinstance(field, datetime) else field for name, field in vars(value).items()}
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def moment(seconds: float) -> datetime:
@@ -245,14 +278,18 @@ def check_text(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = Fa
     'router'
     """
     if not isinstance(value, str):
-        raise ValueError(f"{name}: expected text, got {checks.shown(value)}; give a string")
+        raise checks.InvalidInput(name, expected="text", got=checks.shown(value), remedy="give a string")
     if not empty and not value.strip():
-        raise ValueError(f"{name}: expected some text, got {checks.shown(value)}; give it a name")
+        raise checks.InvalidInput(name, expected="some text", got=checks.shown(value), remedy="give it a name")
     if len(value) > most:
-        raise ValueError(f"{name}: expected at most {most:,} characters, got {len(value):,}; shorten it")
+        raise checks.InvalidInput(
+            name, expected=f"at most {most:,} characters", got=f"{len(value):,}", remedy="shorten it"
+        )
     allowed = "\n\r\t" if most == LONGEST_NOTE else ""
     if "\x00" in value or (not empty and checks.unprintable(value, allowed)) or checks.unencodable(value):
-        raise ValueError(f"{name}: {checks.shown(value)} has a character that cannot be stored or shown; remove it")
+        raise checks.InvalidInput(
+            name, f"{checks.shown(value)} has a character that cannot be stored or shown", "remove it"
+        )
     return value
 
 
@@ -264,8 +301,8 @@ def check_label(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = F
     """
     text = check_text(name, value, most, empty)
     if checks.hidden(text):
-        said = checks.shown(text)
-        raise ValueError(f"{name}: {said} has a character that nobody sees, or that turns others round; remove it")
+        fault = f"{checks.shown(text)} has a character that nobody sees, or that turns others round"
+        raise checks.InvalidInput(name, fault, "remove it")
     return text
 
 
@@ -277,5 +314,5 @@ def check_name(value: Any) -> str:
     """
     name = check_label("name", value)
     if KEY.fullmatch(name):
-        raise ValueError(f"name: {name!r} looks like an experiment's id; choose another name")
+        raise checks.InvalidInput("name", f"{name!r} looks like an experiment's id", "choose another name")
     return name

@@ -11,6 +11,8 @@ from bestmix.experiments.clock import Clock, SystemClock, Watch
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.model import (
+    FAILURES,
+    LEASE,
     LONGEST_ARM,
     LONGEST_NOTE,
     Draft,
@@ -27,8 +29,6 @@ from bestmix.strategies.built_in import restore_strategy
 from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
 from bestmix.strategies.rounds import Recipe
 
-LEASE = 60.0  # seconds
-FAILURES = 100
 LONGEST_LEASE = 365 * 86400.0  # seconds
 
 
@@ -79,7 +79,9 @@ class Storage:
         """Create an experiment; ``open_experiment`` describes the arguments."""
         made = self._create(name, problem, budget, strategy, Terms(lease, failures, notes, log, arm, reward))
         if made is None:
-            raise ValueError(f"name: there is an experiment {name!r} already; open it, or choose another name")
+            raise checks.AlreadyExists(
+                "name", f"there is an experiment {name!r} already", "open it, or choose another name"
+            )
         return made
 
     def _create(
@@ -111,14 +113,16 @@ class Storage:
         record = self.store.find(check_text("name", name))
         if record is None:
             held = [found.name for found, _ in self.store.entries(limit=5)]
-            raise ValueError(
-                f"name: there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'}); "
-                "check the name, or give problem and budget to create it"
+            raise checks.Missing(
+                "name",
+                f"there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'})",
+                "check the name, or give problem and budget to create it",
             )
         if strategy is not None and strategy.to_dict() != record.strategy:
-            raise ValueError(
-                f"strategy: the experiment has {dict(record.strategy)}, got {strategy.to_dict()}; pass the same one, "
-                "or none"
+            raise checks.AlreadyExists(
+                "strategy",
+                f"the experiment has {dict(record.strategy)}, got {strategy.to_dict()}",
+                "pass the same one, or none",
             )
         recipe = Recipe(Problem.from_dict(record.problem), strategy or restore_strategy(record.strategy))
         return Experiment(self, record, recipe)
@@ -164,7 +168,9 @@ def open_storage(url: str | os.PathLike[str], *, patience: float = 60.0, clock: 
     """
     clock = clock or SystemClock()
     if not isinstance(url, (str, os.PathLike)) or not os.fspath(url):
-        raise ValueError(f"url: expected text such as 'sqlite:///file.db', got {checks.shown(url)}; give one")
+        raise checks.InvalidInput(
+            "url", expected="text such as 'sqlite:///file.db'", got=checks.shown(url), remedy="give one"
+        )
     if os.fspath(url).startswith("memory:"):
         return Storage(MemoryStore(clock), clock)
     from bestmix.experiments.sql.database import Database, parse_url
@@ -229,7 +235,9 @@ def open_experiment(
     storage = url if isinstance(url, Storage) else open_storage(url, patience=patience, clock=clock)
     if problem is not None and storage.store.find(check_text("name", name)) is None:
         if budget is None:
-            raise ValueError(f"budget: a new experiment needs one; give the number of trials that {name!r} may make")
+            raise checks.InvalidInput(
+                "budget", "a new experiment needs one", f"give the number of trials that {name!r} may make"
+            )
         held = LEASE if lease is None else lease, FAILURES if failures is None else failures
         made = storage._create(name, problem, budget, strategy, Terms(*held, notes, log, arm, reward))
         if made is not None:
@@ -243,19 +251,26 @@ def _check_same(found: Experiment, problem: Problem | None, budget: int | None, 
     """Refuse to go on with another problem, budget or lease than the experiment has."""
     held = found.record
     if problem is not None and problem.to_dict() != held.problem:
-        raise ValueError(f"problem: the experiment {held.name!r} has another one; leave it out, or choose another name")
+        raise checks.AlreadyExists(
+            "problem", f"the experiment {held.name!r} has another one", "leave it out, or choose another name"
+        )
     if budget is not None and budget != held.first_budget and budget != found.state.budget:
-        raise ValueError(
-            f"budget: the experiment {held.name!r} has {found.state.budget}, got {budget}; leave it out, or call "
-            "extend()"
+        raise checks.AlreadyExists(
+            "budget",
+            f"the experiment {held.name!r} has {found.state.budget}, got {budget}",
+            "leave it out, or call extend()",
         )
     if lease is not None and lease != held.lease:
-        raise ValueError(f"lease: the experiment {held.name!r} has {held.lease:g} s, got {lease:g}; leave it out")
+        raise checks.AlreadyExists(
+            "lease", f"the experiment {held.name!r} has {held.lease:g} s, got {lease:g}", "leave it out"
+        )
 
 
 def _check_problem(problem: Any) -> Problem:
     if not isinstance(problem, Problem):
-        raise ValueError(f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem")
+        raise checks.InvalidInput(
+            "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
+        )
     for kind, names in (("arms", problem.arms), ("bounds", problem.costs)):
         for name in names:  # those of older experiments are opened whatever they are
             check_label(kind, name, LONGEST_ARM)
@@ -265,5 +280,7 @@ def _check_problem(problem: Any) -> Problem:
 def _check_lease(lease: Any) -> float:
     seconds = checks.number("lease", lease, "give the seconds that a trial may take")
     if not 0 < seconds <= LONGEST_LEASE:
-        raise ValueError(f"lease: expected seconds between 0 and a year, got {seconds:g}; give what a trial may take")
+        raise checks.InvalidInput(
+            "lease", expected="seconds between 0 and a year", got=f"{seconds:g}", remedy="give what a trial may take"
+        )
     return seconds

@@ -50,7 +50,8 @@ from typing import Any, Protocol, TypeVar
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
-from bestmix.experiments.model import Closed, Draft, Event, Picture, Query, Record, Row, State, Status, moment
+from bestmix.experiments.errors import Closed
+from bestmix.experiments.model import Draft, Event, Picture, Query, Record, Row, State, Status, moment
 from bestmix.strategies.protocol import Memory
 
 T = TypeVar("T")

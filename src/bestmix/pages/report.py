@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from bestmix import __version__, files, plots
 from bestmix.answers.history import question
-from bestmix.answers.recommendation import Estimate, Recommendation, chance_text, measured
+from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.answers.wording import chance_text, measured
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bestmix.answers.history import question
-from bestmix.answers.recommendation import Recommendation, measured
+from bestmix.answers.recommendation import Recommendation
+from bestmix.answers.wording import measured
 from bestmix.experiments import Experiment, State, Trial
 from bestmix.pages import charts
 

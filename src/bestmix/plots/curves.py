@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bestmix import checks
 from bestmix.plots.instances import plot_costs, plot_instance
 from bestmix.plots.theme import COLOURS, OTHER_MARKERS, OTHERS, new_axes, strategy_style, style
 from bestmix.problems.instance import Instance
@@ -44,7 +45,9 @@ def plot_errors(result: SweepResult, instance: str | None = None, ax: "Axes | No
     """
     names = list(dict.fromkeys(cell.instance for cell in result))
     if instance is not None and instance not in names:
-        raise ValueError(f"instance: expected one of {', '.join(names)}, got {instance!r}; check the spelling")
+        raise checks.InvalidInput(
+            "instance", expected=f"one of {', '.join(names)}", got=f"{instance!r}", remedy="check the spelling"
+        )
     cells = [cell for cell in result if cell.instance == (instance or names[0])]
     looks = styles(list(dict.fromkeys(cell.strategy for cell in result)))
     with style():

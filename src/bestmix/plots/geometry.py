@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bestmix import checks
 from bestmix.arrays import Floats
 from bestmix.problems.solution import solve_means
 
@@ -78,5 +79,7 @@ def frontier(means: Floats, bound: float) -> Frontier:
     """
     solution = solve_means(np.asarray(means), np.array([bound]))
     if not solution.feasible:
-        raise ValueError("means: expected an arm whose cost is within the bound, got none; raise the bound")
+        raise checks.InvalidInput(
+            "means", expected="an arm whose cost is within the bound", got="none", remedy="raise the bound"
+        )
     return Frontier(float(bound), solution.value, float(solution.dual[0]), solution.basis)

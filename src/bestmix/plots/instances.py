@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestmix import checks
 from bestmix.plots.labels import SIZE, Box, bound_box, line_boxes, name_points, point_boxes, settle
 from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
 from bestmix.problems.instance import Instance
@@ -46,7 +47,7 @@ def plot_instance(
         cost = instance.costs[0]
     if cost not in instance.costs:
         choices = ", ".join(instance.costs) or "no costs"
-        raise ValueError(f"cost: expected one of {choices}, got {cost!r}; check the spelling")
+        raise checks.InvalidInput("cost", expected=f"one of {choices}", got=f"{cost!r}", remedy="check the spelling")
     place = instance.costs.index(cost)
     with style():
         ax = new_axes() if ax is None else ax
@@ -84,7 +85,7 @@ def plot_costs(instance: Instance, ax: "Axes | None" = None) -> "Axes":
     ('mean cost0', 'mean cost1')
     """
     if len(instance.costs) != 2:
-        raise ValueError(f"instance: expected two costs, got {len(instance.costs)}; use plot_instance")
+        raise checks.InvalidInput("instance", expected="two costs", got=len(instance.costs), remedy="use plot_instance")
     with style():
         ax = new_axes() if ax is None else ax
         solution = solve(instance)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestmix import checks
 from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.plots.labels import Box, bound_box, name_points, pixels, point_boxes, settle
 from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
@@ -37,7 +38,9 @@ def plot_recommendation(rec: Recommendation, cost: str | None = None, ax: "Axes 
     """
     costs = rec.problem.costs
     if cost is not None and cost not in costs:
-        raise ValueError(f"cost: expected one of {', '.join(costs) or 'no costs'}, got {cost!r}; check the spelling")
+        raise checks.InvalidInput(
+            "cost", expected=f"one of {', '.join(costs) or 'no costs'}", got=f"{cost!r}", remedy="check the spelling"
+        )
     with style():
         ax = new_axes() if ax is None else ax
         if not costs:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestmix import checks
 from bestmix.arrays import Floats
 from bestmix.plots.geometry import Segment, best_segments, frontier
 from bestmix.plots.instances import count_coinciding, draw_bound, draw_points
@@ -29,7 +30,9 @@ def plot_scores(instance: Instance, ax: "Axes | None" = None) -> "Axes":
     'score of arm0 and arm1: 2.20'
     """
     if len(instance.costs) != 1:
-        raise ValueError(f"instance: expected one cost, got {len(instance.costs)}; a picture has one axis for it")
+        raise checks.InvalidInput(
+            "instance", expected="one cost", got=len(instance.costs), remedy="a picture has one axis for it"
+        )
     bound = float(instance.bound[0])
     segments = [s for s in best_segments(instance.means, bound)[:-1] if s.partner >= 0]
     points = list(zip(instance.cost[0].tolist(), instance.reward.tolist(), strict=True))

@@ -8,6 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bestmix import checks
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -99,7 +101,7 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     """The path, if its ending is that of a figure."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise ValueError(f"{path}: expected a figure's name to end in {', '.join(SUFFIXES)}; rename it")
+        raise checks.InvalidInput(path, f"expected a figure's name to end in {', '.join(SUFFIXES)}", "rename it")
     return path
 
 

@@ -69,14 +69,18 @@ def uniform_instance(arms: int, costs: int, seed: int = 0, margin: float = 0.05)
     arms = checks.whole("arms", arms, 1, "give the number of arms")
     costs = checks.whole("costs", costs, 0, "give the number of costs; 0 leaves the rewards alone")
     if not 0 <= checks.number("margin", margin) <= 0.2:
-        raise ValueError(f"margin: expected a number from 0 to 0.2, got {margin:g}; a larger one is hardly ever met")
+        raise checks.InvalidInput(
+            "margin", expected="a number from 0 to 0.2", got=f"{margin:g}", remedy="a larger one is hardly ever met"
+        )
     rng = np.random.default_rng([_seed(seed), arms, costs, 1])
     for _ in range(MOST_DRAWS):
         means = rng.uniform(0.0, 2.0, (arms, 1 + costs))
         instance = Instance(means[:, 0], means[:, 1:].T, np.ones(costs), sigma_reward=1.0, sigma_cost=0.5)
         if is_settled(instance, margin):
             return instance
-    raise ValueError(f"margin: no instance with {arms} arms and {costs} costs keeps {margin:g}; choose a smaller one")
+    raise checks.InvalidInput(
+        "margin", f"no instance with {arms} arms and {costs} costs keeps {margin:g}", "choose a smaller one"
+    )
 
 
 def random_instance(arms: int, costs: int, seed: int = 0, difficulty: float = 0.5, known: int = 0) -> Instance:
@@ -155,5 +159,7 @@ def _seed(seed: int) -> int:
 def _difficulty(value: float) -> float:
     result = checks.number("difficulty", value, "give a number in (0, 1]")
     if not 0 < result <= 1:
-        raise ValueError(f"difficulty: expected a number in (0, 1], got {result:g}; harder is larger, 1 the hardest")
+        raise checks.InvalidInput(
+            "difficulty", expected="a number in (0, 1]", got=f"{result:g}", remedy="harder is larger, 1 the hardest"
+        )
     return result

@@ -66,14 +66,20 @@ class Instance:
         reward = checks.array("reward", reward, (None,), "(arms,)")
         size = len(reward)
         if not size:
-            raise ValueError("reward: expected at least one arm, got none; give one mean for each arm")
+            raise checks.InvalidInput(
+                "reward", expected="at least one arm", got="none", remedy="give one mean for each arm"
+            )
         bound = checks.array("bound", () if bound is None else np.atleast_1d(bound), (None,), "(costs,)")
         cost = np.empty((0, size)) if cost is None else cost
         cost = checks.array("cost", cost, (len(bound), size), "(costs, arms)")
         if noise is not None and not hasattr(noise, "draw"):
-            raise ValueError(f"noise: expected a noise model such as Bernoulli(), got {checks.shown(noise)}; build one")
+            raise checks.InvalidInput(
+                "noise", expected="a noise model such as Bernoulli()", got=checks.shown(noise), remedy="build one"
+            )
         if noise is not None and (sigma_reward is not None or sigma_cost is not None):
-            raise ValueError("noise: expected either a noise model or sigma_reward and sigma_cost, got both; drop one")
+            raise checks.InvalidInput(
+                "noise", expected="either a noise model or sigma_reward and sigma_cost", got="both", remedy="drop one"
+            )
         set_ = object.__setattr__
         set_(self, "reward", reward)
         set_(self, "cost", cost)
@@ -84,9 +90,11 @@ class Instance:
         set_(self, "costs", checks.names("costs", costs or [f"cost{l}" for l in range(len(bound))], "cost"))
         for name, given, wanted in (("arms", self.arms, size), ("costs", self.costs, len(bound))):
             if len(given) != wanted:
-                raise ValueError(f"{name}: expected {wanted} names, got {len(given)}; give one for each")
+                raise checks.InvalidInput(name, expected=f"{wanted} names", got=len(given), remedy="give one for each")
         if self.known > size:
-            raise ValueError(f"known: expected at most {size}, the number of arms, got {known}; lower it")
+            raise checks.InvalidInput(
+                "known", expected=f"at most {size}, the number of arms", got=known, remedy="lower it"
+            )
         self.noise.check(self.means)
 
     @cached_property
@@ -135,7 +143,9 @@ class Instance:
     def from_trials(cls, trials: Mapping[str, Any], bounds: Mapping[str, float]) -> "Instance":
         """An instance that redraws observed trials: for each arm a (trials, 1 + L) table."""
         if not checks.mapping("trials", trials, "of arm names to tables of trials"):
-            raise ValueError("trials: expected a table for at least one arm, got none; give (trials, 1 + costs) tables")
+            raise checks.InvalidInput(
+                "trials", expected="a table for at least one arm", got="none", remedy="give (trials, 1 + costs) tables"
+            )
         checks.mapping("bounds", bounds, "of cost names to bounds")
         model = models.Empirical(list(trials.values()))
         means = model.means
@@ -163,13 +173,15 @@ class Instance:
     def from_dict(cls, data: Mapping[str, Any]) -> "Instance":
         """Inverse of ``to_dict``. Known arms stand behind the others."""
         if not isinstance(data.get("arms"), list) or set(data) - {"arms", "bounds", "noise"}:
-            raise ValueError(
-                f"instance: expected the entries arms, bounds and noise, got {sorted(data)}; see an example"
+            raise checks.InvalidInput(
+                "instance", expected="the entries arms, bounds and noise", got=sorted(data), remedy="see an example"
             )
         bounds = checks.mapping("bounds", data.get("bounds", {}), "of cost names to bounds")
         arms = [_arm(a, entry, list(bounds)) for a, entry in enumerate(data["arms"])]
         if arms != sorted(arms, key=lambda arm: arm[2]):
-            raise ValueError("arms: expected the known arms behind the others, got one before; move it to the end")
+            raise checks.InvalidInput(
+                "arms", expected="the known arms behind the others", got="one before", remedy="move it to the end"
+            )
         means = np.array([row for _, row, _ in arms], dtype=np.float64).reshape(len(arms), 1 + len(bounds))
         return cls(
             means[:, 0],
@@ -199,12 +211,14 @@ def _arm(position: int, entry: Any, costs: list[str]) -> tuple[str, list[float],
     entry = checks.mapping(f"arms[{position}]", entry, "with name, reward and costs")
     unknown = set(entry) - {"name", "reward", "costs", "known"}
     if unknown or not {"name", "reward"} <= set(entry):
-        raise ValueError(f"arms[{position}]: expected name, reward, costs and perhaps known, got {sorted(entry)}")
+        raise checks.InvalidInput(
+            f"arms[{position}]", expected="name, reward, costs and perhaps known", got=sorted(entry)
+        )
     given = checks.mapping(f"arms[{position}].costs", entry.get("costs", {}), "of cost names to means")
     checks.same_names(f"arms[{position}].costs", given, costs, "bounded cost")
     known = entry.get("known", False)
     if not isinstance(known, bool):
-        raise ValueError(f"arms[{position}].known: expected true or false, got {checks.shown(known)}")
+        raise checks.InvalidInput(f"arms[{position}].known", expected="true or false", got=checks.shown(known))
     where = f"arms[{position}]"
     row = [checks.number(f"{where}.reward", entry["reward"])]
     row += [checks.number(f"{where}.costs[{c!r}]", given[c]) for c in costs]

@@ -82,15 +82,20 @@ class Gaussian:
         else:
             matrix = np.array(_numbers("covariance", covariance))
             if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2]:
-                raise ValueError(
-                    f"covariance: expected shape (1 + L, 1 + L) or (K, 1 + L, 1 + L), got {matrix.shape}; reshape it"
+                raise checks.InvalidInput(
+                    "covariance",
+                    expected="shape (1 + L, 1 + L) or (K, 1 + L, 1 + L)",
+                    got=matrix.shape,
+                    remedy="reshape it",
                 )
             checks.array("covariance", matrix, matrix.shape, "one matrix, or one for each arm")
             low = np.linalg.eigvalsh(matrix).min()
             if not np.allclose(matrix, np.swapaxes(matrix, -1, -2)) or low < -1e-12 * max(np.abs(matrix).max(), 1e-300):
-                raise ValueError(
-                    f"covariance: expected symmetric matrices without negative eigenvalues, got one with {low:g}; "
-                    "check its entries"
+                raise checks.InvalidInput(
+                    "covariance",
+                    expected="symmetric matrices without negative eigenvalues",
+                    got=f"one with {low:g}",
+                    remedy="check its entries",
                 )
         object.__setattr__(self, "sigma_reward", reward)
         object.__setattr__(self, "sigma_cost", cost)
@@ -105,9 +110,11 @@ class Gaussian:
         arms, size = means.shape
         if self.matrix is not None:
             if self.matrix.shape not in ((size, size), (arms, size, size)):
-                raise ValueError(
-                    f"covariance: expected shape {(size, size)} or {(arms, size, size)}, got {self.matrix.shape}; "
-                    "give one row and column for the reward and for each cost"
+                raise checks.InvalidInput(
+                    "covariance",
+                    expected=f"shape {(size, size)} or {(arms, size, size)}",
+                    got=self.matrix.shape,
+                    remedy="give one row and column for the reward and for each cost",
                 )
             return np.broadcast_to(self.matrix, (arms, size, size)).copy()
         assert self.sigma_reward is not None
@@ -172,7 +179,9 @@ class StudentT:
 
     def __init__(self, degrees: float = 4.0, sigma_reward: Any = 1.0, sigma_cost: Any = 0.5) -> None:
         if checks.number("degrees", degrees) <= 2:
-            raise ValueError(f"degrees: expected a number above 2, got {degrees:g}; only then is there a variance")
+            raise checks.InvalidInput(
+                "degrees", expected="a number above 2", got=f"{degrees:g}", remedy="only then is there a variance"
+            )
         object.__setattr__(self, "degrees", float(degrees))
         object.__setattr__(self, "sigma_reward", _deviation("sigma_reward", sigma_reward, 1))
         object.__setattr__(self, "sigma_cost", _deviation("sigma_cost", sigma_cost, 2))
@@ -228,9 +237,11 @@ class Bernoulli:
         """Refuse means that are not probabilities."""
         binary = means if self.sigma_cost is None else means[:, :1]
         if binary.min() < 0 or binary.max() > 1:
-            raise ValueError(
-                f"Bernoulli noise: expected means from 0 to 1, got {binary.min():g} to {binary.max():g}; "
-                "rescale them or choose Gaussian noise"
+            raise checks.InvalidInput(
+                "Bernoulli noise",
+                expected="means from 0 to 1",
+                got=f"{binary.min():g} to {binary.max():g}",
+                remedy="rescale them or choose Gaussian noise",
             )
 
     def covariance(self, means: Floats) -> Floats:
@@ -283,16 +294,22 @@ class Bounded:
     def __post_init__(self) -> None:
         low, high = checks.number("low", self.low), checks.number("high", self.high)
         if not low < high:
-            raise ValueError(f"Bounded noise: expected low < high, got {low:g} and {high:g}; swap them")
+            raise checks.InvalidInput(
+                "Bounded noise", expected="low < high", got=f"{low:g} and {high:g}", remedy="swap them"
+            )
         if checks.number("concentration", self.concentration) <= 0:
-            raise ValueError(f"concentration: expected a positive number, got {self.concentration:g}; try 4")
+            raise checks.InvalidInput(
+                "concentration", expected="a positive number", got=f"{self.concentration:g}", remedy="try 4"
+            )
 
     def check(self, means: Floats) -> None:
         """Refuse means outside of the interval."""
         if means.min() < self.low or means.max() > self.high:
-            raise ValueError(
-                f"Bounded noise: expected means from {self.low:g} to {self.high:g}, got {means.min():g} to "
-                f"{means.max():g}; widen the interval"
+            raise checks.InvalidInput(
+                "Bounded noise",
+                expected=f"means from {self.low:g} to {self.high:g}",
+                got=f"{means.min():g} to {means.max():g}",
+                remedy="widen the interval",
             )
 
     def covariance(self, means: Floats) -> Floats:
@@ -336,9 +353,11 @@ class Empirical:
         )
         for a, table in enumerate(parsed):
             if not len(table) or table.shape[1] != parsed[0].shape[1]:
-                raise ValueError(
-                    f"tables[{a}]: expected trials with {parsed[0].shape[1]} entries, got shape {table.shape}; "
-                    "give every arm at least one trial of (reward, costs)"
+                raise checks.InvalidInput(
+                    f"tables[{a}]",
+                    expected=f"trials with {parsed[0].shape[1]} entries",
+                    got=f"shape {table.shape}",
+                    remedy="give every arm at least one trial of (reward, costs)",
                 )
         object.__setattr__(self, "tables", parsed)
 
@@ -350,7 +369,9 @@ class Empirical:
     def check(self, means: Floats) -> None:
         """Refuse means that are not those of the tables."""
         if self.means.shape != means.shape or not np.allclose(self.means, means, rtol=1e-9, atol=1e-12):
-            raise ValueError("Empirical noise: the instance's means differ from the tables'; use Instance.from_trials")
+            raise checks.InvalidInput(
+                "Empirical noise", "the instance's means differ from the tables'", "use Instance.from_trials"
+            )
 
     def covariance(self, means: Floats) -> Floats:
         """Covariance of one trial of each arm."""
@@ -410,7 +431,7 @@ def from_dict(data: Mapping[str, Any]) -> Noise:
     try:
         return MODELS[kind](**{key: value for key, value in data.items() if key != "kind"})
     except TypeError as error:
-        raise ValueError(f"noise: {kind} noise does not take these parameters: {error}") from None
+        raise checks.InvalidInput("noise", f"{kind} noise does not take these parameters: {error}") from None
 
 
 def root(covariance: Floats) -> Floats:
@@ -431,10 +452,14 @@ def _numbers(name: str, value: Any) -> Floats:
 def _deviation(name: str, value: Any, most: int) -> Floats:
     result = _numbers(name, value)
     if result.ndim > most:
-        raise ValueError(f"{name}: expected at most {most} axes, got shape {result.shape}; see the parameter's shapes")
+        raise checks.InvalidInput(
+            name, expected=f"at most {most} axes", got=f"shape {result.shape}", remedy="see the parameter's shapes"
+        )
     result = checks.array(name, result, result.shape, "a number or an array")
     if result.size and result.min() < 0:
-        raise ValueError(f"{name}: expected standard deviations of at least 0, got {result.min():g}; give its size")
+        raise checks.InvalidInput(
+            name, expected="standard deviations of at least 0", got=f"{result.min():g}", remedy="give its size"
+        )
     return result
 
 
@@ -452,4 +477,6 @@ def _spread(name: str, value: Floats, shape: tuple[int, ...], axes: str) -> Floa
     try:
         return np.broadcast_to(value, shape)
     except ValueError:
-        raise ValueError(f"{name}: expected a number or shape {shape}, which is {axes}, got {value.shape}") from None
+        raise checks.InvalidInput(
+            name, expected=f"a number or shape {shape}, which is {axes}", got=value.shape
+        ) from None

@@ -73,12 +73,18 @@ class Problem:
         object.__setattr__(self, "known", {n: _known(n, k, costs) for n, k in known.items()})
         both = [name for name in self.arms if name in self.known]
         if both:
-            raise ValueError(f"known: {both[0]!r} is listed under arms too; an arm is either tried or known")
+            raise checks.InvalidInput(
+                "known", f"{both[0]!r} is listed under arms too", "an arm is either tried or known"
+            )
         slacks = [name for name in self.names if name in self.columns[len(self.names) :]]
         if slacks:
-            raise ValueError(f"arms: {slacks[0]!r} is what the slack of a cost is called; choose another name")
+            raise checks.InvalidInput(
+                "arms", f"{slacks[0]!r} is what the slack of a cost is called", "choose another name"
+            )
         if not self.names:
-            raise ValueError("arms: expected at least one arm, got none; name the options to choose from")
+            raise checks.InvalidInput(
+                "arms", expected="at least one arm", got="none", remedy="name the options to choose from"
+            )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -123,9 +129,12 @@ class Problem:
         if arm in self.arms:
             return self.arms.index(arm)
         if arm in self.known:
-            raise ValueError(f"arm: {arm!r} is a known arm and is never tried; its means were given")
-        raise ValueError(
-            f"arm: expected one of {checks.shown(list(self.arms))}, got {checks.shown(arm)}; check the spelling"
+            raise checks.InvalidInput("arm", f"{arm!r} is a known arm and is never tried", "its means were given")
+        raise checks.InvalidInput(
+            "arm",
+            expected=f"one of {checks.shown(list(self.arms))}",
+            got=checks.shown(arm),
+            remedy="check the spelling",
         )
 
     def cost_rows(self, costs: Any, rows: int) -> Floats:
@@ -162,13 +171,17 @@ class Problem:
         unknown = set(data) - {"arms", "bounds", "known"}
         if "arms" not in data or unknown:
             what = f"the unknown entry {sorted(unknown)[0]!r}" if unknown else "no entry 'arms'"
-            raise ValueError(f"problem: expected the entries arms, bounds and known, got {what}; see the example")
+            raise checks.InvalidInput(
+                "problem", expected="the entries arms, bounds and known", got=what, remedy="see the example"
+            )
         known = checks.mapping("known", data.get("known", {}), "of arm names to reward and costs")
         parsed = {}
         for name, entry in known.items():
             entry = checks.mapping(f"known[{name!r}]", entry, "with reward and costs")
             if set(entry) - {"reward", "costs"} or "reward" not in entry:
-                raise ValueError(f"known[{name!r}]: expected the entries reward and costs, got {sorted(entry)}")
+                raise checks.InvalidInput(
+                    f"known[{name!r}]", expected="the entries reward and costs", got=sorted(entry)
+                )
             parsed[name] = Known(entry["reward"], entry.get("costs"))
         return cls(data["arms"], data.get("bounds", {}), parsed)
 
@@ -199,6 +212,8 @@ def _cost_column(name: str, values: Any, rows: int) -> Floats:
 
 def _known(name: str, known: Any, costs: tuple[str, ...]) -> Known:
     if not isinstance(known, Known):
-        raise ValueError(f"known[{name!r}]: expected Known(reward, costs), got {checks.shown(known)}; wrap it in Known")
+        raise checks.InvalidInput(
+            f"known[{name!r}]", expected="Known(reward, costs)", got=checks.shown(known), remedy="wrap it in Known"
+        )
     checks.same_names(f"known[{name!r}].costs", known.costs, costs, "bounded cost")
     return known

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bestmix import checks
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
 from bestmix.problems.instance import Instance
@@ -64,13 +65,17 @@ def solve(source: Instance | Problem) -> Solution:
     """
     if isinstance(source, Problem):
         if source.arms:
-            raise ValueError(
-                f"solve: expected a problem whose arms are all known, got {len(source.arms)} unknown ones; "
-                "give their means with known=, or try them with identify"
+            raise checks.InvalidInput(
+                "solve",
+                expected="a problem whose arms are all known",
+                got=f"{len(source.arms)} unknown ones",
+                remedy="give their means with known=, or try them with identify",
             )
         return solve_means(source.known_means, source.bound)
     if not isinstance(source, Instance):
-        raise ValueError(f"solve: expected an Instance or a Problem, got {type(source).__name__}; build an Instance")
+        raise checks.InvalidInput(
+            "solve", expected="an Instance or a Problem", got=type(source).__name__, remedy="build an Instance"
+        )
     return solve_means(source.means, source.bound)
 
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestmix import checks
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
@@ -74,9 +75,11 @@ def broken_condition(instance: Instance, solution: Solution | None = None) -> st
 def check_assumption(instance: Instance, solution: Solution) -> None:
     """Refuse an instance whose answer the smallest change can flip."""
     if reason := broken_condition(instance, solution):
-        raise ValueError(
-            f"instance: expected a unique best mix that a small change leaves as it is, got one where {reason}; "
-            "change the means or the bounds a little"
+        raise checks.InvalidInput(
+            "instance",
+            expected="a unique best mix that a small change leaves as it is",
+            got=f"one where {reason}",
+            remedy="change the means or the bounds a little",
         )
 
 

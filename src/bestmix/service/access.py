@@ -17,8 +17,8 @@ from bestmix.experiments import Experiment
 from bestmix.experiments.experiment import MOST_ASKED
 from bestmix.experiments.model import LONGEST_NOTE
 from bestmix.service import sessions
+from bestmix.service.caches import OpenExperiments
 from bestmix.service.errors import Refusal
-from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Scope, Token, Tokens, prefix_of
 
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -166,10 +166,10 @@ class Rule:
 
 async def find_experiment(request: Request, name: str) -> Experiment:
     """The experiment of that id or name, if the request's token is for it."""
-    shelf: Shelf = request.app.state.shelf
+    opened: OpenExperiments = request.app.state.experiments
     token: Token = request.scope["bestmix.token"]
-    known = shelf.known(name)
-    found: Experiment = known if known is not None else await run_in_threadpool(shelf.open, name, token)
+    known = opened.known(name)
+    found: Experiment = known if known is not None else await run_in_threadpool(opened.open, name, token)
     check_own(token, found)
     return found
 

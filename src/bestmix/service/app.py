@@ -17,12 +17,12 @@ from bestmix.experiments import Storage
 from bestmix.service import dashboard, errors
 from bestmix.service.access import Gatekeeper, rules
 from bestmix.service.bodies import Buffers, GuardedRoute
-from bestmix.service.cache import Cache
+from bestmix.service.caches import Cache, OpenExperiments
+from bestmix.service.document import Service, allowed
 from bestmix.service.metrics import Metrics
 from bestmix.service.middleware import Gate
 from bestmix.service.pools import Pool, Slots
 from bestmix.service.routes import control, experiments, operations, streams
-from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Token, Tokens
 
 log = logging.getLogger("bestmix.service")
@@ -46,10 +46,10 @@ class Settings:
 def create_app(storage: Storage, settings: Settings | None = None, session: Token | None = None) -> FastAPI:
     """The service of a storage; ``session`` is a token of this process's own, which is kept nowhere."""
     settings = settings or Settings()
-    app = FastAPI(title="bestmix", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    app = Service(title="bestmix", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
     app.router.redirect_slashes = False
     app.state.storage = storage
-    app.state.shelf = Shelf(storage)
+    app.state.experiments = OpenExperiments(storage)
     app.state.gatekeeper = Gatekeeper(Tokens(storage), session, settings.remember)
     app.state.views = Cache(lasts=5.0)
     app.state.reports = Cache(lasts=60.0, fresh=2.0, most=20)
@@ -100,9 +100,12 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 def _http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    said = str(error.detail) if isinstance(error, HTTPException) else ""
+    detail = str(error.detail) if isinstance(error, HTTPException) else ""
     code = STATUSES.get(status, "bad_request" if status < 500 else "internal")
-    return _answer(request, errors.Refusal(code, f"{said}; see /openapi.json for what there is"))
+    response = _answer(request, errors.Refusal(code, f"{detail}; see /openapi.json for what there is"))
+    if status == 405:
+        response.headers["Allow"] = ", ".join(allowed(request))
+    return response
 
 
 def _failed(request: Request, error: Exception) -> Response:

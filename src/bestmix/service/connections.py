@@ -13,6 +13,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from bestmix.checks import InvalidInput
+
 LONGEST_HEAD = 64 * 1024  # bytes of a request's first line and headers, or of its trailers
 HEAD_SECONDS = 10.0  # in which the head of a request must have come
 REST_SECONDS = 10.0  # in which the rest of a body must have come that is no longer wanted
@@ -36,9 +38,8 @@ def ceiling(most: int = MOST_DESCRIPTORS) -> int:
             soft = wanted
     room = (wanted if soft == resource.RLIM_INFINITY else min(soft, most)) - RESERVED
     if room < FEWEST:
-        raise ValueError(
-            f"open files: the system allows {soft}, and the service needs {RESERVED + FEWEST}; raise it with ulimit -n"
-        )
+        fault = f"the system allows {soft}, and the service needs {RESERVED + FEWEST}"
+        raise InvalidInput("open files", fault, "raise it with ulimit -n")
     return room
 
 

@@ -19,11 +19,10 @@ from bestmix.pages.experiment import experiment_report
 from bestmix.service import sessions
 from bestmix.service.access import ADMIN, NOTES, PUBLIC, READ, READ_SLOW, check_origin, find_experiment
 from bestmix.service.bodies import GuardedRoute, form
-from bestmix.service.cache import Cache
+from bestmix.service.caches import Cache, OpenExperiments
 from bestmix.service.errors import CODES, Refusal
 from bestmix.service.routes.experiments import Current
 from bestmix.service.routes.streams import Feed, open_stream
-from bestmix.service.shelf import Shelf
 from bestmix.service.tokens import Scope, Token
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
@@ -130,20 +129,20 @@ async def logout(request: Request) -> Response:
 def home(request: Request, after: str = "") -> Response:
     """All experiments: state, progress, the mixture so far."""
     token: Token = request.scope["bestmix.token"]
-    storage, shelf = request.app.state.storage, request.app.state.shelf
+    storage, opened = request.app.state.storage, request.app.state.experiments
     only = token.experiment
     entries = storage.store.entries(after.replace("\x00", ""), None if only else PAGE + 1)
     mine = [record for record, _ in entries if only in (None, record.key)]
     states = {record.key: state for record, state in entries}
-    shown = [_card(shelf, record.key, states[record.key]) for record in mine[:PAGE]]
+    shown = [_card(opened, record.key, states[record.key]) for record in mine[:PAGE]]
     more = quote(mine[PAGE - 1].name) if len(mine) > PAGE else ""
     return render(request, "home.html", rows=shown, more=more, first=not after)
 
 
-def _card(shelf: Shelf, key: str, state: State) -> views.View | views.Plain:
+def _card(opened: OpenExperiments, key: str, state: State) -> views.View | views.Plain:
     """What the list shows of an experiment; one whose strategy is a function of somebody's own has no answer here."""
     try:
-        return views.look(shelf.known(key) or shelf.open(key), trials=False)
+        return views.look(opened.known(key) or opened.open(key), trials=False)
     except (ValueError, Closed, Refusal):
         return views.Plain(key, state)
 

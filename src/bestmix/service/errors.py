@@ -1,12 +1,12 @@
 """One shape for every error: ``{"error": {"code", "message", "field"}}``, with codes that never change."""
 
-import re
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import JSONResponse
 
-from bestmix.experiments import Closed, Conflict, StorageError, UnknownTrial
+from bestmix.checks import InvalidInput
+from bestmix.experiments import Closed, Conflict, StorageError
 
 CODES = {
     "bad_request": (400, "The request is not valid HTTP or JSON."),
@@ -23,7 +23,6 @@ CODES = {
     "internal": (500, "The server made a mistake; its log has more under the request's id."),
     "unavailable": (503, "The database is out of reach, or the server is full; try again later."),
 }
-FIELD = re.compile(r"([a-z_]+(?:\[[^\]]{1,80}\])?): ")
 
 
 class Detail(BaseModel):
@@ -63,22 +62,13 @@ def answer(code: str, message: str, field: str | None = None, retry: float | Non
 
 def refuse(error: Exception) -> Refusal | None:
     """What an error of a call means to the one who called; None when it is a mistake of ours."""
-    message = str(error)
-    found = FIELD.match(message)
-    field = found[1] if found else None
     if isinstance(error, Refusal):
         return error
-    if isinstance(error, UnknownTrial):
-        return Refusal("not_found", message, "trial")
-    if isinstance(error, Conflict):
-        return Refusal("conflict", message, "trial")
-    if isinstance(error, Closed):
-        return Refusal("closed", message)
     if isinstance(error, StorageError):
         return Refusal("unavailable", "the database did not do its work; nothing was acknowledged, try again", retry=1)
-    if isinstance(error, ValueError):
-        return Refusal("conflict" if " already; " in message else "invalid", message, field)
-    return None
+    if isinstance(error, (InvalidInput, Conflict, Closed)):
+        return Refusal(error.code, str(error), error.field)
+    return Refusal("invalid", str(error)) if isinstance(error, ValueError) else None
 
 
 def explain_validation(errors: Any) -> Refusal:

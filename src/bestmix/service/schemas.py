@@ -1,12 +1,19 @@
-"""The API's bodies, as the OpenAPI document describes them."""
+"""The API's bodies: what is sent is checked against these; answers are documented by the classes of their values."""
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+import dataclasses
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
+from types import GenericAlias, MappingProxyType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from bestmix.answers import policy, recommendation
+from bestmix.experiments import model
 from bestmix.experiments.experiment import MOST_ASKED
-from bestmix.experiments.model import LONGEST_NAME, LONGEST_NOTE
+from bestmix.experiments.model import LONGEST_NAME, LONGEST_NOTE, Outcome
+from bestmix.problems.problem import Problem
 
 MOST_RESULTS = 10_000  # in one batch
 TEXT = r"^[^\x00]*$"
@@ -93,169 +100,85 @@ class Extend(Body):
     budget: Whole = Field(ge=0, le=2**53)
 
 
-class State(BaseModel):
-    """An experiment's figures at one moment."""
+def derive(value: type, without: Sequence[str] = (), more: Mapping[str, Any] = MappingProxyType({})) -> type[BaseModel]:
+    """What the document says of a value that crosses the wire, from the annotations of its class.
 
-    id: str
-    name: str
-    status: Literal["running", "paused", "done", "stopped", "failed"]
-    reason: str
-    notes: str
-    budget: int
-    round: int
-    complete: int
-    leased: int
-    waiting: int
-    expired: int
-    failed: int
-    surplus: int
-    handed: int
-    created: datetime
-    ended: datetime | None
+    ``more`` are entries that ``to_dict`` or the route adds, ``without`` those that it leaves out.
+
+    >>> list(derive(model.Event, without=["at"], more={"id": str}).model_fields)
+    ['number', 'kind', 'data', 'id']
+    """
+    about = (value.__doc__ or "").partition("\n\n")[0]
+    return describe(value.__name__, about, {**entries(value, without), **more})
 
 
-class Experiment(State):
-    """All that is known of an experiment without its trials."""
-
-    problem: dict[str, Any]
-    strategy: dict[str, Any]
-    first_budget: int
-    lease: float
-    failures: int
+def entries(value: type, without: Sequence[str] = ()) -> dict[str, Any]:
+    """The fields of a value, each with its type in JSON."""
+    hints = get_type_hints(value, include_extras=True)
+    return {f.name: plain(hints[f.name]) for f in dataclasses.fields(value) if f.name not in without}
 
 
-class Experiments(BaseModel):
-    """A page of experiments; ``after`` of the next page is the last name of this one."""
-
-    experiments: list[State]
-    next: str | None
-
-
-class Trial(BaseModel):
-    """One trial that was handed out."""
-
-    id: str
-    arm: str
-    round: int
-    token: int
-    slot: int
-    state: Literal["leased", "complete", "expired", "failed", "surplus", "withdrawn"]
-    worker: str
-    deadline: datetime
-    asked: datetime
-    told: datetime | None
-    reward: float | None
-    costs: dict[str, float] | None
-    note: str
+def describe(name: str, about: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
+    """A body of these entries, each with its type."""
+    fields: dict[str, Any] = {entry: (kind, ...) for entry, kind in kinds.items()}
+    made: type[BaseModel] = create_model(name, __doc__=about, **fields)
+    return made
 
 
-class Handout(BaseModel):
-    """Trials; when there are none, why, and in how many seconds to ask again (null: never)."""
+def plain(hint: Any) -> Any:
+    """An annotation as JSON has it: what may be NaN or infinite may be null, and a problem is an object.
 
-    trials: list[Trial]
-    retry_after: float | None
-    why: str
-
-
-class TrialPage(BaseModel):
-    """A page of trials; ``next`` is the ``after`` of the next page, null on the last."""
-
-    trials: list[Trial]
-    next: str | None
-
-
-class Told(BaseModel):
-    """What became of a result."""
-
-    outcome: Literal["counted", "repeated", "surplus"]
+    >>> plain(Mapping[str, recommendation.Nullable])
+    collections.abc.Mapping[str, float | None]
+    """
+    if hint == recommendation.Nullable:
+        return float | None
+    if hint is Problem:
+        return dict[str, Any]
+    if not get_args(hint):
+        return hint
+    parts = tuple(plain(part) for part in get_args(hint))
+    return reduce(or_, parts) if get_origin(hint) in (Union, UnionType) else get_origin(hint)[parts]
 
 
-class ToldMany(BaseModel):
-    """What became of results, in their order."""
-
-    outcomes: list[Literal["counted", "repeated", "surplus"]]
-
-
-class Estimate(BaseModel):
-    """An arm's estimated means with 95% intervals."""
-
-    arm: str
-    trials: int
-    known: bool
-    reward: float | None
-    reward_interval: tuple[float | None, float | None]
-    costs: dict[str, float | None]
-    cost_intervals: dict[str, tuple[float | None, float | None]]
+def many(entry: type[BaseModel]) -> Any:
+    """The type of a list of them."""
+    return GenericAlias(list, (entry,))
 
 
-class Round(BaseModel):
-    """What happened in one round; ``mixture`` is the answer after it."""
+NEXT = "``next`` is the ``after`` of the next page, null on the last."
 
-    number: int
-    pulls: dict[str, int]
-    scores: dict[str, float | None]
-    rejected: str | None
-    margin: float | None
-    reasons: dict[str, dict[str, int]]
-    mixture: dict[str, float] | None = None
-
-
-class Rounds(BaseModel):
-    """A page of rounds; ``next`` is the ``after`` of the next page, null on the last."""
-
-    rounds: list[Round]
-    next: int | None
-
-
-class Recommendation(BaseModel):
-    """The best mix as far as the trials tell; its rounds are under history."""
-
-    problem: dict[str, Any]
-    strategy: str
-    budget: int | None
-    trials: int
-    complete: bool
-    feasible: bool
-    support: list[str]
-    mixture: dict[str, float]
-    value: float | None
-    slack: dict[str, float | None]
-    violation: dict[str, float | None]
-    shadow_prices: dict[str, float | None]
-    basis: list[str]
-    support_probability: float | None
-    z_scores: dict[str, float | None]
-    estimates: list[Estimate]
-    note: str
-    sentence: str
-
-
-class Policy(BaseModel):
-    """Weights to deploy."""
-
-    weights: dict[str, float]
-    bounds: dict[str, float]
-    feasible: bool
-
-
-class Event(BaseModel):
-    """Something that happened."""
-
-    number: int
-    kind: str
-    data: dict[str, Any]
-    at: datetime
-
-
-class Events(BaseModel):
-    """A page of events; ``next`` is the ``after`` of the next page, null on the last."""
-
-    events: list[Event]
-    next: int | None
-
-
-class Health(BaseModel):
-    """How the server is."""
-
-    status: Literal["ok", "not ready"]
-    version: str
+State = derive(model.State, more={"id": str})
+Experiment = describe(
+    "Experiment",
+    "All that is known of an experiment without its trials.",
+    entries(model.State) | entries(model.Record, without=["key"]) | {"id": str},
+)
+Trial = derive(model.Trial)
+Event = derive(model.Event)
+Estimate = derive(recommendation.Estimate)
+Round = derive(recommendation.Round, more={"mixture": dict[str, float] | None})
+Recommendation = derive(
+    recommendation.Recommendation,
+    without=["history"],
+    more={
+        "trials": int,
+        "support": list[str],
+        "violation": dict[str, float | None],
+        "estimates": many(Estimate),
+        "sentence": str,
+    },
+)
+Policy = derive(policy.Policy)
+Handout = describe(
+    "Handout",
+    "Trials; when there are none, why, and in how many seconds to ask again (null: never).",
+    {"trials": many(Trial), "retry_after": float | None, "why": str},
+)
+Experiments = describe("Experiments", f"A page; {NEXT}", {"experiments": many(State), "next": str | None})
+TrialPage = describe("TrialPage", f"A page; {NEXT}", {"trials": many(Trial), "next": str | None})
+Rounds = describe("Rounds", f"A page; {NEXT}", {"rounds": many(Round), "next": int | None})
+Events = describe("Events", f"A page; {NEXT}", {"events": many(Event), "next": int | None})
+OneOutcome = describe("OneOutcome", "What became of a result.", {"outcome": Outcome})
+Outcomes = describe("Outcomes", "What became of results, in their order.", {"outcomes": list[Outcome]})
+Health = describe("Health", "How the server is.", {"status": Literal["ok", "not ready"], "version": str})

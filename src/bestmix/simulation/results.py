@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bestmix import files
+from bestmix import checks, files
 from bestmix.simulation.cells import CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE, Outcomes
 
 Z = 1.959963984540054  # 97.5% quantile of the standard normal
@@ -124,7 +124,7 @@ class SweepResult:
         for cell in self.cells:
             if (cell.instance, cell.strategy, cell.budget) == (instance, strategy, budget):
                 return cell
-        raise ValueError(f"sweep: there is no cell ({instance!r}, {strategy!r}, {budget}); see .rows()")
+        raise checks.InvalidInput("sweep", f"there is no cell ({instance!r}, {strategy!r}, {budget})", "see .rows()")
 
     def rows(self) -> list[dict[str, Any]]:
         """The table, a dict for each cell."""
@@ -157,7 +157,7 @@ class SweepResult:
             with files.replacing(path) as temporary:
                 parquet.write_table(pyarrow.Table.from_pylist(rows), temporary)
         else:
-            raise ValueError(f"{path}: expected a name that ends in .csv, .json or .parquet; rename it")
+            raise checks.InvalidInput(path, "expected a name that ends in .csv, .json or .parquet", "rename it")
 
     def __str__(self) -> str:
         lines = [f"{'instance':<10} {'strategy':<12} {'budget':>8} {'runs':>7}  error rate (95% interval)"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bestmix import files
+from bestmix import checks, files
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes
 
 NAME = re.compile(r"([0-9a-f]{32})-(\d+)\.npz")
@@ -19,7 +19,9 @@ class ChunkFolder:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"output: expected a folder, got the file {self.folder}; choose another name")
+            raise checks.InvalidInput(
+                "output", expected="a folder", got=f"the file {self.folder}", remedy="choose another name"
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         self.files: dict[str, list[tuple[int, Path]]] = {}
         for path in sorted(self.folder.glob("*.npz")):

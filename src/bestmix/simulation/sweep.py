@@ -123,9 +123,11 @@ def _named(instances: Instances) -> dict[str, Instance]:
             named[name] = catalog.load(item) if isinstance(item, str) else item
     for name, instance in named.items():
         if not isinstance(instance, Instance):
-            raise ValueError(f"instances: expected an Instance for {name!r}, got {checks.shown(instance)}; build one")
+            raise checks.InvalidInput(
+                "instances", expected=f"an Instance for {name!r}", got=checks.shown(instance), remedy="build one"
+            )
     if not named:
-        raise ValueError("instances: expected at least one, got none; name one from the catalog")
+        raise checks.InvalidInput("instances", expected="at least one", got="none", remedy="name one from the catalog")
     return named
 
 
@@ -135,14 +137,16 @@ def _grid(
     """All cells, each tried out before any work starts."""
     names = checks.names("strategies", [s.name for s in strategies], "strategy")
     if not names:
-        raise ValueError("strategies: expected at least one, got none; try [SFSR(), Uniform()]")
+        raise checks.InvalidInput("strategies", expected="at least one", got="none", remedy="try [SFSR(), Uniform()]")
     if isinstance(budgets, Mapping):
         checks.same_names("budgets", budgets, list(instances), "instance")
     grid = []
     for name, instance in instances.items():
         listed = list(budgets[name] if isinstance(budgets, Mapping) else budgets)
         if not listed or len(set(listed)) != len(listed):
-            raise ValueError(f"budgets: expected distinct budgets for {name!r}, got {checks.shown(listed)}; list some")
+            raise checks.InvalidInput(
+                "budgets", expected=f"distinct budgets for {name!r}", got=checks.shown(listed), remedy="list some"
+            )
         for strategy in strategies:
             for budget in listed:
                 budget = checks.whole("budgets", budget, 0, "give numbers of trials")

@@ -27,9 +27,13 @@ def restore_strategy(data: Mapping[str, Any]) -> Strategy:
     kind = checks.mapping("strategy", data, "with its kind").get("kind")
     options = {key: value for key, value in data.items() if key != "kind"}
     if any(isinstance(value, str) and value.startswith("function ") for value in options.values()):
-        raise ValueError(f"strategy: the search was saved with your own {options}; pass the strategy when loading")
+        raise checks.InvalidInput(
+            "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"
+        )
     make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
     try:
         return make(**options)
     except TypeError:
-        raise ValueError(f"strategy: {kind} has no such options, got {checks.shown(options)}; leave them out") from None
+        raise checks.InvalidInput(
+            "strategy", f"{kind} has no such options, got {checks.shown(options)}", "leave them out"
+        ) from None

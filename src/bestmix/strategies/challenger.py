@@ -69,7 +69,9 @@ class Challenger:
         for name in ("confidence", "delta", "heuristic_stop"):
             value = getattr(self, name)
             if value is not None and not 0 < checks.number(name, value) < 1:
-                raise ValueError(f"{name}: expected a number between 0 and 1, got {value}; leave it out for none")
+                raise checks.InvalidInput(
+                    name, expected="a number between 0 and 1", got=value, remedy="leave it out for none"
+                )
         if self.confidence is not None and self.delta is not None:
             raise ValueError(
                 f"confidence and delta: expected one of them, got {self.confidence} and {self.delta}; "
@@ -78,7 +80,9 @@ class Challenger:
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
         if not 0 < checks.number("first_share", self.first_share) < 1:
-            raise ValueError(f"first_share: expected a number between 0 and 1, got {self.first_share}; try 0.1")
+            raise checks.InvalidInput(
+                "first_share", expected="a number between 0 and 1", got=self.first_share, remedy="try 0.1"
+            )
 
     @property
     def name(self) -> str:
@@ -100,7 +104,9 @@ class Challenger:
     def start(self, problem: Problem, budget: int | None = None) -> Search:
         """Begin a run; the budget may only be left out if the run stops by itself."""
         if budget is None and not self._delta and not self.heuristic_stop:
-            raise ValueError("budget: expected the number of trials; it may only be left out with a confidence")
+            raise checks.InvalidInput(
+                "budget", "expected the number of trials", "it may only be left out with a confidence"
+            )
         return Search(self, problem, MOST_TRIALS if budget is None else budget)
 
     def begin(self, problem: Problem, budget: int) -> Memory:

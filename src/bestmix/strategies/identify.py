@@ -71,7 +71,9 @@ def identify(
     """
     jobs = checks.whole("n_jobs", n_jobs, 1, "give the number of trials to make at once")
     if not callable(pull):
-        raise ValueError(f"pull: expected a function of an arm's name, got {checks.shown(pull)}; define one")
+        raise checks.InvalidInput(
+            "pull", expected="a function of an arm's name", got=checks.shown(pull), remedy="define one"
+        )
     search = resume(problem, check_strategy(strategy or Challenger()), budget, checkpoint)
     saved = Checkpoint(search, checkpoint)
     with ExitStack() as stack:
@@ -99,9 +101,10 @@ def resume(
         return fresh
     search = Search.load(checkpoint, strategy)
     if search.problem != problem or search.budget > fresh.budget:
-        raise ValueError(
-            f"checkpoint: {checkpoint} holds a search of another problem, or with a larger budget ({search.budget}); "
-            "remove the file, or choose another"
+        raise checks.InvalidInput(
+            "checkpoint",
+            f"{checkpoint} holds a search of another problem, or with a larger budget ({search.budget})",
+            "remove the file, or choose another",
         )
     search.extend(fresh.budget)
     return search

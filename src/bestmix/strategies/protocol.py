@@ -99,8 +99,8 @@ def check_strategy(strategy: Any) -> Strategy:
     'USLP'
     """
     if isinstance(strategy, type) or not isinstance(strategy, Strategy):
-        raise ValueError(
-            f"strategy: expected a strategy such as SFSR(), got {checks.shown(strategy)}; pass an instance"
+        raise checks.InvalidInput(
+            "strategy", expected="a strategy such as SFSR()", got=checks.shown(strategy), remedy="pass an instance"
         )
     return strategy
 
@@ -113,9 +113,11 @@ def extended(strategy: Strategy, problem: Problem, old: int, new: int, memory: M
     {'over': False, 'pulled': 2}
     """
     if not isinstance(strategy, Extendable):
-        raise ValueError(
-            f"budget: {strategy.name} lays out its rounds from the budget at the start, so that it cannot be extended "
-            f"from {old} to {new}; start anew with the larger budget"
+        raise checks.InvalidInput(
+            "budget",
+            f"{strategy.name} lays out its rounds from the budget at the start, so that it cannot be extended "
+            f"from {old} to {new}",
+            "start anew with the larger budget",
         )
     return strategy.extended(problem, old, new, memory)
 
@@ -126,6 +128,9 @@ def check_budget(problem: Problem, budget: int, least: int) -> None:
     >>> check_budget(Problem(["a", "b"]), 2, least=2)
     """
     if budget < least:
-        raise ValueError(
-            f"budget: expected at least {least} trials for {len(problem.arms)} unknown arms, got {budget}; raise it"
+        raise checks.InvalidInput(
+            "budget",
+            expected=f"at least {least} trials for {len(problem.arms)} unknown arms",
+            got=budget,
+            remedy="raise it",
         )

@@ -6,7 +6,8 @@ from typing import TypeVar
 
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Round, recommend
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Round
 from bestmix.problems.problem import Problem
 from bestmix.strategies.protocol import Memory, Strategy
 

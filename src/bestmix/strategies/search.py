@@ -11,7 +11,8 @@ import numpy as np
 from bestmix import checks, files
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Recommendation, Round, finite, recommend
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
@@ -46,8 +47,8 @@ class Search:
 
     def __init__(self, strategy: Strategy, problem: Problem, budget: int | None) -> None:
         if not isinstance(problem, Problem):
-            raise ValueError(
-                f"problem: expected a Problem, got {type(problem).__name__}; an Instance has one: .problem"
+            raise checks.InvalidInput(
+                "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
             )
         self.strategy = strategy
         self.problem = problem
@@ -112,7 +113,7 @@ class Search:
         """
         budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS)
         if budget < self.budget:
-            raise ValueError(f"budget: expected at least the present {self.budget} trials, got {budget}")
+            raise checks.InvalidInput("budget", expected=f"at least the present {self.budget} trials", got=budget)
         if budget > self.budget:
             memory = extended(self.strategy, self.problem, self.budget, budget, self.memory)
             over, closed = self.done, len(self.history)
@@ -177,7 +178,7 @@ class Search:
             "memory": self.memory,
             "before": self._before.tolist(),
             "moments": [m.to_dict() for m in self.moments],
-            "history": [finite(vars(r)) for r in self.history],
+            "history": [r.to_dict() for r in self.history],
         }
 
     @classmethod
@@ -185,26 +186,32 @@ class Search:
         """Inverse of ``to_dict``; a strategy with a function of your own must be passed again."""
         data = checks.mapping("search", data, "that to_dict made")
         if data.get("format") != FORMAT:
-            raise ValueError(f"search: expected data in the format {FORMAT!r}, got {checks.shown(data.get('format'))}")
+            raise checks.InvalidInput(
+                "search", expected=f"data in the format {FORMAT!r}", got=checks.shown(data.get("format"))
+            )
         missing = [key for key in KEYS if key not in data]
         if missing:
-            raise ValueError(f"search: the entry {missing[0]!r} is missing; the data are not whole, start anew")
+            raise checks.InvalidInput(
+                "search", f"the entry {missing[0]!r} is missing", "the data are not whole, start anew"
+            )
         from bestmix.strategies.built_in import restore_strategy
 
         strategy = strategy or restore_strategy(data["strategy"])
         if strategy.to_dict() != data["strategy"]:
-            raise ValueError(
-                f"strategy: the search was saved with {data['strategy']}, got {strategy.to_dict()}; pass the same one"
+            raise checks.InvalidInput(
+                "strategy",
+                f"the search was saved with {data['strategy']}, got {strategy.to_dict()}",
+                "pass the same one",
             )
         search = cls(strategy, Problem.from_dict(data["problem"]), data["budget"])
         try:
             search.memory = data["memory"]
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
-            search.history = [restore_round(r) for r in data["history"]]
+            search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise ValueError(f"search: the data are damaged ({error!r}); start anew") from None
+            raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None
         return search
 
     def to_json(self) -> str:
@@ -217,7 +224,7 @@ class Search:
         try:
             data = json.loads(text)
         except ValueError as error:
-            raise ValueError(f"search: expected JSON text, got {checks.shown(text)}: {error}") from None
+            raise checks.InvalidInput("search", expected="JSON text", got=f"{checks.shown(text)}: {error}") from None
         return cls.from_dict(data, strategy)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -233,11 +240,5 @@ class Search:
 def check_path(path: str | os.PathLike[str]) -> Path:
     """The path of a saved search."""
     if Path(path).suffix != ".json":
-        raise ValueError(f"{path}: a search is kept in a .json file; choose a name that ends so")
+        raise checks.InvalidInput(path, "a search is kept in a .json file", "choose a name that ends so")
     return Path(path)
-
-
-def restore_round(data: Mapping[str, Any]) -> Round:
-    """A round as it was; JSON has no infinity, so a score of minus infinity was written as null."""
-    scores = {name: -np.inf if score is None else score for name, score in data["scores"].items()}
-    return Round(**{**data, "scores": scores})

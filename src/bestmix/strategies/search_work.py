@@ -103,9 +103,11 @@ def tell(search: Search, arm: str, result: Any) -> None:
     if costs == 0 and not isinstance(result, (tuple, list)):
         result = (result, None)
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise ValueError(
-            f"pull({arm!r}): expected a reward and {costs} costs, as in (0.7, {{'dollars': 0.1}}), got "
-            f"{checks.shown(result)}; return both"
+        raise checks.InvalidInput(
+            f"pull({arm!r})",
+            expected=f"a reward and {costs} costs, as in (0.7, {{'dollars': 0.1}})",
+            got=checks.shown(result),
+            remedy="return both",
         )
     try:
         search.tell(arm, checks.number("reward", result[0]), result[1])

@@ -68,10 +68,11 @@ class SFSR:
         check_budget(problem, budget, least=len(problem.arms) + 1 if problem.arms else 0)
         total, costs = len(problem.columns), len(problem.bounds)
         if self.score == "intersection" and math.comb(total, costs + 1) > MOST_BASES:
-            raise ValueError(
-                f"score: intersection values over {len(problem.names)} arms and {costs} costs need up to "
-                f"{math.comb(total, costs + 1):.1e} bases, which is out of reach; use SFSR(score='lagrangian'), "
-                "or fewer arms"
+            raise checks.InvalidInput(
+                "score",
+                f"intersection values over {len(problem.names)} arms and {costs} costs need up to "
+                f"{math.comb(total, costs + 1):.1e} bases, which is out of reach",
+                "use SFSR(score='lagrangian'), or fewer arms",
             )
         return {"round": 0, "columns": list(range(total)), "infeasible": False, "basis": []}
 
@@ -133,9 +134,11 @@ class SFSR:
         columns.load(evidence.means, evidence.problem.bound, remaining, mu, u, e)
         score = np.asarray(function(mu, u, e), dtype=np.float64)
         if score.shape != (size,) or np.isnan(score).any():
-            raise ValueError(
-                f"score: expected {self.name} to return {size} numbers, one for each column, got "
-                f"{checks.shown(score.tolist())}; return minus infinity for a column without a score"
+            raise checks.InvalidInput(
+                "score",
+                expected=f"{self.name} to return {size} numbers, one for each column",
+                got=checks.shown(score.tolist()),
+                remedy="return minus infinity for a column without a score",
             )
         loser = scores.last_lowest(score, 0.0) if score.max() > -np.inf else -1
         return score, np.ones(size, dtype=np.bool_), loser

@@ -137,7 +137,7 @@ def explain(instance: Instance) -> Explanation:
       The closest rival, arm0 with arm3, is 0.193 standard deviations of one trial away. ...
     """
     if not isinstance(instance, Instance):
-        raise ValueError(f"instance: expected an Instance, got {checks.shown(instance)}; build one")
+        raise checks.InvalidInput("instance", expected="an Instance", got=checks.shown(instance), remedy="build one")
     solution = solve(instance)
     columns, size = len(instance.problem.columns), len(instance.bound) + 1
     if reason := broken_condition(instance, solution):

@@ -9,8 +9,7 @@ import pytest
 from markupsafe import escape
 from tests.service.servers import PROBLEM
 
-from bestmix import SFSR, Problem, Uniform
-from bestmix.experiments import StorageError
+from bestmix import SFSR, Problem
 
 EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)</script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
 
@@ -183,19 +182,6 @@ def test_a_stream_tells_what_happens(running):
     assert [m["event"] for m in messages(running, exp, 1, events="false")] == ["state"]
 
 
-def test_steering(running):
-    exp = running.create(strategy=Uniform())
-    exp.pause()
-    assert running.json("POST", path(exp, "/ask"), {})[1]["why"] == "the experiment is paused"
-    exp.resume()
-    exp.rename("other")
-    exp.notes = "remember"
-    exp.extend(10)
-    assert (exp.name, exp.notes, exp.state.budget) == ("other", "remember", 10)
-    exp.stop("enough")
-    assert running.json("POST", path(exp, "/resume"))[1]["error"]["code"] == "closed"
-
-
 def test_limits(tmp_path):
     from tests.service.servers import Running
 
@@ -255,24 +241,3 @@ def test_a_body_without_a_length_is_limited_too(running):
     finally:
         connection.close()
     assert running.send("GET", "/healthz")[0] == 200
-
-
-def test_operations(running):
-    running.create()
-    assert running.json("GET", "/readyz", token=None) == (200, {"status": "ok", "version": running.app.version})
-    text = running.send("GET", "/metrics")[2].decode()
-    assert 'bestmix_experiments{status="running"} 1' in text
-    assert 'bestmix_requests_total{method="POST",route="/v1/experiments",status="201"} 1' in text
-    assert all(line.startswith(("#", "bestmix_", "process_")) for line in text.splitlines())
-    running.app.state.stopping.set()
-    assert running.json("GET", "/readyz", token=None)[0] == 503
-
-
-def test_a_database_that_does_not_answer_is_not_ready(running, monkeypatch):
-    def lost(patience):
-        assert patience <= 2.0
-        raise StorageError("out of reach")
-
-    monkeypatch.setattr(running.storage.store, "ping", lost)
-    assert running.json("GET", "/readyz", token=None)[0] == 503
-    assert running.json("GET", "/healthz", token=None)[0] == 200

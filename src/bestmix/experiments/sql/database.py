@@ -11,7 +11,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from bestmix.experiments.model import StorageError
+from bestmix.experiments.errors import StorageError
 from bestmix.experiments.sql import postgres, sqlite
 
 T = TypeVar("T")

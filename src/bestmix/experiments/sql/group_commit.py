@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from bestmix.experiments.model import StorageError
+from bestmix.experiments.errors import StorageError
 from bestmix.experiments.store import Ahead
 
 T = TypeVar("T")

@@ -8,10 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from bestmix.answers.moments import Moments
+from bestmix.answers.recommendation import Round
 from bestmix.experiments.model import Event, Picture, Query, Record, Row, State, moment
 from bestmix.experiments.sql import tables
 from bestmix.experiments.store import Head, gone, state_of
-from bestmix.strategies.search import restore_round
 
 t, x = tables.trials.c, tables.experiments.c
 CHANGING = ("state", "open", "deadline", "expires", "told", "reward", "costs", "note")  # columns of a trial
@@ -101,7 +101,7 @@ def picture(connection: sa.Connection, key: str) -> Picture:
         state(connection, key),
         json.loads(memory),
         [Moments.from_dict(json.loads(text)) for text in sums],
-        [restore_round(json.loads(text)) for text, _ in rounds],
+        [Round.from_dict(json.loads(text)) for text, _ in rounds],
         [None if mixture is None else json.loads(mixture) for _, mixture in rounds],
     )
 

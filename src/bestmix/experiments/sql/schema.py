@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from bestmix.experiments.model import StorageError
+from bestmix.experiments.errors import StorageError
 from bestmix.experiments.sql import tables
 from bestmix.experiments.sql.database import Database
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bestmix import checks
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Round, finite
+from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Record, Row
 from bestmix.experiments.sql import changes, postgres, queries, tables
@@ -132,7 +133,7 @@ class SqlBooks:
         name = self.head.name
         other = self._run(sa.select(x.id).where(x.name == sa.bindparam("name"), x.id != ID), name=name).first()
         if other is not None:
-            raise ValueError(f"name: there is an experiment {name!r} already; choose another name")
+            raise checks.AlreadyExists("name", f"there is an experiment {name!r} already", "choose another name")
 
     def rows(self, numbers: Sequence[int]) -> dict[int, Row]:
         """The trials with these numbers that exist."""
@@ -253,4 +254,4 @@ def round_entries(
 ) -> list[dict[str, Any]]:
     """Rounds as their table holds them."""
     answer = None if mixture is None else json.dumps(dict(mixture))
-    return [{"number": r.number, "data": json.dumps(finite(vars(r))), "at": now, "mixture": answer} for r in rounds]
+    return [{"number": r.number, "data": json.dumps(r.to_dict()), "at": now, "mixture": answer} for r in rounds]

@@ -7,19 +7,19 @@ from bestmix.service import schemas
 from bestmix.service.access import ADMIN, NOTES, check_whole
 from bestmix.service.bodies import GuardedRoute
 from bestmix.service.errors import documented
-from bestmix.service.routes.experiments import CALL, Current, told
+from bestmix.service.routes.experiments import CALL, Current, figures
 
 router = APIRouter(
     route_class=GuardedRoute,
     prefix="/v1/experiments",
-    tags=["steering"],
+    tags=["control"],
     dependencies=[Depends(ADMIN.taking(NOTES))],
 )
 STEER = documented("not_found", "invalid", "closed")
 
 
 def _state(experiment: Current) -> Response:
-    return JSONResponse(told(experiment.state, experiment.record.key))
+    return JSONResponse(figures(experiment.state, experiment.record.key))
 
 
 @router.post("/{experiment}/pause", response_model=schemas.State, responses=STEER)

@@ -1,16 +1,16 @@
 """The API's calls on experiments: create, list, read, ask, tell, and what came of it."""
 
 import os
+import pathlib
 import tempfile
-from pathlib import Path
+from dataclasses import replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Request
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, JSONResponse, Response
 
 from bestmix import checks
-from bestmix.answers.recommendation import finite
 from bestmix.experiments import Experiment, State, TrialState, open_experiment
 from bestmix.experiments.export import export
 from bestmix.problems.problem import Problem
@@ -30,8 +30,10 @@ After = Annotated[int, Query(ge=0, le=2**62)]
 Limit = Annotated[int, Query(ge=1, le=PAGE)]
 
 
-async def current(request: Request) -> Experiment:
-    """The experiment that the rule found and allowed."""
+async def current(
+    request: Request, experiment: Annotated[str, Path(description="The experiment's id, or its name.")]
+) -> Experiment:
+    """The experiment that the rule found and allowed; its place in the path is for the document."""
     found: Experiment = request.state.experiment
     return found
 
@@ -41,17 +43,15 @@ ONE = documented("not_found", "invalid")
 CALL = documented("not_found", "invalid", "conflict", "too_large")
 
 
-def told(state: State, key: str) -> dict[str, Any]:
+def figures(state: State, key: str) -> dict[str, Any]:
     """Figures with the id that stays when the name changes."""
     return {"id": key, **state.to_dict()}
 
 
 def described(experiment: Experiment) -> dict[str, Any]:
     """All that is known without the trials."""
-    record = experiment.record
-    fixed = {"problem": record.problem, "strategy": record.strategy, "first_budget": record.first_budget}
-    fixed |= {"lease": record.lease, "failures": record.failures}
-    return told(experiment.state, record.key) | fixed
+    state = experiment.state
+    return figures(state, experiment.record.key) | replace(experiment.record, name=state.name).to_dict()
 
 
 @router.post(
@@ -64,18 +64,16 @@ def described(experiment: Experiment) -> dict[str, Any]:
 )
 def create(body: schemas.Create, request: Request) -> Response:
     """Create an experiment; one that is there already with the same terms is left as it is (200)."""
-    storage, shelf = request.app.state.storage, request.app.state.shelf
+    storage, opened = request.app.state.storage, request.app.state.experiments
     problem = _parse("problem", lambda: Problem.from_dict(body.problem))
     strategy = None if body.strategy is None else _parse("strategy", lambda: restore_strategy(body.strategy or {}))
     before = storage.store.find(body.name)
     try:
         terms: dict[str, Any] = {"lease": body.lease, "failures": body.failures, "notes": body.notes}
         made = open_experiment(storage, body.name, problem, body.budget, strategy, **terms)
-    except ValueError as error:
-        if before is None:
-            raise
+    except checks.AlreadyExists as error:
         raise Refusal("conflict", f"name: there is an experiment of that name already: {error}", "name") from None
-    found = shelf.keep(made)
+    found = opened.keep(made)
     status = 201 if before is None or before.key != made.record.key else 200
     return JSONResponse(described(found), status, {"Location": f"/v1/experiments/{made.record.key}"})
 
@@ -87,8 +85,9 @@ def _parse(field: str, make: Any) -> Any:
     except ValueError as error:
         raise Refusal("invalid", str(error), field) from None
     except (TypeError, KeyError, AttributeError, OverflowError) as error:
-        said = checks.shown(str(error))
-        raise Refusal("invalid", f"{field}: expected the data that to_dict() makes ({said}); check it", field) from None
+        reason = checks.shown(str(error))
+        message = f"{field}: expected the data that to_dict() makes ({reason}); check it"
+        raise Refusal("invalid", message, field) from None
 
 
 @router.get("", response_model=schemas.Experiments, responses=documented("invalid"), dependencies=[Depends(READ)])
@@ -103,7 +102,7 @@ def list_all(
         entries = [] if record is None else [(record, store.state(record.key))]
     else:
         entries = store.entries(after.replace("\x00", ""), None if token.experiment else limit)
-    shown = [told(state, record.key) for record, state in entries if token.experiment in (None, record.key)]
+    shown = [figures(state, record.key) for record, state in entries if token.experiment in (None, record.key)]
     more = shown[-1]["name"] if name is None and len(entries) == limit and shown else None
     return JSONResponse({"experiments": shown[:limit], "next": more})
 
@@ -118,12 +117,11 @@ def read(experiment: Current) -> Response:
 def ask(experiment: Current, body: schemas.Ask, key: Key = None) -> Response:
     """Hand out up to n trials under a lease; with an idempotency key the same ones when asked again."""
     given = experiment.ask(body.n, body.worker, body.key or key)
-    data = {"trials": [trial.to_dict() for trial in given], "retry_after": given.retry_after, "why": given.why}
-    return JSONResponse(data)
+    return JSONResponse(given.to_dict())
 
 
 @router.post(
-    "/{experiment}/tell", response_model=schemas.Told, responses=CALL, dependencies=[Depends(WORK.taking(RESULT))]
+    "/{experiment}/tell", response_model=schemas.OneOutcome, responses=CALL, dependencies=[Depends(WORK.taking(RESULT))]
 )
 def tell(experiment: Current, body: schemas.Tell) -> Response:
     """Report a result; the answer means that it is safely on disk. The same again changes nothing."""
@@ -132,7 +130,7 @@ def tell(experiment: Current, body: schemas.Tell) -> Response:
 
 @router.post(
     "/{experiment}/tell_many",
-    response_model=schemas.ToldMany,
+    response_model=schemas.Outcomes,
     responses=CALL,
     dependencies=[Depends(WORK.taking(None))],
 )
@@ -148,7 +146,7 @@ def tell_many(experiment: Current, body: schemas.TellMany) -> Response:
 def fail(experiment: Current, body: schemas.Fail) -> Response:
     """Report that a trial gave no result, so that it is handed out again."""
     experiment.tell_failed(body.trial, body.reason)
-    return JSONResponse(told(experiment.state, experiment.record.key))
+    return JSONResponse(figures(experiment.state, experiment.record.key))
 
 
 @router.post(
@@ -166,7 +164,7 @@ def renew(experiment: Current, body: schemas.Trials) -> Response:
 def give_back(experiment: Current, body: schemas.Trials) -> Response:
     """End leases at once, without counting a failure."""
     experiment.give_back(*body.trials)
-    return JSONResponse(told(experiment.state, experiment.record.key))
+    return JSONResponse(figures(experiment.state, experiment.record.key))
 
 
 @router.get(
@@ -201,7 +199,7 @@ def history(experiment: Current, after: After = 0, limit: Limit = 100) -> Respon
     """The rounds that are over: trials, scores, who was rejected, and the mixture after each."""
     picture = experiment.picture()
     pairs = zip(picture.rounds, picture.mixtures, strict=True)
-    wanted = [finite(vars(r)) | {"mixture": mixture} for r, mixture in pairs if r.number > after]
+    wanted = [r.to_dict() | {"mixture": mixture} for r, mixture in pairs if r.number > after]
     more = wanted[limit - 1]["number"] if len(wanted) > limit else None
     return JSONResponse({"rounds": wanted[:limit], "next": more})
 
@@ -250,7 +248,7 @@ def exported(experiment: Current, kind: str, state: TrialState | None = None) ->
     handle, name = tempfile.mkstemp(suffix=f".{kind}", prefix="bestmix-")
     os.close(handle)
     try:
-        export(experiment, Path(name), state)
+        export(experiment, pathlib.Path(name), state)
     except BaseException:
         os.unlink(name)
         raise
@@ -262,4 +260,4 @@ def exported(experiment: Current, kind: str, state: TrialState | None = None) ->
 def delete(experiment: Current, request: Request) -> None:
     """Remove an experiment with all of its trials."""
     experiment.delete()
-    request.app.state.shelf.forget(experiment)
+    request.app.state.experiments.forget(experiment)

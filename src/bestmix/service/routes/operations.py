@@ -66,8 +66,8 @@ async def readyz(request: Request) -> Response:
 
 @router.get(
     "/metrics",
-    response_class=PlainTextResponse,
-    responses=documented(),
+    response_class=Response,  # errors are JSON here, too
+    responses=documented() | {200: {"description": "Prometheus text.", "content": {"text/plain": {}}}},
     dependencies=[Depends(READ_ALL)],
 )
 def metrics(request: Request) -> Response:

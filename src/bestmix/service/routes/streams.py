@@ -14,9 +14,9 @@ from starlette.types import Receive, Scope, Send
 from bestmix.experiments import Closed, Experiment, State, StorageError
 from bestmix.service.access import READ
 from bestmix.service.bodies import GuardedRoute, caller_of
-from bestmix.service.cache import Cache
+from bestmix.service.caches import Cache
 from bestmix.service.errors import Refusal, documented
-from bestmix.service.routes.experiments import Current, told
+from bestmix.service.routes.experiments import Current, figures
 
 PACE = 0.5  # seconds between two looks
 CHECK = 0.25  # seconds between two looks at the stream's token, each of which is good for as long
@@ -86,7 +86,7 @@ class Feed:
 
     def look(self) -> list[str]:
         """Messages in the format of server-sent events."""
-        state = told(self._figures.get(self.key, lambda: None, lambda: self._experiment.state), self.key)
+        state = figures(self._figures.get(self.key, lambda: None, lambda: self._experiment.state), self.key)
         new = self._new() if self._events else []
         # All is read by now, so that what is remembered as sent is sent.
         messages = [f"event: state\ndata: {json.dumps(state)}\n\n"] if state != self._state else []

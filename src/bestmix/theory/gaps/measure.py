@@ -113,7 +113,9 @@ class Gaps:
         key = tuple(sorted(basis))
         if key not in self.found:
             known = "only arm gaps were computed" if self.bases is None else f"it needs {len(self.basis)} columns"
-            raise ValueError(f"basis: there is no gap of {checks.shown(basis)}; {known}, and the optimal one has none")
+            raise checks.InvalidInput(
+                "basis", f"there is no gap of {checks.shown(basis)}", f"{known}, and the optimal one has none"
+            )
         return _alternative(self.instance, self.found[key], self.scale, self.found[key].lower)
 
     def hardest(self, count: int = 3) -> list[int]:
@@ -167,12 +169,14 @@ def gaps(instance: Instance, *, bases: bool = True) -> Gaps:
     0.03711
     """
     if not isinstance(instance, Instance):
-        raise ValueError(f"instance: expected an Instance, got {checks.shown(instance)}; build one")
+        raise checks.InvalidInput("instance", expected="an Instance", got=checks.shown(instance), remedy="build one")
     columns, size = len(instance.arms) + len(instance.bound), len(instance.bound) + 1
     if math.comb(columns, size) > MOST_BASES:
-        raise ValueError(
-            f"gaps: {len(instance.arms)} arms and {size - 1} costs have {math.comb(columns, size):.1e} bases, and the "
-            f"gaps of at most {MOST_BASES:,} can be computed in minutes; leave out arms that are clearly worse"
+        raise checks.InvalidInput(
+            "gaps",
+            f"{len(instance.arms)} arms and {size - 1} costs have {math.comb(columns, size):.1e} bases, "
+            f"and the gaps of at most {MOST_BASES:,} can be computed in minutes",
+            "leave out arms that are clearly worse",
         )
     solution = solve(instance)
     check_assumption(instance, solution)

@@ -34,10 +34,12 @@ def read_guess(
         source = Instance.load(source)
     if isinstance(source, Instance):
         if bounds is not None or known is not None:
-            raise ValueError("bounds: an instance has its own bounds and known arms; leave these out")
+            raise checks.InvalidInput("bounds", "an instance has its own bounds and known arms", "leave these out")
         worth = checks.number("pilot", pilot, "give a number of trials, such as 100")
         if worth <= 0:
-            raise ValueError(f"pilot: expected a positive number of trials, got {worth:g}; try 100")
+            raise checks.InvalidInput(
+                "pilot", expected="a positive number of trials", got=f"{worth:g}", remedy="try 100"
+            )
         return source, np.full(len(source.problem.arms), worth)
     limits = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
     rows = read_trials(source, arm, reward, list(limits), drop_missing)
@@ -45,7 +47,9 @@ def read_guess(
     moments = [Moments(1 + len(limits)).plus(table) for table in rows.values()]
     evidence = Evidence(problem, moments)
     if evidence.covariances is None:
-        raise ValueError("log: expected an arm with at least two trials, got none; without a spread nothing is planned")
+        raise checks.InvalidInput(
+            "log", expected="an arm with at least two trials", got="none", remedy="without a spread nothing is planned"
+        )
     means = evidence.means
     return Instance(
         means[:, 0],

@@ -195,7 +195,9 @@ def plan(
     """
     error = checks.number("error", error, "give a probability such as 0.05")
     if not SMALLEST <= error < 1:
-        raise ValueError(f"error: expected a probability from {SMALLEST:g} to below 1, got {error:g}; try 0.05")
+        raise checks.InvalidInput(
+            "error", expected=f"a probability from {SMALLEST:g} to below 1", got=f"{error:g}", remedy="try 0.05"
+        )
     runs = max(RUNS, math.ceil(ERRORS / error)) if runs is None else runs
     runs = checks.whole("runs", runs, math.ceil(4 / error), "with fewer no budget can be told to be enough")
     draws = checks.whole("draws", draws, 0, "20 is a good number")
@@ -234,14 +236,18 @@ def plan(
 def _check(instance: Instance, strategies: list[Strategy]) -> None:
     names = checks.names("strategies", [s.name for s in strategies], "strategy")
     if not names:
-        raise ValueError("strategies: expected at least one, got none; leave it out to compare them all")
+        raise checks.InvalidInput(
+            "strategies", expected="at least one", got="none", remedy="leave it out to compare them all"
+        )
     if not instance.problem.arms:
-        raise ValueError(
-            "source: expected an arm whose means are unknown, got none; there is nothing to try, see solve"
+        raise checks.InvalidInput(
+            "source", expected="an arm whose means are unknown", got="none", remedy="there is nothing to try, see solve"
         )
     solution = solve(instance)
     if solution.feasible and (reason := broken_condition(instance, solution)):
-        raise ValueError(f"source: no budget is enough where {reason}; change the means or the bounds a little")
+        raise checks.InvalidInput(
+            "source", f"no budget is enough where {reason}", "change the means or the bounds a little"
+        )
 
 
 def _theory(instance: Instance) -> tuple[Gaps | None, str]:

@@ -1,0 +1,76 @@
+import inspect
+
+import pytest
+from tests.service.servers import PROBLEM
+
+from bestmix import SFSR, connect
+from bestmix.client import RemoteExperiment
+from bestmix.experiments import Closed, Conflict, Experiment, StorageError, UnknownTrial
+
+
+def names(kind):
+    return {name for name in vars(kind) if not name.startswith("_")}
+
+
+def test_it_has_the_methods_of_a_local_experiment():
+    # An attribute, and what the service itself answers from.
+    assert names(Experiment) - names(RemoteExperiment) <= {"problem", "picture", "answer"}
+    for name in names(Experiment) & names(RemoteExperiment):
+        local, remote = getattr(Experiment, name), getattr(RemoteExperiment, name)
+        if inspect.isfunction(local):
+            assert list(inspect.signature(local).parameters) == list(inspect.signature(remote).parameters), name
+
+
+def test_answers_are_those_of_the_local_experiment(running):
+    exp = running.create(budget=40, strategy=SFSR(), notes="n")
+    local = running.storage.open("router")
+    assert (exp.problem, exp.strategy, exp.record) == (PROBLEM, SFSR(), local.record)
+    assert exp.recommend().to_dict() == local.recommend().to_dict()
+    while given := exp.ask(7, worker="w"):
+        assert given == local.trials("leased")
+        exp.tell_many([(t, 0.1 * t.token, [0.3 * (t.arm == "large")]) for t in given])
+    assert exp.done
+    assert (exp.state, exp.name, exp.notes) == (local.state, "router", "n")
+    assert (exp.history, exp.mixtures) == (local.history, local.mixtures)
+    assert exp.recommend().to_json() == local.recommend().to_json()
+    assert str(exp.recommend()) == str(local.recommend())
+    assert list(exp.iter_trials()) == list(local.iter_trials()) == exp.trials()
+    assert exp.trials("complete", "small", "w", limit=3, newest_first=True) == local.trials(
+        "complete", "small", "w", limit=3, newest_first=True
+    )
+    assert exp.events(3, 5) == local.events(3, 5)
+    assert exp.trial(exp.trials(limit=1)[0]) == exp.trials(limit=1)[0]
+
+
+def test_errors_are_those_of_the_local_experiment(running):
+    exp = running.create()
+    trial = exp.ask()[0]
+    exp.tell(trial, 1.0, [0.5])
+    with pytest.raises(Conflict, match="the first result stands"):
+        exp.tell(trial, 2.0, [0.5])
+    with pytest.raises(UnknownTrial, match="there is no trial 99"):
+        exp.tell(f"{exp.record.key}-99", 1.0, [0.5])
+    with pytest.raises(Closed, match="was told already"):
+        exp.renew(trial)
+    with pytest.raises(ValueError, match="reward: expected a finite number"):
+        exp.tell(trial, float("nan"), [0.5])
+    with pytest.raises(ValueError, match="there is no experiment 'none'"):
+        running.connect().open("none")
+    with pytest.raises(ValueError, match="of that name already"):
+        running.create(budget=9)
+    with pytest.raises(ValueError, match="token: the token is not known here"):
+        running.connect("bm_00000000_x").open("router")
+    with pytest.raises(ValueError, match="expected http://HOST:PORT"):
+        connect("ftp://x")
+    with pytest.raises(StorageError, match="the server cannot be reached"):
+        connect("http://127.0.0.1:1", patience=0.1).open("x")
+
+
+def test_more_events_than_a_page_are_read(running, monkeypatch):
+    from bestmix.client import experiment as module
+
+    exp = running.create()
+    exp.tell_many([(trial, 1.0, [0.5]) for trial in exp.ask(4)])
+    monkeypatch.setattr(module, "PAGE", 2)
+    assert [event.number for event in exp.events(limit=5000)] == [event.number for event in exp.events(limit=2)] + [3]
+    assert len(exp.events(limit=1)) == 1
