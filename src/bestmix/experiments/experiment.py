@@ -27,6 +27,7 @@ from bestmix.experiments.model import (
     Trial,
     TrialQuery,
     TrialState,
+    check_label,
     check_name,
     check_text,
     moment,
@@ -123,7 +124,7 @@ class Experiment:
             A list of trials; when it is empty, ``why`` and ``retry_after`` say more.
         """
         n = checks.whole("n", n, 1, "give the number of trials wanted", MOST_ASKED)
-        worker = check_text("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
+        worker = check_label("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
         key = None if key is None else check_text("key", key)
         prefetch = Prefetch(due_arms=n)
         rows, retry, why = self._write(

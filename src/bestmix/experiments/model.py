@@ -18,6 +18,7 @@ LEASE = 60.0  # seconds
 FAILURES = 100  # failed trials that end an experiment
 KEY = re.compile(r"[0-9a-f]{12}")  # an experiment's id
 LONGEST_NAME = 200  # characters of a name, a worker or a key
+LONGEST_ARM = 1000  # characters of the name of an arm or a cost
 LONGEST_NOTE = 100_000  # characters of notes
 
 
@@ -314,13 +315,26 @@ def check_text(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = Fa
     return value
 
 
+def check_label(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = False) -> str:
+    """A new text of one line that people tell from others by its looks.
+
+    >>> check_label("worker", "w1")
+    'w1'
+    """
+    text = check_text(name, value, most, empty)
+    if checks.hidden(text):
+        fault = f"{checks.shown(text)} has a character that nobody sees, or that turns others round"
+        raise checks.InvalidInput(name, fault, "remove it")
+    return text
+
+
 def check_name(value: Any) -> str:
-    """The name of an experiment, which must not look like the id of one.
+    """The name of a new experiment, which must not look like the id of one.
 
     >>> check_name("router")
     'router'
     """
-    name = check_text("name", value)
+    name = check_label("name", value)
     if KEY.fullmatch(name):
         raise checks.InvalidInput("name", f"{name!r} looks like an experiment's id", "choose another name")
     return name
