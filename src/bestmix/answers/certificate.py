@@ -1,0 +1,130 @@
+"""What a mix is worth: how much better the best mix can be, what it earns, what it gains over a single arm.
+
+For any prices lam >= 0 the best value is at most max_a r_a - lam.(c_a - b) (weak duality), and that holds for the true
+means as well. So every choice of prices gives a bound on the regret, and the best choice is a convex problem: each
+arm's term is linear in lam plus the length of an affine function of lam. No correction for the number of arms is
+needed: at fixed prices the arm that attains the true maximum is one fixed arm.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bestmix.answers.safety import (
+    LEAST_CHANCE,
+    Estimates,
+    affordable,
+    chosen,
+    freedoms,
+    margins,
+    rounded,
+    trust,
+    usable,
+)
+from bestmix.arrays import Floats
+from bestmix.problems.solution import solve_means
+
+ROUNDS = 25  # of cutting planes
+CLOSE = 0.01  # of the bound, at which its last digits no longer matter
+REWARD = slice(0, 1)
+
+
+class Certificate(NamedTuple):
+    """What can be said about a mix with one certainty; None where it cannot."""
+
+    regret: float  # the best mix of the tried arms earns at most so much more
+    value: float
+    value_interval: tuple[float, float]
+    single: int | None  # the best arm that alone keeps the limits with the wanted certainty
+    gain: float | None  # of the mix over it
+    gain_interval: tuple[float, float] | None
+
+
+def certify(
+    data: Estimates, mixture: Floats, bound: Floats, chance: float | None, prices: Floats, level: float = 0.95
+) -> Certificate:
+    """Certificate of a mix; ``prices`` are the shadow prices of the optimum at the estimates, a good start."""
+    data, bound, tried = data._replace(means=rounded(data.means)), rounded(bound), usable(data)
+    inner, p = chosen(data, tried), mixture[tried]
+    risk = 1.0 - level
+    single = safe_arm(inner, bound, affordable(risk, trust(chance)))
+    against = None if single is None else p - np.eye(len(p))[single]
+    return Certificate(
+        regret=regret_bound(inner, p, bound, risk * max(chance or 0.0, LEAST_CHANCE), prices),
+        value=float(p @ inner.means[:, 0]),
+        value_interval=reward_interval(inner, p, risk),
+        single=None if single is None else int(np.flatnonzero(tried)[single]),
+        gain=None if against is None else float(against @ inner.means[:, 0]),
+        gain_interval=None if against is None else reward_interval(inner, against, risk),
+    )
+
+
+def reward_interval(data: Estimates, weights: Floats, risk: float) -> tuple[float, float]:
+    """Interval that misses a weighted sum of mean rewards with at most the given chance; weights of any sign.
+
+    Whoever is chosen for a high estimate is likely overrated, and a support that looks sure may look so for that
+    very reason. The lower end therefore holds for all arms at once (the risk divided by their number); the upper end
+    needs no such care.
+    """
+    unknown = max(int(np.isfinite(data.counts).sum()), 1)
+    low, high = risk / 2.0 / unknown, risk / 2.0
+    up, down = weights > 0, weights < 0
+    below = np.where(up, _reward_margins(data, low, -1.0), _reward_margins(data, low, 1.0))
+    above = np.where(down, _reward_margins(data, high, -1.0), _reward_margins(data, high, 1.0))
+    middle = float(weights @ data.means[:, 0])
+    return middle - float(np.linalg.norm(weights * below)), middle + float(np.linalg.norm(weights * above))
+
+
+def _reward_margins(data: Estimates, tail: float, sign: float) -> Floats:
+    return margins(data, tail, sign, REWARD)[:, 0]
+
+
+def safe_arm(data: Estimates, bound: Floats, risk: float) -> int | None:
+    """Best arm that alone keeps all limits, by the rule of the safe mix; None when there is none."""
+    margin = margins(data, risk / max(len(bound), 1))
+    fits = (data.means[:, 1:] + margin <= bound).all(axis=1)
+    return int(np.argmax(np.where(fits, data.means[:, 0], -np.inf))) if fits.any() else None
+
+
+def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, prices: Floats) -> float:
+    """W = min over lam >= 0 of max_a T_a + t sqrt(V_a), by cutting planes from the given prices.
+
+    The planes' own program has a column for each plane, its slopes as costs: its shadow prices are the next lam.
+    """
+    lam, best = np.where(np.isfinite(prices), np.maximum(prices, 0.0), 0.0), np.inf
+    heights, slopes = np.empty(0), np.empty((0, len(bound)))
+    for k in range(ROUNDS):
+        value, slope = priced(data, mixture, bound, tail, lam)
+        best = min(best, float(value.max()))
+        near = value > value.max() - 0.5 * np.ptp(value) - 1e-300 if k else value == value
+        heights, slopes = np.r_[heights, (value - slope @ lam)[near]], np.vstack([slopes, slope[near]])
+        plan = solve_means(np.column_stack([heights, -slopes]), np.zeros(len(bound)))
+        if plan.status == "infeasible" or best - plan.value <= CLOSE * abs(best):
+            break
+        lam = np.maximum(plan.dual, 0.0)
+    return max(best, 0.0)
+
+
+def priced(data: Estimates, mixture: Floats, bound: Floats, tail: float, lam: Floats) -> tuple[Floats, Floats]:
+    """T_a + t sqrt(V_a) of every arm at prices lam (K,), and its slopes (K, L).
+
+    T_a = r_a - lam.(c_a - b) - r.p;  V_a = w' Sigma_a w / n_a + sum_{k != a} p_k^2 Var(r_k) / n_k,
+    w = (1 - p_a, -lam).
+    """
+    spread, excess = data.covariances / data.counts[:, None, None], data.means[:, 1:] - bound
+    w = np.column_stack([1.0 - mixture, np.broadcast_to(-lam, excess.shape)])
+    seen = np.einsum("aij,aj->ai", spread, w)
+    own = mixture**2 * spread[:, 0, 0]
+    deviation = np.sqrt(np.maximum((w * seen).sum(axis=1) + own.sum() - own, 0.0))
+    t = quantiles(data, mixture, tail)
+    value = data.means[:, 0] - excess @ lam - mixture @ data.means[:, 0] + t * deviation
+    slope = -excess - (t / np.where(deviation > 0, deviation, 1.0))[:, None] * seen[:, 1:]
+    return value, slope
+
+
+def quantiles(data: Estimates, mixture: Floats, tail: float) -> Floats:
+    """Student's quantile for each arm beside the mix (K,), with the fewest degrees of freedom among them."""
+    from scipy.special import stdtrit
+
+    freedom = freedoms(data)
+    return np.asarray(-stdtrit(np.minimum(freedom, freedom[mixture > 0].min(initial=np.inf)), tail))

@@ -1,0 +1,163 @@
+"""The best mix whose mean costs stay within the bounds with a margin: a linear program with a cone for each bound.
+
+    max r.p   subject to   c_l.p + sqrt(sum_a d_al^2 p_a^2) <= b_l,   p a mix
+
+Cutting planes on the linear program settle it in one to three rounds when a few arms carry the mix. With few trials
+the margins reward spreading over many arms, planes then enclose the curved region slowly, and a barrier method takes
+over: Newton's steps on a problem of K variables.
+"""
+
+import numpy as np
+
+from bestmix.arrays import Flags, Floats
+from bestmix.problems.solution import solve_means
+
+ROUNDS = 6  # of cutting planes
+FINE = 0.005  # of a margin, by which a mix may miss its limit
+DUST = 1e-9  # relative to the data: rounding
+START, END, GROWTH = 30.0, 1e7, 30.0  # weight of the objective against the barrier
+STEPS = 12  # of Newton for one weight
+GAP = 2.0  # times the gap of a point exactly on the path
+SETTLED = 0.3  # squared length of Newton's step, in its own metric, at which the weight may grow
+
+
+def cone_mix(means: Floats, bound: Floats, margin: Floats, finish: bool = True) -> Floats | None:
+    """Mix with the largest reward for which mean cost plus margin is within each bound; None when there is none.
+
+    Without ``finish`` any mix within them may do.
+    """
+    size = np.maximum(np.abs(means[:, 1:] - bound), margin).max(axis=0)
+    size[size == 0] = 1.0
+    excess, margin = (means[:, 1:] - bound) / size, margin / size
+    mixture, settled = _by_planes(means[:, 0], excess, margin)
+    if settled:
+        return mixture
+    start = _inside(excess, margin)
+    if start is None or not finish:
+        return start
+    return _cleaned(_follow(means[:, 0], start, excess, margin), excess, margin)
+
+
+def spread(margin: Floats, mixture: Floats) -> Floats:
+    """Length of the weighted margins (L,): by how much the mean costs of a mix may be off."""
+    return np.asarray(np.sqrt(((margin * mixture[:, None]) ** 2).sum(axis=0)))
+
+
+def _by_planes(reward: Floats, excess: Floats, margin: Floats) -> tuple[Floats | None, bool]:
+    """The mix, None when there is none, and whether that is settled.
+
+    |d p| is at least d d p.q / |d q| for every q, so the rows at earlier mixes and at their running middle enclose
+    the cone ever more closely.
+    """
+    table, middle = np.column_stack([reward, excess]), np.zeros(len(reward))
+    for k in range(1, ROUNDS + 1):
+        solution = solve_means(table, np.zeros(table.shape[1] - 1))
+        if solution.status == "infeasible":
+            return None, True
+        mixture = solution.mixture
+        failing = _fails(mixture, excess, margin)
+        if not failing.any():
+            return mixture, True
+        middle += (mixture - middle) / k
+        for point in (mixture, middle)[: min(k, 2)]:
+            table = np.column_stack([table, _cuts(excess, margin, point, failing)])
+    return None, False
+
+
+def _fails(mixture: Floats, excess: Floats, margin: Floats) -> Flags:
+    width = spread(margin, mixture)
+    return np.asarray(mixture @ excess + width > FINE * width + DUST)
+
+
+def _cuts(excess: Floats, margin: Floats, point: Floats, failing: Flags) -> Floats:
+    """Rows c_al - b_l + d_al^2 q_a / |d_l q|, as columns (K, failing)."""
+    width = spread(margin, point)
+    use = failing & (width > 0)
+    return np.asarray(excess[:, use] + margin[:, use] ** 2 * point[:, None] / width[use])
+
+
+def _inside(excess: Floats, margin: Floats) -> Floats | None:
+    """A mix strictly within all cones, by raising the room that is left from below; None when there is none."""
+    arms = len(excess)
+    even = np.full(arms, 1.0 / arms)
+    lift = float((even @ excess + spread(margin, even)).max()) + 1.0
+    rows = np.vstack([excess - lift, np.ones(excess.shape[1])])  # the last column is the room gained
+    point = np.r_[even, 0.5]
+    result = _follow(np.r_[np.zeros(arms), 1.0], point, rows, np.vstack([margin, 0.0 * margin[:1]]), lift)
+    return result[:arms] if result[arms] > lift else None
+
+
+def _follow(reward: Floats, point: Floats, excess: Floats, margin: Floats, enough: float = np.inf) -> Floats:
+    """Central path of max reward.x within the cones, x > 0.
+
+    With ``enough`` the last column is no arm, only the others add up to one, and the path ends as soon as the last
+    is above it, or by duality never will be.
+    """
+    arms = np.ones(len(point))
+    arms[-1] = float(np.isinf(enough))
+    weight, span = START, float(np.ptp(reward)) or 1.0
+    while weight <= END:
+        point = _centred(weight / span * reward, point, excess, margin, arms)
+        gap = GAP * (len(point) + 2 * excess.shape[1]) / weight
+        if point[-1] > enough or (np.isfinite(enough) and point[-1] + gap < enough):
+            break
+        weight *= GROWTH
+    return point
+
+
+def _centred(reward: Floats, point: Floats, excess: Floats, margin: Floats, arms: Floats) -> Floats:
+    """The point where objective and barrier balance, or as near as rounding lets it come."""
+    for _ in range(STEPS):
+        try:
+            step, length = _newton(reward, point, excess, margin, arms)
+        except np.linalg.LinAlgError:
+            break
+        point = _moved(reward, point, step, excess, margin, length)
+        if not length > SETTLED:
+            break
+    return point
+
+
+def _newton(reward: Floats, x: Floats, excess: Floats, margin: Floats, arms: Floats) -> tuple[Floats, float]:
+    """Newton's step for - reward.x - sum log x - sum_l log(y_l^2 - |d_l x|^2), y = - excess.x, and its length."""
+    y, square = -x @ excess, margin**2
+    room = _room(x, excess, margin)
+    slope = 2.0 * (y * excess + square * x[:, None]) / room
+    gradient = slope.sum(axis=1) - 1.0 / x - reward
+    hessian = slope @ slope.T - (2.0 * excess / room) @ excess.T
+    hessian.flat[:: len(x) + 1] += 1.0 / x**2 + (2.0 * square / room).sum(axis=1)
+    # in units of x itself, where the matrix is well scaled
+    solved = np.linalg.solve(hessian * x * x[:, None], np.column_stack([gradient * x, arms * x]))
+    step = x * (solved[:, 1] * ((arms * x) @ solved[:, 0] / ((arms * x) @ solved[:, 1])) - solved[:, 0])
+    return step, float(-gradient @ step)
+
+
+def _moved(reward: Floats, x: Floats, step: Floats, excess: Floats, margin: Floats, length: float) -> Floats:
+    """The point after the longest halving of a step that lowers the barrier enough."""
+    here, size = _barrier(reward, x, excess, margin), 1.0
+    while size > 1e-10 and not _barrier(reward, x + size * step, excess, margin) <= here - 0.1 * size * length:
+        size /= 2.0
+    return x + size * step if size > 1e-10 else x
+
+
+def _barrier(reward: Floats, x: Floats, excess: Floats, margin: Floats) -> float:
+    room = _room(x, excess, margin)
+    if not ((x > 0).all() and (room > 0).all() and (x @ excess < 0).all()):
+        return np.inf
+    return float(-reward @ x - np.log(x).sum() - np.log(room).sum())
+
+
+def _room(x: Floats, excess: Floats, margin: Floats) -> Floats:
+    """y_l^2 - |d_l x|^2, with few digits lost."""
+    y, width = -x @ excess, spread(margin, x)
+    return np.asarray((y - width) * (y + width))
+
+
+def _cleaned(x: Floats, excess: Floats, margin: Floats) -> Floats:
+    """Without the dust that a barrier leaves on every arm, as long as the cones are kept."""
+    for least in (1e-3, 1e-4, 1e-5):
+        mixture = np.where(x < least, 0.0, x)
+        mixture /= mixture.sum()
+        if not _fails(mixture, excess, margin).any():
+            return mixture
+    return x
