@@ -38,7 +38,7 @@ def vulnerabilities(tool: str, lock: Path) -> tuple[list[str], str]:
     except (OSError, ValueError, KeyError, subprocess.TimeoutExpired) as error:
         return [], f"pip-audit gave no answer ({error})"
     found = [
-        f"{package['name']} {package['version']}: {known['id']}, mended in {', '.join(known['fix_versions']) or 'none'}"
+        f"{package['name']} {package['version']}: {known['id']}, fixed in {', '.join(known['fix_versions']) or 'none'}"
         for package in looked
         for known in package.get("vulns", [])
     ]

@@ -30,7 +30,7 @@ class Load:
 def run(
     url: str, folder: Path, load: Load, outage: Callable[[], None] | None = None, outages: int = 0
 ) -> dict[str, Any]:
-    """Figures of one run; ``outage`` breaks the server and mends it, ``outages`` times in the course of it."""
+    """Figures of one run; ``outage`` breaks the server and restores it, ``outages`` times in the course of it."""
     folder.mkdir(parents=True)
     name = f"soak {time.time_ns()}"
     began = time.monotonic()

@@ -54,7 +54,7 @@ def test_a_licence_is_what_the_package_says():
         ([{"name": "a", "skip_reason": "none"}], [], "the data on 1 of 1 packages cannot be reached from here"),
         (
             [{"name": "a", "version": "1", "vulns": [{"id": "X-1", "fix_versions": ["2"]}]}],
-            ["a 1: X-1, mended in 2"],
+            ["a 1: X-1, fixed in 2"],
             "",
         ),
         (None, [], "pip-audit gave no answer"),

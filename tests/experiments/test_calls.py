@@ -250,18 +250,18 @@ def _reopen(opener, kind, clock, storage, name):
 
 
 class Broken(Uniform):
-    """A strategy that cannot close its round until it is mended."""
+    """A strategy that cannot close its round until it is corrected."""
 
-    mended = False
+    corrected = False
 
     def close(self, evidence, budget, memory):
-        if not Broken.mended:
+        if not Broken.corrected:
             raise ZeroDivisionError("division by zero")
         return super().close(evidence, budget, memory)
 
 
 def test_an_error_of_the_strategy_loses_no_result(storage, name):
-    Broken.mended = False
+    Broken.corrected = False
     exp = storage.create(name, PROBLEM, 3, Broken())
     trials = exp.ask(3)
     assert exp.tell_many([(t, 1.0, COSTS) for t in trials]) == ["counted"] * 3
@@ -270,7 +270,7 @@ def test_an_error_of_the_strategy_loses_no_result(storage, name):
     assert exp.state.complete == 3
     exp.resume()
     assert exp.state.status == "failed"
-    Broken.mended = True
+    Broken.corrected = True
     exp.resume()
     assert exp.state.status == "done"
 

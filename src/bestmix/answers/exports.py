@@ -106,7 +106,7 @@ def litellm(
     for arm in models:
         if arm not in weights:
             raise ValueError(
-                f"models: expected arms of the policy, {', '.join(map(repr, weights))}, got {arm!r}; mend it"
+                f"models: expected arms of the policy, {', '.join(map(repr, weights))}, got {arm!r}; correct it"
             )
     entries = [
         {"model_name": group, "litellm_params": {"model": models.get(arm, arm), "weight": share}}

@@ -118,7 +118,7 @@ def _read_csv(path: Path) -> dict[str, list[Any]]:
     for i, row in enumerate(rows):
         if len(row) > len(header):
             raise checks.InvalidInput(
-                "log", f"row {i + 1} of {path} has {len(row)} values for {len(header)} columns", "mend it"
+                "log", f"row {i + 1} of {path} has {len(row)} values for {len(header)} columns", "correct it"
             )
     return {name: [row[k] if k < len(row) else "" for row in rows] for k, name in enumerate(header)}
 

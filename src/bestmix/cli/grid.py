@@ -123,7 +123,7 @@ def find_strategy(text: str, folder: Path, where: str) -> "Strategy":
             found = getattr(found, part)
         found = found() if isinstance(found, type) else found
     except Exception as error:  # whatever the user's module does wrong is told in one line
-        raise ValueError(f"{where}: cannot be imported: {type(error).__name__}: {error}; mend the module") from None
+        raise ValueError(f"{where}: cannot be imported: {type(error).__name__}: {error}; correct the module") from None
     return _as_strategy(found, where)
 
 

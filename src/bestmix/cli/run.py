@@ -122,7 +122,7 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
             work, after = SearchWork(search), (update, saved)
             drive(work, trials, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=after)
     except TrialFailed as failure:
-        common.complain(f"Error: {failure}; {_kept(search, state)}. Mend the trial; then {again} goes on.")
+        common.complain(f"Error: {failure}; {_kept(search, state)}. Correct the trial; then {again} goes on.")
         console.print(failure.written or "It wrote nothing.", markup=False)
         raise typer.Exit(2) from None
     finally:

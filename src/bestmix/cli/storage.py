@@ -58,13 +58,13 @@ def doctor(
 ) -> None:
     """Say what is installed and sound here, and look at a database.
 
-    Exit code 1 means that something should be mended.
+    Exit code 1 means that something needs repair.
 
     Example: [bold]bestmix doctor router.db --audit[/bold]
     """
     if repair and url is None:
         raise ValueError("--repair: expected the URL of a database to repair, got none; give it")
-    done = [] if url is None or not repair else mend(url)
+    done = [] if url is None or not repair else repair_all(url)
     findings = [*look_here(), *done, *([] if url is None else look_at(url, audit or repair))]
     if as_json:
         data = [{"what": what, "found": found, "good": good} for what, found, good in findings]
@@ -72,7 +72,7 @@ def doctor(
     else:
         table = Table("", "found", "")
         for what, found, good in findings:
-            mark = Text("ok", "green") if good else Text("mend this", "bold red")
+            mark = Text("ok", "green") if good else Text("needs repair", "bold red")
             table.add_row(Text(what), Text(found), mark)
         common.output().print(table)
     if not all(good for _, _, good in findings):
@@ -90,7 +90,7 @@ def look_here() -> list[Finding]:
     journal = (
         "free of the WAL-reset error, so files use WAL"
         if sound
-        else "has the WAL-reset error that 3.51.3 mends, so new files use a rollback journal, which is sound"
+        else "has the WAL-reset error that 3.51.3 corrects, so new files use a rollback journal, which is sound"
     )
     found = [
         ("bestmix", __version__, True),
@@ -121,7 +121,7 @@ def look_at(url: str, audit: bool) -> list[Finding]:
         database.close()
 
 
-def mend(url: str) -> list[Finding]:
+def repair_all(url: str) -> list[Finding]:
     """Write the figures of a database anew that differ from its trials, and say so."""
     from bestmix.experiments.errors import StorageError
     from bestmix.experiments.sql import checkup

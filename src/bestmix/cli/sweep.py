@@ -103,7 +103,7 @@ def try_out(grid: "Grid") -> None:
                 if written not in grid.own:
                     raise
                 what = " ".join(f"{type(error).__name__}: {error}".split())
-                raise ValueError(f"{written} failed in a first run on {name}: {what[:300]}; mend it") from None
+                raise ValueError(f"{written} failed in a first run on {name}: {what[:300]}; correct it") from None
 
 
 @contextmanager

@@ -81,7 +81,7 @@ def conclude(work: "LeasedTrials", url: str, caught: list[int], as_json: bool) -
     if caught:
         raise typer.Exit(128 + caught[0])
     if state.status == "failed":
-        common.complain(f"Error: {state.reason}; mend it, then run: bestmix experiment resume.")
+        common.complain(f"Error: {state.reason}; correct it, then run: bestmix experiment resume.")
         raise typer.Exit(2)
 
 

@@ -82,7 +82,9 @@ def _added(recipe: Recipe, transaction: Transaction, budget: int, longer: Memory
     head, quota = transaction.head, recipe.strategy.quota
     old, new = quota(recipe.problem, head.budget, memory), quota(recipe.problem, budget, longer)
     if old is None or new is None or (new < old).any() or head.complete + head.owing + (new - old).sum() > budget:
-        raise RuntimeError(f"{recipe.strategy.name}: its open round does not fit a budget of {budget}; mend extended()")
+        raise RuntimeError(
+            f"{recipe.strategy.name}: its open round does not fit a budget of {budget}; correct extended()"
+        )
     return [int(n) for n in new - old]
 
 

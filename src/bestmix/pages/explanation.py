@@ -27,7 +27,7 @@ class Drawing(NamedTuple):
 def explanation_page(explained: Explanation, title: str = "The best mix explained", figure: bool = True) -> str:
     """The page.
 
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> from bestmix import explain
     >>> explanation_page(explain(catalog.load("A1")), figure=False).startswith("<!doctype html>")
     True

@@ -183,7 +183,7 @@ def comparison_figure(result: SweepResult, instance: Instance) -> "Figure":
     """One instance: its arms against each cost, up to two, and next to them the error curves.
 
     >>> from bestmix import SFSR, Uniform, sweep
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> result = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
     >>> len(comparison_figure(result, catalog.load("D1P")).axes)
     3

@@ -39,7 +39,7 @@ def plot_instance(
 
     Examples
     --------
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> plot_instance(catalog.load("D2P"), "cost1").get_xlabel()
     'mean cost1'
     """
@@ -79,7 +79,7 @@ def _draw(ax: "Axes", points: list[tuple[float, float]], solution: Solution, bou
 def plot_costs(instance: Instance, ax: "Axes | None" = None) -> "Axes":
     """Two costs: the arms in the plane of both with the two bounds; the larger a marker, the larger the mean reward.
 
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> ax = plot_costs(catalog.load("D2P"))
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('mean cost0', 'mean cost1')

@@ -26,7 +26,7 @@ TAIL: dict[str, Any] = {"linewidth": 1.4, "zorder": 1}
 def plot_margins(found: Gaps, ax: "Axes | None" = None) -> "Axes":
     """The smallest margins: how far each column's condition is from failing.
 
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> from bestmix import gaps
     >>> plot_margins(gaps(catalog.load("A1"), bases=False)).get_xlabel()
     'margin (standard deviations of one trial)'
@@ -54,7 +54,7 @@ def plot_margins(found: Gaps, ax: "Axes | None" = None) -> "Axes":
 def plot_alternative(instance: Instance, found: Gaps, cost: str, ax: "Axes | None" = None) -> "Axes":
     """The instance, and where its arms would be in the nearest one that has another answer.
 
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> from bestmix import gaps
     >>> inst = catalog.load("A1")
     >>> plot_alternative(inst, gaps(inst, bases=False), "cost0").get_ylabel()
@@ -79,7 +79,7 @@ def plot_alternative(instance: Instance, found: Gaps, cost: str, ax: "Axes | Non
 def explanation_figure(explained: Explanation) -> "Figure":
     """The arms against each cost, up to two, with the nearest other answer; and the margins.
 
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> from bestmix import explain
     >>> len(explanation_figure(explain(catalog.load("D2P"))).axes)
     3
@@ -130,7 +130,7 @@ def plot_bounds(found: Gaps, result: SweepResult, ax: "Axes | None" = None) -> "
     exponents of Theorem 2 are drawn as normal tails: a guide to the slope, no bound at a given budget.
 
     >>> from bestmix import SFSR, Uniform, gaps, sweep
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> result = sweep(["A1"], [SFSR(), Uniform()], [200, 400, 800], runs=250)
     >>> plot_bounds(gaps(catalog.load("A1"), bases=False), result).get_xscale()
     'log'
@@ -180,7 +180,7 @@ def bounds_figure(found: Gaps, result: SweepResult) -> "Figure":
     """``plot_bounds`` with its legend and a sentence on how loose the bound is.
 
     >>> from bestmix import SFSR, gaps, sweep
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> result = sweep(["A1"], [SFSR()], [200, 400, 800], runs=250)
     >>> len(bounds_figure(gaps(catalog.load("A1"), bases=False), result).axes)
     1
@@ -210,7 +210,7 @@ def plot_plan(answer: Plan, ax: "Axes | None" = None) -> "Axes":
     """Each strategy's budget with its interval, the theoretical budgets, and budgets of draws around the guesses.
 
     >>> from bestmix import SFSR, plan
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> plot_plan(plan("A1", 0.2, [SFSR()], draws=0, runs=1000)).get_xlabel()
     'trials'
     """
@@ -272,7 +272,7 @@ def plan_figure(answer: Plan) -> "Figure":
     """``plot_plan`` with its legend.
 
     >>> from bestmix import SFSR, plan
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> len(plan_figure(plan("A1", 0.2, [SFSR()], draws=0, runs=1000)).axes)
     1
     """

@@ -34,7 +34,7 @@ def simulate(
     """Repeat a strategy on an instance, and count how often it is wrong.
 
     >>> from bestmix import SFSR
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> result = simulate(catalog.load("D1P"), SFSR(), budget=8000, runs=500, seed=1)
     >>> result.runs, result.errors, round(result.error_rate, 3)
     (500, ..., ...)
@@ -81,7 +81,7 @@ def sweep(
     Examples
     --------
     >>> from bestmix import SFSR, Uniform
-    >>> from bestmix.problems import catalog
+    >>> from bestmix import catalog
     >>> table = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
     >>> [(c.strategy, c.budget) for c in table]
     [('SFSR', 2000), ('SFSR', 4000), ('USLP', 2000), ('USLP', 4000)]

@@ -96,7 +96,7 @@ def coming(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) 
     if len(quota) != len(recipe.problem.arms) or min(quota, default=0) < 0 or spent + sum(quota) > budget:
         raise RuntimeError(
             f"{recipe.strategy.name} wants {sum(quota)} further trials after {spent}, beyond the budget of {budget}; "
-            "mend its quota"
+            "correct its quota"
         )
     return quota
 

@@ -56,6 +56,6 @@ def _moves(found: Gaps, nearest: Alternative) -> str:
         pairs = zip(("reward", *instance.costs), nearest.means[a], instance.means[a], strict=True)
         told = [(what, f"{there:.4g}", f"{here:.4g}") for what, there, here in pairs]
         changes = ", ".join(f"{what} {there} rather than {here}" for what, there, here in told if there != here)
-        parts.append(f"{instance.arms[a]}: {changes or 'a hair'}")
+        parts.append(f"{instance.arms[a]}: {changes or 'a change too small for these digits'}")
     more = len(nearest.moved) - len(parts)
     return "It would take " + "; ".join(parts) + (f"; and {more} more." if more > 0 else ".")

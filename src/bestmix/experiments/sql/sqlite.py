@@ -1,7 +1,7 @@
 """SQLite: which journal is safe with the linked version, and the settings of a connection.
 
 Versions 3.7.0 to 3.51.2 can corrupt a database in WAL mode when two connections write and checkpoint
-at once; 3.51.3 mends it, and so do 3.50.7 and 3.44.6 of the older series. On an affected version a
+at once; 3.51.3 corrects it, and so do 3.50.7 and 3.44.6 of the older series. On an affected version a
 file gets a rollback journal. A file that is in WAL mode already stays in it: others may be using it.
 
 What a commit costs: in WAL mode one sync. With a rollback journal four: its pages, then its header that makes them
