@@ -8,6 +8,7 @@ from bench import timing
 
 PARTS = (
     "lp",
+    "segments",
     "scores",
     "startup",
     "simulation",

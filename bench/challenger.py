@@ -10,7 +10,7 @@ from bench.simulation import block
 from bench.timing import Action, Figure, fastest, shown
 from bestmix import SFSR, Challenger, Problem, Search, catalog
 from bestmix.answers.evidence import Evidence
-from bestmix.kernels import allocation, challenge, sifting, simplex
+from bestmix.kernels import allocation, conditions, sifting, simplex
 from bestmix.simulation.cells import BLOCK, Cell
 
 TITLE = "Challenger: a decision against one linear program, a simulated run against one of SFSR"
@@ -55,10 +55,10 @@ def step(search: Search) -> None:
 def program(evidence: Evidence) -> Action:
     """The linear program of the estimates, from loaded columns."""
     state = loaded(evidence)
-    challenge.solve(evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns)), state)
+    conditions.solve(evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns)), state)
 
     def solve() -> None:
-        assert sifting.maximise(state.mu, state.u, state.e, state.basis, state.work) == simplex.OPTIMAL
+        assert sifting.maximise(state.program, state.basis) == simplex.OPTIMAL
 
     return solve
 
@@ -71,20 +71,20 @@ def kernels(evidence: Evidence) -> Action:
     owed = np.empty_like(state.counts)
 
     def decide() -> None:
-        state.basis[0] = -1
-        assert challenge.solve(means, bound, everything, state) == simplex.OPTIMAL
-        challenge.pool(state)
-        challenge.conditions(state)
+        simplex.forget(state.basis)
+        assert conditions.solve(means, bound, everything, state) == simplex.OPTIMAL
+        conditions.pool(state)
+        conditions.conditions(state)
         allocation.allocate(state, ROUND, arm, reason, owed)
 
     return decide
 
 
-def loaded(evidence: Evidence) -> challenge.State:
+def loaded(evidence: Evidence) -> conditions.State:
     """Arrays for a decision, with what is known of the trials."""
-    state = challenge.new_state(len(evidence.counts), len(evidence.means), len(evidence.problem.bounds))
+    state = conditions.new_state(len(evidence.counts), len(evidence.means), len(evidence.problem.bounds))
     state.counts[:] = evidence.counts
-    state.scatter[:] = [m.scatter() for m in evidence.moments]
+    state.scatter[:] = evidence.scatters
     return state
 
 

@@ -10,6 +10,7 @@ import time
 import numpy as np
 from scipy.optimize import minimize
 
+from bench import routines
 from bench.timing import Figure, shown
 from bestmix import catalog, gaps
 from bestmix.problems.instance import Instance
@@ -40,6 +41,7 @@ def measure(quick: bool) -> list[Figure]:
         Figure("all gaps, against brute force", seconds / every, note=note),
         Figure("arm gaps alone, against brute force", seconds / arms),
         Figure("bases of the sample where brute force found a nearer alternative", worse, "", 0, at_most=True),
+        *routines.measure(quick),
     ]
 
 

@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from bench.timing import Figure, console
 from bestmix import Instance, solve
-from bestmix.kernels import challenge
+from bestmix.kernels import conditions
 from bestmix.plots.gains import geometric_mean
 from bestmix.problems.solution import solve_means
 from bestmix.reproduction import beyond
@@ -65,13 +65,13 @@ class FixedShares:
 
     def __init__(self, instance: Instance) -> None:
         arms, costs = len(instance.arms), len(instance.costs)
-        state = challenge.new_state(arms, arms, costs)
+        state = conditions.new_state(arms, arms, costs)
         state.counts[:] = 1  # so that every arm's covariance is the pooled one
         state.pooled[:] = np.diag([1.0] + [0.25] * costs)
-        challenge.solve(instance.means, instance.bound, np.arange(arms + costs), state)
-        challenge.conditions(state)
+        conditions.solve(instance.means, instance.bound, np.arange(arms + costs), state)
+        conditions.conditions(state)
         term = np.zeros((len(state.gap), arms))  # of each condition's variance, over the trials of an arm
-        for i, j in enumerate(state.basis):
+        for i, j in enumerate(state.basis.column):
             if j < arms:
                 term[:, j] += state.coefficient[:, i]
         term[np.arange(arms), np.arange(arms)] += state.own[:arms]

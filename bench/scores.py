@@ -9,14 +9,13 @@ import numpy as np
 from bench import enumeration
 from bench.timing import Figure, growth, in_turns, shown
 from bestmix.kernels import bases, scores, simplex
+from bestmix.kernels.columns import Program
 from bestmix.problems.solution import scaled
 
 TITLE = "One decision of SFSR (lowest intersection value) against compiled enumeration of all bases"
 CASES = ((1, 2_000, 50.0), (2, 200, 10.0), (3, 40, 3.0))
 SIZES = {1: (500, 1_000, 2_000, 4_000, 8_000), 2: (70, 100, 150, 200, 300, 400), 3: (20, 30, 40, 60, 80)}
 FAMILIES = ("rising", "unrelated")
-
-Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def measure(quick: bool) -> list[Figure]:
@@ -66,32 +65,30 @@ def timed(family: str, arms: int, costs: int, seeds: int, quick: bool) -> np.nda
     return np.median(seconds, axis=0).reshape(seeds, 2)
 
 
-def columns(family: str, arms: int, costs: int, seed: int) -> Columns:
+def columns(family: str, arms: int, costs: int, seed: int) -> Program:
     """Scaled columns of a random problem: costs on both sides of their bounds."""
     rng = np.random.default_rng([seed, arms, costs])
     cost = rng.uniform(0.4, 1.6, (arms, costs))
     reward = rng.uniform(0.0, 1.0, arms)
     if family == "rising":
         reward = cost.mean(axis=1) + 0.2 * rng.standard_normal(arms)
-    mu, u, e, _ = scaled(np.column_stack([reward, cost]), np.ones(costs), np.arange(arms + costs))
-    return mu, u, e
+    return scaled(np.column_stack([reward, cost]), np.ones(costs), np.arange(arms + costs))[0]
 
 
-def decision(problem: Columns) -> Callable[[], int]:
+def decision(problem: Program) -> Callable[[], int]:
     """Our choice of the column to reject, in buffers that are there already, as in a simulated run."""
-    mu, u, e = problem
-    size, costs = u.shape
-    basis, work, tableau = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs), bases.workspace(costs, size)
+    size, costs = problem.u.shape
+    basis, tableau = simplex.new_basis(costs), bases.workspace(costs, size)
     score, state = np.empty(size), np.empty(size, dtype=np.int64)
 
     def decide() -> int:
-        basis[0] = -1
-        status = scores.intersection_values(mu, u, e, basis, work, tableau, 1, score, state)
+        simplex.forget(basis)
+        status = scores.intersection_values(problem, basis, tableau, 1, score, state)
         assert status == simplex.OPTIMAL
         return int(scores.last_lowest(score, scores.TIE))
 
     return decide
 
 
-def by_enumeration(problem: Columns) -> int:
+def by_enumeration(problem: Program) -> int:
     return int(scores.last_lowest(enumeration.scores(*problem), scores.TIE))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from soak import corruption, crashes, power, refusals, service, throughput, vfs
+from soak import corruption, crashes, hostile, power, refusals, service, throughput, vfs
 from soak.crashes import Load
 from soak.postgres import Server
 
@@ -123,6 +123,31 @@ def refused_calls(folder: Path, quick: bool) -> dict[str, Any]:
     return refusals.compare(folder, 1.0, 1) if quick else refusals.compare(folder, 10.0)
 
 
+def slow_connections(folder: Path, quick: bool) -> dict[str, Any]:
+    """9,500 connections whose heads drip, beside workers."""
+    return hostile.connections(folder, 1000 if quick else 9500, 15.0 if quick else 60.0)
+
+
+def stalled_uploads(folder: Path, quick: bool) -> dict[str, Any]:
+    """1,000 uploads that stop before their end, beside workers; then SIGTERM."""
+    return hostile.uploads(folder, 100 if quick else 1000)
+
+
+def ten_tabs(folder: Path, quick: bool) -> dict[str, Any]:
+    """Ten tabs of one browser."""
+    return hostile.tabs(folder, 10, 10.0 if quick else 60.0)
+
+
+def revoked_tokens(folder: Path, quick: bool) -> dict[str, Any]:
+    """Streams whose tokens are revoked."""
+    return hostile.revocation(folder, 10 if quick else 100)
+
+
+def greedy_reader(folder: Path, quick: bool) -> dict[str, Any]:
+    """Sixty reports and every stream for one read token, beside workers."""
+    return hostile.starvation(folder, 20 if quick else 60)
+
+
 def _sizes(quick: bool) -> dict[str, Any]:
     return {"trials": 10_000, "workers": 4, "seconds": 2.0, "turns": 1} if quick else {"trials": 1_000_000}
 
@@ -141,6 +166,11 @@ PARTS: dict[str, Part] = {
     "kills-postgres": kills_postgres,
     "http": http_load,
     "schema": schema,
+    "connections": slow_connections,
+    "uploads": stalled_uploads,
+    "tabs": ten_tabs,
+    "revocation": revoked_tokens,
+    "starvation": greedy_reader,
 }
 
 

@@ -72,12 +72,12 @@ def essence(experiment: Experiment) -> dict[str, Any]:
     rows = list(found.trials)
     results = [None if t.state == "surplus" else t.values for t in rows]
     trials = [(t.number, t.slot, t.arm, t.round, t.state, t.open, t.worker) for t in rows]
-    rounds = [vars(ended) for ended in found.snapshot.rounds]
+    rounds = [vars(ended) for ended in found.run.rounds]
     return {
         "record": vars(found.record),
         "head": head,
-        "memory": found.snapshot.memory,
-        "sums": [sums.to_dict() for sums in found.snapshot.moments],
+        "memory": found.run.memory,
+        "sums": [sums.to_dict() for sums in found.run.moments],
         "rounds": rounds,
         "due": found.due,
         "asks": sorted(found.asks),

@@ -249,3 +249,50 @@ def sfsr_lagrangian_float(trials, known, bound, budget):
 def uslp_float(trials, known, bound, budget):
     """The plain-Python twin of USLP."""
     return uslp(trials, known, bound, budget, best_basis_float, float_means)
+
+
+# --- conditions -----------------------------------------------------------------------------------
+
+
+def blended_covariances(evidence, prior=5.0):
+    """Covariance of a trial of each arm (K, 1 + L, 1 + L): its own and ``prior`` trials' worth of the pooled one."""
+    scatters, freedom = np.array([m.scatter() for m in evidence.moments]), np.maximum(evidence.counts - 1, 0)
+    pool = scatters.sum(axis=0) / freedom.sum()
+    result = np.zeros((len(evidence.means), *pool.shape))
+    result[: len(scatters)] = (scatters + prior * pool) / (freedom + prior)[:, None, None]
+    return result
+
+
+def z_scores(evidence, solution):
+    """Distance of each column's condition from failing, in standard errors, from the unscaled inverse (K + L,)."""
+    problem, means = evidence.problem, evidence.means
+    arms, costs = len(means), len(problem.bounds)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = blended_covariances(evidence)
+        spread[: len(evidence.counts)] /= evidence.counts[:, None, None]  # covariance of each mean
+        columns = np.zeros((arms + costs, costs + 1))
+        columns[:arms, :costs] = means[:, 1:] - problem.bound
+        columns[:arms, costs] = 1.0
+        columns[arms:, :costs] = np.eye(costs)
+        basis = np.array(solution.basis)
+        inside = [(i, a) for i, a in enumerate(basis) if a < arms]
+        gap, variance = np.empty(arms + costs), np.zeros(arms + costs)
+        # dual: d_j = mu_j - lambda.u_j - v e_j, with the noise of reward - lambda.cost
+        direction = np.r_[1.0, -solution.dual]
+        noise = np.einsum("i,aij,j->a", direction, spread, direction)
+        reward = np.r_[means[:, 0], np.zeros(costs)]
+        gap[:] = solution.value * columns[:, costs] + columns[:, :costs] @ solution.dual - reward
+        coordinates = columns @ solution.inverse.T
+        variance[:arms] = noise
+        for i, a in inside:
+            variance += coordinates[:, i] ** 2 * noise[a]
+        # primal: x_i, with the noise of g_i.cost in the other arms of the basis, weighted as where x_i is zero
+        weight = solution.inverse[:, costs]
+        for i, column in enumerate(basis):
+            g = solution.inverse[i, :costs]
+            gap[column] = weight[i]
+            share = weight / (1.0 - weight[i]) if column < arms else weight
+            variance[column] = sum(share[k] ** 2 * (g @ spread[a, 1:, 1:] @ g) for k, a in inside if k != i)
+        z = gap / np.sqrt(variance)
+    z[(variance == 0) & (gap == 0)] = 0.0
+    return z

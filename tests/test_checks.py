@@ -171,3 +171,26 @@ def test_every_check_names_the_field(call):
 def test_what_hides_or_acts_on_a_screen_is_written_out(text, shown):
     assert checks.visible(text) == shown
     assert checks.visible(shown) == shown
+
+
+HIDDEN = ["\x1b", "\x07", "\x9b", "\u200b", "\u202e", "\u2066", "\u200f", "\u2028", "\ufeff", "\u00ad", "\u3164"]
+
+
+@pytest.mark.parametrize("letter", HIDDEN, ids=ascii)
+def test_what_nobody_sees_is_found_and_shown(letter):
+    for text in (letter, f"a{letter}b", f"é{letter}"):
+        assert checks.hidden(text)
+        assert checks.visible(text) == text.replace(letter, letter.encode("unicode_escape").decode())
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "naïve", "模型", "می\u200cخواهم", "👩\u200d🔬", "❤\ufe0f", "1\ufe0f\u20e3", "क\u094d\u200dष"]
+)
+def test_scripts_and_pictures_are_left_as_they_are(text):
+    assert not checks.hidden(text)
+    assert checks.visible(text) == text
+
+
+@pytest.mark.parametrize("text", ["a\u200db", "\u200d", "é\u200d", "a\ufe0f"])
+def test_joiners_that_join_nothing_are_found(text):
+    assert checks.hidden(text)

@@ -12,6 +12,9 @@ from bestmix.arrays import Floats
 
 LARGEST = 1e150  # the square of a larger value is not a float
 HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode's categories of what acts on a screen or cannot be seen on it
+BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"  # letters that show nothing
+JOINERS = "\u200c\u200d"  # of scripts and pictures that need them
+VARIANTS = "".join(map(chr, range(0xFE00, 0xFE10)))  # choose the look of the sign before
 
 
 class InvalidInput(ValueError):
@@ -138,6 +141,15 @@ def unprintable(text: str, allowed: str = "") -> bool:
     return any(unicodedata.category(letter) == "Cc" and letter not in allowed for letter in text)
 
 
+def hidden(text: str) -> bool:
+    r"""Whether a text has characters that nobody sees, or that change the direction of others.
+
+    >>> hidden("small"), hidden("sm\u200ball"), hidden("\u202ellams"), hidden("\U0001f469\u200d\U0001f52c")
+    (False, True, True, False)
+    """
+    return any(_is_hidden(text, place) for place in range(len(text)))
+
+
 def visible(text: str, keep: str = "\n") -> str:
     r"""A text from outside as a terminal may show it: what would act on the screen, or hide in it, is written out.
 
@@ -145,10 +157,21 @@ def visible(text: str, keep: str = "\n") -> str:
     no\x1b[2J luck\u202e
     at all
     """
-    if text.isprintable():
+    if text.isascii() and text.isprintable():
         return text
-    hidden = {letter for letter in text if unicodedata.category(letter) in HIDDEN and letter not in keep}
-    return "".join(ascii(letter)[1:-1] if letter in hidden else letter for letter in text)
+    return "".join(
+        ascii(letter)[1:-1] if letter not in keep and _is_hidden(text, place) else letter
+        for place, letter in enumerate(text)
+    )
+
+
+def _is_hidden(text: str, place: int) -> bool:
+    letter, before, after = text[place], text[place - 1 : place], text[place + 1 : place + 2]
+    if letter in JOINERS:  # some scripts and pictures need them between two of their signs
+        return not (before and after) or before.isascii() or after.isascii()
+    if letter in VARIANTS:  # chooses the look of the sign before it
+        return not (unicodedata.category(before or "a").startswith("S") or after == "\u20e3")
+    return letter in BLANK or unicodedata.category(letter) in HIDDEN
 
 
 def unencodable(text: str) -> bool:

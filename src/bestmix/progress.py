@@ -80,7 +80,12 @@ def bar(
         TimeRemainingColumn,
     )
 
-    words = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *([TextColumn(unit)] if unit else []))
+    words = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        *([TextColumn(unit)] if unit else []),
+    )
     times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
     console = console or Console(stderr=True)
     with Progress(*words, *times, console=console, speed_estimate_period=recent) as progress:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from tests import naive
 
 from bestmix import Instance, Known, Problem, Uniform
 from bestmix.answers.certainty import support_probability, z_scores
@@ -57,6 +58,36 @@ def test_z_scores_are_the_conditions_over_their_standard_errors(costs, known):
     sure = variance < 1e-12  # conditions on which no trial bears
     np.testing.assert_allclose(z[~sure], (value / np.sqrt(np.where(sure, 1, variance)))[~sure], rtol=1e-5)
     assert np.isinf(z[sure]).all()
+
+
+def same(evidence, solution):
+    """The kernel's z-scores, which are those of plain NumPy."""
+    z = z_scores(evidence, solution)
+    np.testing.assert_allclose(z, naive.z_scores(evidence, solution), rtol=1e-7, atol=1e-9)
+    return z
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_z_scores_of_any_columns_and_with_untried_arms_are_those_of_plain_numpy(seed):
+    rng = np.random.default_rng(seed)
+    costs, known = int(rng.integers(0, 4)), int(rng.integers(0, 3))
+    instance = Instance(rng.normal(size=7), rng.normal(size=(costs, 7)), rng.normal(0.5, 0.2, costs), known=known)
+    pulls = rng.integers(2, 40, 7 - known)
+    pulls[0] = 0  # an arm without trials
+    evidence = evidence_of(instance, pulls, seed)
+    restricted = 0
+    for size in range(1 + costs, 7 + costs):
+        usable = np.sort(rng.choice(evidence.tried, size, replace=False))
+        if not (usable < 7).any():
+            continue
+        solution = solve_means(evidence.means, instance.bound, usable)
+        if solution.status == "optimal":
+            z = same(evidence, solution)
+            assert np.isnan(z[0])
+            restricted += (z[1:] < 0).any()  # a column that was left out would improve the answer
+        else:
+            assert z_scores(evidence, solution) is None
+    assert restricted or costs > 1
 
 
 def test_the_error_of_each_condition_is_as_large_as_its_z_score_says():

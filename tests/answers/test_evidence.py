@@ -1,8 +1,9 @@
 import numpy as np
 
 from bestmix import Known, Problem
-from bestmix.answers.evidence import PRIOR, Evidence
+from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
+from bestmix.kernels.conditions import PRIOR
 
 
 def evidence_of(tables, known=None):

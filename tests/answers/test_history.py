@@ -1,9 +1,10 @@
 import pytest
 
-from bestmix import Problem
-from bestmix.answers.history import describe, is_rejected, question, spent_on
+from bestmix import SFSR, Instance, Known, Problem, from_log, identify
+from bestmix.answers.history import ROLES, describe, is_rejected, question, role, spent_on
 from bestmix.answers.recommendation import Round
 
+INSTANCE = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.1, sigma_cost=0.1)
 PROBLEM = Problem(["a", "slack of time"], {"dollars": 1.0})
 
 
@@ -53,3 +54,17 @@ def test_what_a_round_has_rejected_stays_rejected():
 )
 def test_a_round_is_one_line(finished, line):
     assert describe(PROBLEM, finished) == line
+
+
+def test_only_what_a_round_rejected_is_rejected():
+    rejecting = identify(INSTANCE.problem, INSTANCE.sampler(seed=1), 90, SFSR())
+    for arm in rejecting.estimates:
+        assert role(rejecting, arm) == ("support" if arm in rejecting.mixture else "rejected")
+    watching = identify(INSTANCE.problem, INSTANCE.sampler(seed=1), 60)
+    assert {role(watching, arm) for arm in watching.estimates} == {"support", "other"}
+
+
+def test_a_known_arm_outside_of_the_mix():
+    rec = from_log({"arm": ["s", "l"] * 2, "reward": [1.0, 2.0, 1.1, 2.1]}, known={"base": Known(0.0)})
+    assert role(rec, "base") == "known"
+    assert {role(rec, arm) for arm in rec.estimates} < set(ROLES)

@@ -111,3 +111,11 @@ def test_without_trials_there_is_no_mean_and_with_one_no_covariance():
 def test_covariance_is_that_of_numpy():
     rows = np.random.default_rng(1).normal(size=(50, 3))
     np.testing.assert_allclose(moments_of(rows).covariance(), np.cov(rows.T), rtol=1e-12)
+
+
+def test_squares_that_no_longer_add_up_to_a_float_are_refused():
+    many = Moments(1).plus(np.full((600_000, 1), 1e150))
+    assert np.isfinite(many.scatter()).all()
+    with pytest.raises(ValueError, match="change the unit of measurement"):
+        many.plus(np.full((600_000, 1), -1e150))
+    assert many.count == 600_000

@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import pytest
 from typer.testing import CliRunner
@@ -140,12 +141,35 @@ def test_an_experiment_created_in_python_is_there_for_the_shell(db):
     assert answer("notes", db, "r") == "hello"
 
 
+EVIL = "\x1b[2J\x1b]0;mine\x07 \x9b31m \u202eon\r [red]x[/]"
+
+
+def raw(result):
+    """Whether something reached the terminal that could do things to it."""
+    return any(letter in result.stdout + result.stderr for letter in "\x1b\x07\x9b\u202e\r")
+
+
+def test_a_worker_shows_what_failed(made):
+    with open_storage(made) as storage:
+        exp = storage.open("r")
+        exp.notes = EVIL
+        exp.stop(EVIL)
+    assert not raw(invoke("worker", made, "r", "--exec", "true {arm}"))
+    fails = ["python", "-c", "import sys; sys.stderr.write(chr(27) + '[2J'); sys.exit(1)", "{arm}"]
+    new = ["experiment", "create", made, "s", made.with_name("problem.toml"), "--budget", 6, "--failures", 1]
+    good(*new, "--strategy", "uniform")
+    result = invoke("worker", made, "s", "--exec", shlex.join(fails))
+    assert result.exit_code == 2
+    assert not raw(result)
+    assert "\\x1b[2J" in result.stderr
+
+
 def test_escapes_in_notes_names_and_reasons_do_not_reach_the_terminal(made):
     evil = "\x1b[2J\u202egone\x07"
     with open_storage(made) as storage:
         exp = storage.open("r")
         exp.notes = f"first\n{evil}"
-        exp.tell_failed(exp.ask(1, worker="w\u202e")[0], evil)
+        exp.tell_failed(exp.ask(1, worker="w")[0], evil)
         exp.stop(evil)
     for words in (
         ("show", made, "r"),

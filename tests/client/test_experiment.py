@@ -14,7 +14,7 @@ def names(kind):
 
 def test_it_has_the_methods_of_a_local_experiment():
     # An attribute, and what the service itself answers from.
-    assert names(Experiment) - names(RemoteExperiment) <= {"problem", "picture", "snapshot", "contents", "answer"}
+    assert names(Experiment) - names(RemoteExperiment) <= {"problem", "picture", "run_state", "contents", "answer"}
     for name in names(Experiment) & names(RemoteExperiment):
         local, remote = getattr(Experiment, name), getattr(RemoteExperiment, name)
         if inspect.isfunction(local):
@@ -34,6 +34,9 @@ def test_answers_are_those_of_the_local_experiment(running):
     assert (exp.history, exp.mixtures) == (local.history, local.mixtures)
     assert exp.recommend().to_json() == local.recommend().to_json()
     assert str(exp.recommend()) == str(local.recommend())
+    now, here = exp.snapshot(), local.snapshot()
+    assert (now.state, now.mixtures) == (here.state, here.mixtures)
+    assert now.recommendation.to_json() == here.recommendation.to_json()
     assert list(exp.iter_trials()) == list(local.iter_trials()) == exp.trials()
     assert exp.trials("complete", "small", "w", limit=3, newest_first=True) == local.trials(
         "complete", "small", "w", limit=3, newest_first=True

@@ -6,7 +6,7 @@ import pytest
 from tests.experiments.kits import PROBLEM
 
 from bestmix import SFSR, Problem, Uniform
-from bestmix.experiments import UnknownTrial, open_experiment
+from bestmix.experiments import UnknownTrial, open_experiment, open_storage
 
 LONG = "x" * 10_000
 INJECTION = "x'; DROP TABLE trials; --"
@@ -153,3 +153,26 @@ def test_what_is_no_query_is_refused(exp):
 def test_bad_urls_are_refused(url, message):
     with pytest.raises(ValueError, match=message):
         open_experiment(url, "x", PROBLEM, 6)
+
+
+@pytest.mark.parametrize("letter", ["\u200b", "\u202e", "\u2066", "\u00ad", "\u3164"], ids=ascii)
+def test_new_names_that_look_like_others_are_refused(letter):
+    storage = open_storage("memory://")
+    twin = f"sma{letter}ll"
+    with pytest.raises(ValueError, match=r"name: .* nobody sees"):
+        storage.create(twin, Problem(["a", "b"]), 4, Uniform())
+    for problem in (Problem(["small", twin]), Problem(["small", "b"], {twin: 1.0})):
+        with pytest.raises(ValueError, match=r"(arms|bounds): .* nobody sees"):
+            storage.create("x", problem, 4, Uniform())
+    assert storage.experiments() == []
+    exp = storage.create("x", Problem(["a", "b"]), 4, Uniform())
+    with pytest.raises(ValueError, match=r"worker: .* nobody sees"):
+        exp.ask(1, worker=twin)
+    with pytest.raises(ValueError, match=r"name: .* nobody sees"):
+        exp.rename(twin)
+
+
+def test_names_have_a_longest_length():
+    storage = open_storage("memory://")
+    with pytest.raises(ValueError, match="arms: expected at most 1,000 characters, got 1,001"):
+        storage.create("x", Problem(["a", "b" * 1001]), 4, Uniform())

@@ -5,7 +5,7 @@ import numpy as np
 from bestmix import Instance
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.kernels import challenge, simplex
+from bestmix.kernels import conditions, simplex
 
 SIZES = [(1, 1, 0), (6, 6, 0), (6, 6, 1), (7, 4, 1), (6, 5, 2), (8, 8, 3)]  # arms, those that are tried, costs
 
@@ -28,12 +28,12 @@ def random_instance(arms, unknown, costs, seed):
 def decided(evidence):
     """The arrays of a decision; the program is solved and the conditions are known."""
     problem = evidence.problem
-    state = challenge.new_state(len(problem.arms), len(evidence.means), len(problem.bounds))
+    state = conditions.new_state(len(problem.arms), len(evidence.means), len(problem.bounds))
     state.counts[:] = evidence.counts
     if problem.arms:
         state.scatter[:] = [m.scatter() for m in evidence.moments]
     everything = np.arange(len(problem.columns))
-    assert challenge.solve(evidence.means, problem.bound, everything, state) == simplex.OPTIMAL
-    challenge.pool(state)
-    challenge.conditions(state)
+    assert conditions.solve(evidence.means, problem.bound, everything, state) == simplex.OPTIMAL
+    conditions.pool(state)
+    conditions.conditions(state)
     return state

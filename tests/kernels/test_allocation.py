@@ -21,7 +21,7 @@ def test_chunks_go_where_the_gradient_is_largest(size):
     assert chunks == 10
     assert owed.sum() == 95
     coefficients = np.zeros((len(state.gap), unknown))  # of each condition, by arm
-    for i, a in enumerate(state.basis):
+    for i, a in enumerate(state.basis.column):
         if a < unknown:
             coefficients[:, a] += state.coefficient[:, i]
     coefficients[np.arange(unknown), np.arange(unknown)] += state.own[:unknown]
@@ -65,7 +65,7 @@ def test_a_fifth_of_a_round_is_kept_from_the_doubt_about_feasibility(size):
 
 def test_billions_of_trials_are_counted_right():
     state = decided(told(NEARLY, [40] * 4, 3))
-    cheapest = int(np.argmin(state.u[:4, 0]))
+    cheapest = int(np.argmin(state.program.u[:4, 0]))
     state.counts[:] = 10**6
     state.counts[cheapest] = 4 * 10**9
     state.scatter[:] *= state.counts[:, None, None] * 1e12
@@ -76,11 +76,11 @@ def test_billions_of_trials_are_counted_right():
 
 def test_while_feasibility_is_in_doubt_the_trials_tell_whether_any_mix_is_feasible():
     state = decided(told(NEARLY, [40] * 4, 3))
-    assert 5 not in state.basis  # feasible by the estimates
+    assert 5 not in state.basis.column  # feasible by the estimates
     arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
     owed = np.empty(4, dtype=np.int64)
     allocation.allocate(state, 100, arm, reason, owed)
-    cheapest = int(np.argmin(state.u[:4, 0]))
+    cheapest = int(np.argmin(state.program.u[:4, 0]))
     np.testing.assert_array_equal(arm[:8], cheapest)
     np.testing.assert_array_equal(reason[:8], 5)
     assert not (reason[8:] == 5).any()  # the last fifth goes to the other conditions

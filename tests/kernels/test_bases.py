@@ -16,27 +16,29 @@ def test_the_best_basis_through_each_column(costs, kind):
         means, bound = generators.grid(rng, kind, arms, costs)
         chosen = np.arange(arms + costs)
         expected = naive.iv_scores(means.tolist(), bound.tolist())
-        mu, u, e, scale = scaled(means, bound, chosen)
+        program, scale = scaled(means, bound, chosen)
         tableau = bases.workspace(costs, len(chosen))
         for a in chosen:
             if max(expected) == naive.INFEASIBLE:
                 continue
-            value = bases.best_through(a, mu, u, e, tableau, np.inf, basis)
+            value = bases.best_through(a, program, tableau, np.inf, basis)
             assert scale[0] + scale[1] * value == pytest.approx(float(expected[a]), rel=1e-9, abs=1e-9)
             if basis[0] >= 0:
                 assert a in basis
-                assert simplex.restart(u, e, basis, simplex.workspace(costs))
+                found = simplex.new_basis(costs)
+                found.column[:] = basis
+                assert simplex.restart(program, found)
 
 
 @pytest.mark.parametrize("costs", [1, 2, 3])
 def test_the_search_ends_with_the_first_value_above_enough(costs):
     rng = np.random.default_rng(costs)
     means, bound = rng.normal(size=(15, 1 + costs)), np.full(costs, 0.2)
-    mu, u, e, _ = scaled(means, bound, np.arange(15 + costs))
+    program, _ = scaled(means, bound, np.arange(15 + costs))
     tableau, basis = bases.workspace(costs, 15 + costs), np.empty(costs + 1, dtype=np.int64)
     for a in range(15):
-        best = bases.best_through(a, mu, u, e, tableau, np.inf, basis)
-        some = bases.best_through(a, mu, u, e, tableau, best - 0.3, basis)
+        best = bases.best_through(a, program, tableau, np.inf, basis)
+        some = bases.best_through(a, program, tableau, best - 0.3, basis)
         assert best - 0.3 < some <= best
-        none = bases.best_through(a, mu, u, e, tableau, best + 0.3, basis)
+        none = bases.best_through(a, program, tableau, best + 0.3, basis)
         assert none == best

@@ -6,9 +6,9 @@ from bestmix.kernels import columns
 
 def load(means, bound, chosen):
     means, bound, chosen = np.array(means, dtype=float), np.array(bound, dtype=float), np.array(chosen)
-    mu, u, e = np.empty(len(chosen)), np.empty((len(chosen), len(bound))), np.empty(len(chosen))
-    columns.load(means, bound, chosen, mu, u, e)
-    return mu, u, e
+    program = columns.new_program(len(chosen), len(bound))
+    columns.load(means, bound, chosen, program)
+    return program
 
 
 def test_arms_are_their_distance_from_the_bounds_and_slacks_unit_vectors():
@@ -28,9 +28,10 @@ def test_a_cost_within_rounding_of_its_bound_is_at_its_bound():
 def test_scaled_arms_fill_the_unit_box_at_any_size(size):
     rng = np.random.default_rng(1)
     means, bound = rng.normal(size=(7, 3)) * size, rng.normal(size=2) * size
-    mu, u, e = load(means, bound, range(9))
+    program = load(means, bound, range(9))
+    mu, u, _ = program
     scale = np.empty(4)
-    columns.rescale(mu, u, e, scale)
+    columns.rescale(program, scale)
     assert (mu[:7].min(), mu[:7].max()) == pytest.approx((-1, 1))
     np.testing.assert_allclose(np.abs(u[:7]).max(axis=0), 1.0)
     np.testing.assert_allclose(scale[0] + scale[1] * mu[:7], means[:, 0], rtol=1e-12, atol=1e-12 * size)
@@ -40,9 +41,9 @@ def test_scaled_arms_fill_the_unit_box_at_any_size(size):
 
 @pytest.mark.parametrize("reward", [0.0, 0.7, -3e9])
 def test_equal_rewards_and_costs_at_the_bound_have_a_scale_too(reward):
-    mu, u, e = load([[reward, 1.0], [reward, 1.0]], [1.0], [0, 1])
+    program = load([[reward, 1.0], [reward, 1.0]], [1.0], [0, 1])
     scale = np.empty(3)
-    columns.rescale(mu, u, e, scale)
+    columns.rescale(program, scale)
     assert (scale[1:] > 0).all()
-    np.testing.assert_array_equal(mu, 0.0)
-    np.testing.assert_array_equal(u, 0.0)
+    np.testing.assert_array_equal(program.mu, 0.0)
+    np.testing.assert_array_equal(program.u, 0.0)

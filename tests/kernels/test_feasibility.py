@@ -6,13 +6,13 @@ from scipy.optimize import linprog
 from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix import Instance, noise
-from bestmix.kernels import challenge, feasibility
+from bestmix.kernels import conditions, feasibility
 
 
 def widest_margin(state, first=0):
     """Value, weights by arm and prices (costs,) of the mix of arms from ``first`` on with the widest margin."""
-    costs = state.u.shape[1]
-    u = state.u[first : -1 - costs]
+    costs = state.program.u.shape[1]
+    u = state.program.u[first : -1 - costs]
     found = linprog(
         np.r_[np.zeros(len(u)), -1.0],
         A_ub=np.c_[u.T, np.ones(costs)],
@@ -27,15 +27,15 @@ def widest_margin(state, first=0):
 def z_of_margin(state):
     """Of the widest margin; and of each arm alone that keeps all bounds, the least of its margins."""
     margin, weight, price = widest_margin(state)
-    costs, unknown = state.u.shape[1], len(state.counts)
+    costs, unknown = state.program.u.shape[1], len(state.counts)
     n = state.counts[:, None, None]
-    blended = (state.scatter + challenge.PRIOR * state.pooled) / (n - 1 + challenge.PRIOR) / n
+    blended = (state.scatter + conditions.PRIOR * state.pooled) / (n - 1 + conditions.PRIOR) / n
     blended = np.where(n < feasibility.SOME, blended, state.scatter / np.maximum(n - 1, 1) / n)
     blended = blended[:, 1:, 1:] / np.outer(state.scale[2:], state.scale[2:])
     spread = sum(weight[a] ** 2 * price @ blended[a] @ price for a in range(unknown))
     own = np.full((len(weight), costs), 1e-300)
     own[:unknown] = [np.diag(b) for b in blended]
-    alone = -state.u[: len(weight)] / np.sqrt(own)
+    alone = -state.program.u[: len(weight)] / np.sqrt(own)
     return margin / np.sqrt(spread) if spread > 0 else np.inf, alone.min(axis=1).max()
 
 
@@ -49,7 +49,7 @@ def test_feasibility_is_in_doubt_where_no_arm_alone_and_no_mix_is_safe(size):
         safest, term = np.empty(1 + costs, dtype=np.int64), np.empty(1 + costs)
         doubtful = feasibility.in_doubt(state, safest, term)
         seen.add(doubtful)
-        if costs == 0 or len(state.mu) - 1 in state.basis:  # feasible in any case; infeasible
+        if costs == 0 or len(state.gap) - 1 in state.basis.column:  # feasible in any case; infeasible
             assert not doubtful
             continue
         mix, alone = z_of_margin(state)

@@ -11,19 +11,19 @@ from bestmix.problems.solution import scaled
 
 def intersection(means, bound, chosen, wanted):
     """(status, scores in the units of the reward, exact, loser)."""
-    mu, u, e, scale = scaled(means, bound, chosen)
+    program, scale = scaled(means, bound, chosen)
     costs, n = len(bound), len(chosen)
-    basis, score, state = np.full(costs + 1, -1), np.empty(n), np.empty(n, dtype=np.int64)
-    work, tableau = simplex.workspace(costs), bases.workspace(costs, n)
-    status = scores.intersection_values(mu, u, e, basis, work, tableau, wanted, score, state)
+    score, state = np.empty(n), np.empty(n, dtype=np.int64)
+    basis, tableau = simplex.new_basis(costs), bases.workspace(costs, n)
+    status = scores.intersection_values(program, basis, tableau, wanted, score, state)
     loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
     return status, scale[0] + scale[1] * score, state == scores.EXACT, loser
 
 
 def lagrangian(means, bound, chosen):
-    mu, u, e, scale = scaled(means, bound, chosen)
-    basis, score = np.full(len(bound) + 1, -1), np.empty(len(chosen))
-    status = scores.lagrangian(mu, u, e, scale, basis, simplex.workspace(len(bound)), score)
+    program, scale = scaled(means, bound, chosen)
+    score = np.empty(len(chosen))
+    status = scores.lagrangian(program, scale, simplex.new_basis(len(bound)), score)
     return status, scale[1] * score
 
 
@@ -124,18 +124,17 @@ def test_gaussian_means_lose_the_same_column_as_in_plain_numpy(costs, arms):
 def test_a_warm_start_gives_the_same_scores():
     rng = np.random.default_rng(5)
     for costs in (1, 2, 3):
-        basis, work = np.full(costs + 1, -1), simplex.workspace(costs)
+        basis = simplex.new_basis(costs)
         means, bound = rng.normal(size=(9, 1 + costs)), np.full(costs, 0.5)
         means[0, 1:] = 0.0
         for _ in range(20):
             means = means + 0.1 * rng.normal(size=means.shape)
             means[0, 1:] = 0.0
-            mu, u, e, _ = scaled(means, bound, np.arange(9 + costs))
+            program, _ = scaled(means, bound, np.arange(9 + costs))
             cold, warm, state = np.empty(9 + costs), np.empty(9 + costs), np.empty(9 + costs, dtype=np.int64)
             tableau, n = bases.workspace(costs, 9 + costs), 9 + costs
-            fresh = np.full(costs + 1, -1), work.copy()
-            scores.intersection_values(mu, u, e, *fresh, tableau, n, cold, state)
-            scores.intersection_values(mu, u, e, basis, work, tableau, n, warm, state)
+            scores.intersection_values(program, simplex.new_basis(costs), tableau, n, cold, state)
+            scores.intersection_values(program, basis, tableau, n, warm, state)
             np.testing.assert_allclose(warm, cold, rtol=1e-9, atol=1e-9)
 
 
@@ -183,10 +182,10 @@ def test_infeasible_arms_go_before_feasible_ones_and_the_worst_violation_first(s
 
 def test_scores_run_inside_compiled_code():
     @njit
-    def inside(mu, u, e, scale, basis, work, score):
-        return scores.lagrangian(mu, u, e, scale, basis, work, score)
+    def inside(program, scale, basis, score):
+        return scores.lagrangian(program, scale, basis, score)
 
-    mu, u, e, scale = scaled(FIVE, np.array([1.0]), np.arange(6))
-    score, basis = np.empty(6), np.full(2, -1)
-    assert inside(mu, u, e, scale, basis, simplex.workspace(1), score) == simplex.OPTIMAL
+    program, scale = scaled(FIVE, np.array([1.0]), np.arange(6))
+    score = np.empty(6)
+    assert inside(program, scale, simplex.new_basis(1), score) == simplex.OPTIMAL
     np.testing.assert_array_equal(scale[1] * score, lagrangian(FIVE, np.array([1.0]), np.arange(6))[1])

@@ -15,13 +15,12 @@ def test_many_columns_end_where_the_plain_simplex_ends(costs, arms, kind):
         means = np.round(means)
     lowest = means[:, 1:].min(axis=0)
     bound = {"feasible": lowest * 0, "tight": lowest * 0.8, "infeasible": lowest - 1.0, "duplicates": lowest * 0}[kind]
-    mu, u, e, _ = scaled(means, bound, np.arange(arms + costs))
-    small, large = simplex.workspace(costs), simplex.workspace(costs)
-    first, second = np.full(costs + 1, -1), np.full(costs + 1, -1)
-    status = simplex.maximise(mu, u, e, first, small)
-    assert sifting.maximise(mu, u, e, second, large) == status
-    assert second.max() < arms + costs
+    program, _ = scaled(means, bound, np.arange(arms + costs))
+    small, large = simplex.new_basis(costs), simplex.new_basis(costs)
+    status = simplex.maximise(program, small)
+    assert sifting.maximise(program, large) == status
+    assert large.column.max() < arms + costs
     if status == simplex.OPTIMAL:
-        assert large[costs + 2, costs] == pytest.approx(small[costs + 2, costs], rel=1e-9, abs=1e-9)
-        matrix = np.vstack([u[second].T, e[second]])
-        np.testing.assert_allclose(large[: costs + 1] @ matrix, np.eye(costs + 1), atol=1e-8)
+        assert large.price[costs] == pytest.approx(small.price[costs], rel=1e-9, abs=1e-9)
+        matrix = np.vstack([program.u[large.column].T, program.e[large.column]])
+        np.testing.assert_allclose(large.inverse @ matrix, np.eye(costs + 1), atol=1e-8)

@@ -7,13 +7,14 @@ from bestmix.problems.solution import scaled
 
 
 def maximise(means, bound, chosen, basis=None):
-    """(status, value, basis, work)."""
-    mu, u, e, scale = scaled(means, bound, chosen)
-    work = simplex.workspace(len(bound))
-    basis = np.full(len(bound) + 1, -1) if basis is None else np.array(basis)
-    status = simplex.maximise(mu, u, e, basis, work)
-    value = scale[0] + scale[1] * work[len(bound) + 2, len(bound)] if status == simplex.OPTIMAL else None
-    return status, value, basis, work
+    """(status, value, basis)."""
+    program, scale = scaled(means, bound, chosen)
+    found = simplex.new_basis(len(bound))
+    if basis is not None:
+        found.column[:] = basis
+    status = simplex.maximise(program, found)
+    value = scale[0] + scale[1] * found.price[len(bound)] if status == simplex.OPTIMAL else None
+    return status, value, found
 
 
 @pytest.mark.parametrize("kind", generators.KINDS)
@@ -25,24 +26,24 @@ def test_status_and_value_are_those_of_all_bases(costs, kind):
         means, bound = generators.grid(rng, kind, arms, costs)
         chosen = generators.subset(rng, arms + costs, 1)
         best = naive.best_basis(means.tolist(), bound.tolist(), chosen.tolist())
-        status, value, basis, work = maximise(means, bound, chosen)
+        status, value, basis = maximise(means, bound, chosen)
         assert (status == simplex.OPTIMAL) == (best is not None)
         if best is not None:
             assert value == pytest.approx(float(best[0]), rel=1e-10, abs=1e-10)
-            assert (work[: costs + 1, costs] >= -1e-10).all()
-            assert len(set(basis)) == costs + 1
-            assert basis.min() >= 0
+            assert (basis.inverse[:, costs] >= -1e-10).all()
+            assert len(set(basis.column)) == costs + 1
+            assert basis.column.min() >= 0
 
 
-def test_the_workspace_holds_the_inverse_of_the_basis():
+def test_the_inverse_is_that_of_the_basis():
     rng = np.random.default_rng(3)
     for costs in range(5):
         means, bound = rng.normal(size=(12, 1 + costs)), np.full(costs, 0.4)
         means[0, 1:] = 0.0
-        _, u, e, _ = scaled(means, bound, np.arange(12 + costs))
-        _, _, basis, work = maximise(means, bound, np.arange(12 + costs))
-        matrix = np.vstack([u[basis].T, e[basis]])
-        np.testing.assert_allclose(work[: costs + 1] @ matrix, np.eye(costs + 1), atol=1e-9)
+        program, _ = scaled(means, bound, np.arange(12 + costs))
+        _, _, basis = maximise(means, bound, np.arange(12 + costs))
+        matrix = np.vstack([program.u[basis.column].T, program.e[basis.column]])
+        np.testing.assert_allclose(basis.inverse @ matrix, np.eye(costs + 1), atol=1e-9)
 
 
 def test_columns_that_span_no_basis_are_deficient():
@@ -52,12 +53,12 @@ def test_columns_that_span_no_basis_are_deficient():
     assert maximise(at_bound, np.array([2.0]), np.array([2]))[0] == simplex.INFEASIBLE  # a slack alone
 
 
-@pytest.mark.parametrize("start", [[0, 1], [0, 0], [2, 3], [-1, 0]])
+@pytest.mark.parametrize("start", [[0, 1], [0, 0], [2, 3], [-1, 0], [6, 0], [0, 10**9]])
 def test_any_warm_start_ends_at_the_same_value(start):
     means = np.array([[1.7, 0.0], [2.6, 1.8], [0.5, 0.8], [2.1, 1.3], [1.2, 2.0]])
-    status, value, basis, _ = maximise(means, np.array([1.0]), np.arange(6), start)
+    status, value, basis = maximise(means, np.array([1.0]), np.arange(6), start)
     assert (status, value) == (simplex.OPTIMAL, pytest.approx(2.2))
-    assert sorted(basis) == [0, 1]
+    assert sorted(basis.column) == [0, 1]
 
 
 def test_a_problem_that_makes_naive_pivoting_cycle_ends():
@@ -73,6 +74,6 @@ def test_a_problem_that_makes_naive_pivoting_cycle_ends():
     )
     bound = np.array([0.0, 0.0, 0.01])
     best = naive.best_basis(means.tolist(), bound.tolist())
-    status, value, _, _ = maximise(means, bound, np.arange(8))
+    status, value, _ = maximise(means, bound, np.arange(8))
     assert status == simplex.OPTIMAL
     assert value == pytest.approx(float(best[0]), rel=1e-9)

@@ -6,13 +6,14 @@ from scipy import optimize
 from tests.kernels.states import decided, random_instance, told
 
 from bestmix import Instance
-from bestmix.answers.evidence import PRIOR
-from bestmix.kernels import challenge, stopping
+from bestmix.kernels import conditions, stopping
+from bestmix.kernels.conditions import PRIOR
 
 
 def nearest(state, j, row):
     """Smallest weighted squared move of the means at which the condition of column j fails, by search."""
-    basis, m = state.basis, len(state.basis)
+    mu, u, e = state.program
+    basis, m = state.basis.column, len(state.basis.column)
     noisy = len(state.counts)
     members = [basis[i] for i in range(m) if i != row] + ([j] if row < 0 else [])
     freedom = np.maximum(state.counts - 1, 0)
@@ -23,13 +24,13 @@ def nearest(state, j, row):
         direction = np.r_[1.0 if row < 0 else 0.0, -price[: m - 1]] / scale
         result = 0.0
         for a in members:
-            miss = (state.mu[a] if row < 0 else 0.0) - price[: m - 1] @ state.u[a]
-            miss -= price[m - 1] * state.e[a] if row < 0 else 0.0
+            miss = (mu[a] if row < 0 else 0.0) - price[: m - 1] @ u[a]
+            miss -= price[m - 1] * e[a] if row < 0 else 0.0
             variance = direction @ covariance[a] @ direction / state.counts[a] if a < noisy else 0.0
             result += miss**2 / (variance + 1e-9 * direction @ (PRIOR * state.pooled) @ direction * (a >= noisy))
         return result
 
-    start = state.work[m + 1].copy() if row < 0 else state.work[row].copy()
+    start = (state.basis.price if row < 0 else state.basis.inverse[row]).copy()
     rng = np.random.default_rng(0)
     starts = [start + s * rng.normal(size=m) * (0.1 + np.abs(start)) for s in (0.0, 0.01, 0.1, 0.3)]
     options = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 8000, "maxfev": 8000}
@@ -42,7 +43,7 @@ def test_distances_are_those_of_the_nearest_means(size):
     state = decided(told(instance, [400] * size[0], 3))
     checked = 0
     for j in range(size[0] + size[2]):
-        row = int(np.flatnonzero(state.basis == j)[0]) if j in state.basis else -1
+        row = int(np.flatnonzero(state.basis.column == j)[0]) if j in state.basis.column else -1
         found = stopping.distance(j, row, state)
         if row >= 0 and np.isinf(found):
             continue
@@ -56,4 +57,4 @@ def test_distances_agree_with_z_scores_when_there_are_many_trials():
     """Linearising is exact in the limit: with a million trials the two differ by little near the boundary."""
     instance = Instance([1.7, 2.6, 2.098], [[0.0, 1.8, 0.8]], [1.0])
     state = decided(told(instance, [1_000_000, 1_000_000, 1_000_000], 0))
-    assert stopping.distance(2, -1, state) == pytest.approx(challenge.z_scores(state)[2] ** 2, rel=0.02)
+    assert stopping.distance(2, -1, state) == pytest.approx(conditions.z_scores(state)[2] ** 2, rel=0.02)

@@ -1,8 +1,10 @@
 import html
 import re
-from html.parser import HTMLParser
+import subprocess
+import sys
 
 import pytest
+from tests.pages.pages import HOSTILE, check_harmless, parse
 
 from bestmix import SFSR, Instance, Known, Problem, from_log, identify
 from bestmix.answers.history import question
@@ -17,35 +19,9 @@ def searched():
     return identify(inst.problem, inst.sampler(seed=1), budget=60)
 
 
-class Tags(HTMLParser):
-    """Collects the tags, and fails on one that is closed without having been opened."""
-
-    VOID = ("meta", "path", "use", "image", "rect", "line")
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.seen = [], []
-
-    def handle_starttag(self, tag, attributes):
-        self.seen.append((tag, dict(attributes)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if tag not in self.VOID:
-            assert self.open.pop() == tag
-
-
-def tags(page):
-    parser = Tags()
-    parser.feed(page)
-    assert parser.open == []
-    return parser.seen
-
-
 def test_tells_everything(searched):
     page = report(searched, title="A title", notes=["first note", "second note"])
-    for part in ("A title", "first note", "second note", "keeps all bounds", "The mix", "The bounds", "The estimates"):
+    for part in ("A title", "first note", "second note", "keeps all bounds", "The mix", "The bounds", "The arms"):
         assert part in page
     assert searched.sentence() in page
     assert "one more unit of the bound would add about" in page
@@ -58,10 +34,10 @@ def test_tells_everything(searched):
 
 def test_tells_who_was_rejected():
     instance = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.1, sigma_cost=0.1)
-    said = identify(instance.problem, instance.sampler(seed=1), 90, SFSR())
-    page = report(said)
+    rec = identify(instance.problem, instance.sampler(seed=1), 90, SFSR())
+    page = report(rec)
     assert "The rounds" in page
-    assert all(r.rejected in page for r in said.history)
+    assert all(r.rejected in page for r in rec.history)
     assert "SFSR" in page
 
 
@@ -70,10 +46,19 @@ def test_needs_nothing_else(searched):
     assert "<svg" in page
     assert not re.search(r"https?://", page)
     assert not re.search(r"@import|url\((?!#)", page)
-    for tag, attributes in tags(page):
+    for tag, attributes in parse(page).seen:
         assert tag not in ("script", "link", "img", "iframe")
         for name in ("src", "href", "xlink:href"):
             assert attributes.get(name, "#").startswith("#")
+
+
+def test_needs_neither_matplotlib_nor_the_service():
+    code = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['fastapi'] = None\n"
+        "from bestmix import from_log\nfrom bestmix.pages.report import report\n"
+        "print('<figure' in report(from_log({'arm': ['a', 'b'], 'reward': [1.0, 2.0]})))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
 
 
 def test_follows_light_and_dark(searched):
@@ -85,17 +70,21 @@ def test_follows_light_and_dark(searched):
 
 
 def test_names_are_escaped():
-    evil = "<script>alert('&')</script>"
-    data = {"arm": [evil if a == "s" else a for a in LOG["arm"]], "reward": LOG["reward"], evil: LOG["dollars"]}
-    rec = from_log(data, bounds={evil: 1.0}, known={f"{evil}2": Known(0.0, {evil: 0.0})})
-    page = report(rec, title=evil, notes=[evil])
-    assert "<script" not in page
-    assert "&lt;script&gt;" in page
-    tags(page)
+    names = {"s": HOSTILE[0], "l": HOSTILE[1]}
+    data = {"arm": [names[a] for a in LOG["arm"]], "reward": LOG["reward"], HOSTILE[2]: LOG["dollars"]}
+    rec = from_log(data, bounds={HOSTILE[2]: 1.0}, known={HOSTILE[3]: Known(0.0, {HOSTILE[2]: 0.0})})
+    page = report(rec, title=HOSTILE[4], notes=HOSTILE)
+    check_harmless(page)
+    assert "<title>{{ 7 * 7 }}" in page
+
+
+def test_ready_sections_stay_as_they_are(searched):
+    assert "<section><b>mine</b></section>" in report(searched, more=["<section><b>mine</b></section>"])
 
 
 def test_without_a_figure(searched):
-    assert "<svg" not in report(searched, figure=False)
+    assert "<figure" in report(searched)
+    assert "<figure" not in report(searched, figure=False)
 
 
 def test_infeasible():
@@ -110,10 +99,13 @@ def test_a_bound_that_does_not_bind():
 
 
 def test_no_bounds_and_no_trials():
-    assert "The bounds" not in report(from_log(LOG), figure=False)
+    page = report(from_log(LOG))
+    assert "The bounds" not in page
+    assert "arms by mean reward" in page
     page = report(SFSR().start(Problem(["a", "b"], {"dollars": 1.0}), budget=20).recommend())
     assert "no answer yet" in page
     assert "not finished" in page
+    assert "<figure" not in page
 
 
 def test_saved(tmp_path, searched):

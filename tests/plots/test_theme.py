@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 import bestmix
 from bestmix import plots
 
-CSS = resources.files("bestmix.pages").joinpath("static/report.css").read_text()
+CSS = resources.files("bestmix.pages").joinpath("static/style.css").read_text()
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,21 @@
 """Who may do what: the matrix is made from the routes, so that a new one without a rule fails."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import sqlalchemy as sa
 from fastapi.routing import APIRoute
+from tests.service.servers import Running
 
+from bestmix import open_storage
 from bestmix.experiments.sql import tables
 from bestmix.service.access import PUBLIC, rules
-from bestmix.service.app import check_rules
-from bestmix.service.tokens import Scope, digest
+from bestmix.service.app import Settings, check_rules
+from bestmix.service.tokens import Scope, Tokens, digest
 
 OPEN = {"/openapi.json"}  # of FastAPI itself, with nothing secret in it
-FILL = {"kind": "csv", "trial": "0123456789ab-1", "name": "page.css", "action": "pause"}
+FILL = {"kind": "csv", "trial": "0123456789ab-1", "name": "style.css", "action": "pause"}
 
 
 @pytest.fixture
@@ -104,7 +107,7 @@ def test_a_token_of_one_experiment_sees_no_other(running, tokens):
 
 def test_a_request_of_another_site_is_refused(running, tokens):
     key, texts = tokens
-    cookie = {"Cookie": f"bestmix={texts['admin']}"}
+    cookie = running.log_in(texts["admin"])
     for extra in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {}):
         status, _, _ = running.send("POST", f"/v1/experiments/{key}/pause", token=None, headers=cookie | extra)
         assert status == 403
@@ -139,6 +142,50 @@ def test_logging_in_with_an_address_or_a_form(running, caplog):
     assert running.token not in caplog.text
 
 
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("says", [{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}])
+def test_another_site_logs_nobody_in_or_out(running, method, says):
+    place, body = ("/login", f"token={running.token}") if method == "POST" else (f"/login?token={running.token}", None)
+    status, headers, _ = running.send(method, place, body, token=None, headers=says)
+    assert (status, headers["set-cookie"]) == (403, None)
+    cookie = running.log_in()
+    for foreign in (says, {"Origin": "http://evil.example"}, {"Origin": "null"}):
+        status, headers, _ = running.send("POST", "/logout", token=None, headers=cookie | foreign)
+        assert (status, headers["set-cookie"]) == (403, None)
+    assert running.send("POST", "/logout", token=None, headers=cookie | {"Origin": running.url})[0] == 303
+
+
+def test_a_valid_token_is_admitted_whatever_others_of_its_address_send(tmp_path):
+    with open_storage(tmp_path / "x.db") as storage:
+        running = Running(storage, Settings(strangers=3.0))
+        try:
+            _, text = running.tokens.create("read")
+            bad = [running.send("GET", "/v1/experiments", token=f"bm_{n:08x}_wrong")[0] for n in range(12)]
+            assert bad[0] == 401
+            assert bad[-1] == 429
+            assert running.send("GET", "/v1/experiments", token=text)[0] == 200  # never seen before
+            assert running.send("POST", "/login", f"token={text}", token=None)[0] == 303
+            assert running.send("POST", "/login", "token=wrong", token=None)[0] == 401
+        finally:
+            running.stop()
+
+
+def test_wrong_tokens_cost_few_looks_and_a_new_one_is_known_at_once(tmp_path, monkeypatch):
+    with open_storage(tmp_path / "x.db") as storage:
+        running = Running(storage, Settings(remember=60.0))
+        try:
+            looks, listed = [], running.tokens.list
+            monkeypatch.setattr(Tokens, "list", lambda self: looks.append(1) or listed.__func__(self))
+            with ThreadPoolExecutor(20) as pool:
+                wrong = pool.map(lambda n: running.send("GET", "/v1/experiments", token=f"bm_{n:08x}_x")[0], range(60))
+                assert set(wrong) <= {401, 429}
+            assert len(looks) <= 20
+            _, text = running.tokens.create("read")
+            assert running.send("GET", "/v1/experiments", token=text)[0] == 200
+        finally:
+            running.stop()
+
+
 def test_pages_without_a_token_show_the_way_in(running):
     status, headers, page = running.send("GET", "/", token=None, headers={"Accept": "text/html"})
     assert status == 401
@@ -166,11 +213,6 @@ def test_only_a_token_for_all_experiments_renames_one(running):
 
 
 def test_a_wrong_secret_costs_the_token_nothing(tmp_path):
-    from tests.service.servers import Running
-
-    from bestmix import open_storage
-    from bestmix.service.app import Settings
-
     with open_storage(tmp_path / "x.db") as storage:
         running = Running(storage, Settings(rate=10.0, strangers=1000.0))
         try:

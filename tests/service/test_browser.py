@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from tests.service.servers import require
+from tests.service.servers import Nginx, Running, require
 
 from bestmix import SFSR, Problem
 
@@ -39,15 +39,15 @@ def open_page(browser, running):
     """A function that opens a page, logged in; nothing may go wrong on it, or go elsewhere."""
     wrong, contexts = [], []
 
-    def opened(**options):
+    def opened(url=running.url, token=running.token, **options):
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda r: None if r.url.startswith((running.url, "data:")) else wrong.append(r.url))
-        page.goto(f"{running.url}/login?token={running.token}")
-        assert page.url == f"{running.url}/"
+        page.on("request", lambda r: None if r.url.startswith((url, "data:")) else wrong.append(r.url))
+        page.goto(f"{url}/login?token={token}")
+        assert page.url == f"{url}/"
         return page
 
     yield opened
@@ -94,7 +94,7 @@ def test_the_page_follows_real_workers(running, open_page, tmp_path):
     assert page.input_value("#text") == "Ask Ann <b>first</b>."
     assert page.locator("canvas").count() == 2
     page.get_by_role("link", name="seconds").click()
-    assert "mean seconds" in page.text_content(".plane")
+    assert "mean seconds" in page.text_content("svg.chart")
 
 
 def test_pause_notes_trials_and_export_are_clicked(running, open_page):
@@ -151,3 +151,77 @@ def test_a_single_result_appears_without_a_reload(running, open_page):
     threading.Timer(0.2, lambda: exp.tell(exp.ask()[0], 1.0, [1.0, 1.0])).start()
     page.wait_for_selector("#news:has-text('1 of 60')")
     page.wait_for_selector("#complete:has-text('1')")
+
+
+def open_tabs(open_page, url, token, exps):
+    """A tab for each experiment, in one window."""
+    first = open_page(url, token, ignore_https_errors=True)
+    tabs = [first, *(first.context.new_page() for _ in exps[1:])]
+    for tab, exp in zip(tabs, exps, strict=True):
+        tab.goto(f"{url}/experiments/{exp.record.key}", timeout=10_000)
+    return tabs
+
+
+def check_tabs(tabs, exps, running):
+    """Every tab follows its experiment, and a further request is still answered."""
+    for tab in tabs:
+        tab.wait_for_selector("#news:has-text('0 of 60')", timeout=10_000)
+    assert len(running.app.state.streams) == 1
+    for exp in {exp.record.key: exp for exp in exps}.values():
+        exp.tell(exp.ask()[0], 1.0, [1.0, 1.0])
+    for tab in tabs:
+        tab.wait_for_selector("#news:has-text('1 of 60')", timeout=10_000)
+        tab.wait_for_selector("#complete:has-text('1')", timeout=10_000)
+    for tab in tabs[1:]:
+        tab.close(run_before_unload=True)
+
+
+def test_ten_tabs_share_one_stream(running, open_page):
+    exps = [running.create(f"tab {k % 4}", problem=PROBLEM, budget=60, strategy=SFSR()) for k in range(10)]
+    tabs = open_tabs(open_page, running.url, running.token, exps)
+    check_tabs(tabs, exps, running)
+    tabs[0].goto(f"{running.url}/")
+    tabs[0].wait_for_selector("h1:has-text('Experiments')")
+
+
+def test_ten_tabs_through_nginx(browser, open_page, running, tmp_path):
+    require(shutil.which("nginx"), "nginx")
+    exps = [running.create(f"tab {k}", problem=PROBLEM, budget=60, strategy=SFSR()) for k in range(10)]
+    behind = Running(running.storage, proxies="127.0.0.1")
+    try:
+        with Nginx(tmp_path, behind.port) as nginx:
+            tabs = open_tabs(open_page, nginx.url, behind.token, exps)
+            assert tabs[0].evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol") == "h2"
+            (cookie,) = tabs[0].context.cookies()
+            assert (cookie["name"], cookie["secure"]) == (f"__Host-bestmix-{nginx.port}", True)
+            check_tabs(tabs, exps, behind)
+            tabs[0].get_by_role("button", name="Log out").click()
+            tabs[0].wait_for_selector("h1:has-text('Log in')")
+            assert tabs[0].context.cookies() == []
+            tabs[0].goto("about:blank")
+    finally:
+        behind.stop()
+
+
+def test_a_page_without_shared_workers_asks_now_and_then(running, open_page):
+    exp = running.create(problem=PROBLEM, budget=60, strategy=SFSR())
+    page = open_page()
+    page.add_init_script("delete window.SharedWorker")
+    page.goto(f"{running.url}/experiments/{exp.record.key}")
+    page.wait_for_selector("#news:has-text('0 of 60')")
+    exp.tell(exp.ask()[0], 1.0, [1.0, 1.0])
+    page.wait_for_selector("#complete:has-text('1')")
+    assert len(running.app.state.streams) == 0
+
+
+def test_a_revoked_token_shows_the_way_in(running, browser):
+    exp = running.create(problem=PROBLEM, budget=60, strategy=SFSR())
+    token, text = running.tokens.create("read")
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{running.url}/login?token={text}")
+    page.goto(f"{running.url}/experiments/{exp.record.key}")
+    page.wait_for_selector("#news:has-text('0 of 60')")
+    running.tokens.revoke(token.prefix)
+    page.wait_for_selector("h1:has-text('Log in')", timeout=15_000)
+    context.close()

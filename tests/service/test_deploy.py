@@ -3,34 +3,48 @@
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
+from tests.service.servers import Nginx, Running, require
+
+from bestmix import open_storage
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 
 
-@pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
 def test_nginx_takes_its_configuration(tmp_path):
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=bestmix.example"]
-    subprocess.run([*words, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    text = (DEPLOY / "nginx.conf").read_text()
-    for there, here in {
-        "/etc/ssl/bestmix.pem": certificate,
-        "/etc/ssl/bestmix.key": key,
-        "/var/log/nginx/bestmix.log": tmp_path / "access.log",
-    }.items():
-        assert there in text
-        text = text.replace(there, str(here))
-    (tmp_path / "site.conf").write_text(text)
-    whole = (
-        f"pid {tmp_path}/pid;\nerror_log {tmp_path}/error.log;\nevents {{}}\nhttp {{ include {tmp_path}/site.conf; }}\n"
-    )
-    (tmp_path / "nginx.conf").write_text(whole)
-    done = subprocess.run(["nginx", "-t", "-c", tmp_path / "nginx.conf"], capture_output=True, text=True)
+    require(shutil.which("nginx"), "nginx")
+    done = Nginx(tmp_path, 8765, 8766).check()
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("http", ["1.1", "2"])
+def test_calls_and_streams_go_through_nginx(tmp_path, http):
+    require(shutil.which("nginx"), "nginx")
+    require(shutil.which("curl"), "curl")
+    with open_storage(tmp_path / "x.db") as storage:
+        running = Running(storage, proxies="127.0.0.1")
+        try:
+            exp = running.create()
+            with Nginx(tmp_path, running.port) as nginx:
+                words = ["curl", "-sk", f"--http{http}", "-D", "-", "-H", f"Authorization: Bearer {running.token}"]
+                place = f"{nginx.url}/v1/experiments/{exp.record.key}"
+                asked = subprocess.run([*words, "--json", "{}", f"{place}/ask"], capture_output=True, text=True)
+                assert f"HTTP/{http} 200" in asked.stdout
+                began = time.monotonic()
+                stream = subprocess.Popen([*words, "-N", f"{place}/stream?seconds=5"], stdout=subprocess.PIPE)
+                while not stream.stdout.readline().startswith(b"event: state"):
+                    assert time.monotonic() - began < 5  # it is not held back until the end
+                stream.terminate()
+                stream.communicate()
+                token = ["--data-urlencode", f"token={running.token}", "-H", f"Origin: {nginx.url}"]
+                entered = subprocess.run([*words, *token, f"{nginx.url}/login"], capture_output=True, text=True)
+                assert f"__Host-bestmix-{nginx.port}=" in entered.stdout
+        finally:
+            running.stop()
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")

@@ -2,7 +2,8 @@
 
 import socket
 
-from bestmix.service.server import LONGEST_HEAD, listen
+from bestmix.service.connections import LONGEST_HEAD
+from bestmix.service.server import listen
 
 
 def test_answers_are_sent_at_once():

@@ -11,6 +11,7 @@ import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats
+from bestmix.kernels import conditions
 from bestmix.problems.solution import Solution
 
 
@@ -20,39 +21,19 @@ def z_scores(evidence: Evidence, solution: Solution) -> Floats | None:
     For a column of the basis the condition is a positive weight, for any other a negative reduced
     cost. NaN where an arm has no trials; None when there is no spread to go by.
     """
-    problem, covariances = evidence.problem, evidence.covariances
-    if covariances is None or solution.status != "optimal":
+    problem = evidence.problem
+    if evidence.pooled is None or solution.status != "optimal":
         return None
-    means, costs = evidence.means, len(problem.bounds)
-    arms = len(means)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        spread = covariances.copy()
-        spread[: len(evidence.counts)] /= evidence.counts[:, None, None]  # covariance of each mean
-        columns = np.zeros((arms + costs, costs + 1))
-        columns[:arms, :costs] = means[:, 1:] - problem.bound
-        columns[:arms, costs] = 1.0
-        columns[arms:, :costs] = np.eye(costs)
-        basis = np.array(solution.basis)
-        inside = [(i, a) for i, a in enumerate(basis) if a < arms]
-        gap, variance = np.empty(arms + costs), np.zeros(arms + costs)
-        # dual: d_j = mu_j - lambda.u_j - v e_j, with the noise of reward - lambda.cost
-        direction = np.r_[1.0, -solution.dual]
-        noise = np.einsum("i,aij,j->a", direction, spread, direction)
-        reward = np.r_[means[:, 0], np.zeros(costs)]
-        gap[:] = solution.value * columns[:, costs] + columns[:, :costs] @ solution.dual - reward
-        coordinates = columns @ solution.inverse.T
-        variance[:arms] = noise
-        for i, a in inside:
-            variance += coordinates[:, i] ** 2 * noise[a]
-        # primal: x_i, with the noise of g_i.cost in the other arms of the basis, weighted as where x_i is zero
-        weight = solution.inverse[:, costs]
-        for i, column in enumerate(basis):
-            g = solution.inverse[i, :costs]
-            gap[column] = weight[i]
-            share = weight / (1.0 - weight[i]) if column < arms else weight
-            variance[column] = sum(share[k] ** 2 * (g @ spread[a, 1:, 1:] @ g) for k, a in inside if k != i)
-        z = gap / np.sqrt(variance)
-    z[(variance == 0) & (gap == 0)] = 0.0
+    state = conditions.new_state(len(evidence.counts), len(evidence.means), len(problem.bounds))
+    state.counts[:], state.scatter[:], state.pooled[:] = evidence.counts, evidence.scatters, evidence.pooled
+    state.basis.column[:] = solution.basis
+    if not conditions.load_basis(evidence.means, problem.bound, np.arange(len(problem.columns)), state):
+        return None
+    conditions.conditions(state)
+    z, gap = conditions.z_scores(state)[:-1], state.gap[:-1]
+    z[np.isinf(z) & (gap == 0)] = 0.0  # a tie that no trial can break
+    z[np.isinf(z) & (gap < 0)] = -np.inf
+    z[np.isnan(gap)] = np.nan
     return z
 
 

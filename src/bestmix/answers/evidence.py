@@ -9,8 +9,6 @@ from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
 
-PRIOR = 5.0  # trials' worth of the pooled covariance that each arm's own is blended with
-
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -38,18 +36,31 @@ class Evidence:
         return np.array([*np.flatnonzero(self.counts), *range(unknown, columns)], dtype=np.int64)
 
     @cached_property
+    def scatters(self) -> Floats:
+        """Scatter of the trials of each unknown arm (K0, 1 + L, 1 + L)."""
+        size = 1 + len(self.problem.bounds)
+        return np.array([m.scatter() for m in self.moments]).reshape(len(self.moments), size, size)
+
+    @cached_property
+    def pooled(self) -> Floats | None:
+        """Covariance of one trial, of all arms together (1 + L, 1 + L); None when no arm has two trials."""
+        from bestmix.kernels import conditions
+
+        pooled = np.empty(self.scatters.shape[1:])
+        return pooled if conditions.pool_scatter(self.counts, self.scatters, pooled) else None
+
+    @cached_property
     def covariances(self) -> Floats | None:
         """Covariance of one trial of each arm (K, 1 + L, 1 + L), zero for known arms.
 
-        Each arm's own estimate is blended with the pooled one, as if the pool were PRIOR further
+        Each arm's own estimate is blended with the pooled one, as if the pool were a few further
         trials: two or three trials alone say next to nothing, and 0/1 data can show no spread at
         all. None when no arm has two trials.
         """
-        scatters = np.array([m.scatter() for m in self.moments])
-        freedom = np.maximum(self.counts - 1, 0)
-        if not freedom.sum():
+        from bestmix.kernels import conditions
+
+        if self.pooled is None:
             return None
-        pool = scatters.sum(axis=0) / freedom.sum()
-        result = np.zeros((len(self.means), *pool.shape))
-        result[: len(scatters)] = (scatters + PRIOR * pool) / (freedom + PRIOR)[:, None, None]
+        result = np.zeros((len(self.means), *self.pooled.shape))
+        result[: len(self.moments)] = conditions.blend(self.counts, self.scatters, self.pooled)
         return result

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from bestmix.answers.recommendation import ELASTIC, Round
+from bestmix.answers.recommendation import ELASTIC, Recommendation, Round
 from bestmix.problems.problem import Problem
+
+ROLES = ("support", "other", "rejected", "known")
 
 
 def question(problem: Problem, condition: str) -> str:
@@ -40,6 +42,24 @@ def is_rejected(history: Iterable[Round], column: str) -> bool:
     True
     """
     return any(finished.rejected == column for finished in history)
+
+
+def role(rec: Recommendation, arm: str) -> str:
+    """What an arm is in an answer: one of ``ROLES``.
+
+    In the mix it is of the support, whatever happened before. Only what a round rejected is rejected;
+    an arm that is merely not in the mix may come back with the next trials.
+
+    >>> from bestmix import from_log
+    >>> rec = from_log({"arm": ["s", "s", "l", "l"], "reward": [1.0, 1.2, 2.0, 2.2]})
+    >>> role(rec, "l"), role(rec, "s")
+    ('support', 'other')
+    """
+    if arm in rec.mixture:
+        return "support"
+    if is_rejected(rec.history, arm):
+        return "rejected"
+    return "known" if rec.estimates[arm].known else "other"
 
 
 def describe(problem: Problem, finished: Round) -> str:

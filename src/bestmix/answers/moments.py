@@ -18,6 +18,7 @@ SPLIT = float(2**27 + 1)
 TINY = 1e-140  # the product of smaller values has a rounding error below the smallest float
 DIGIT = 26  # bits that a vectorised sum takes off at a time; a sum of 2**26 of them is still exact
 FEW = 20  # below this many rows a plain loop beats the vectorised sum
+BITS = 1016  # of a sum of squares, at most: it is a float then, and so are sums over a hundred arms
 
 
 @dataclass
@@ -97,7 +98,15 @@ class Moments:
         return result
 
     def add(self, rows: Floats) -> None:
-        """Add trials in place."""
+        """Add trials in place; ValueError, and sums that are of no use, when squares no longer add up to a float."""
+        self._add(rows)
+        if any(p.total.bit_length() - p.shift > BITS for p in self.products):
+            raise ValueError(
+                f"trials: expected values whose squares add up to less than 1e305, got {self.count} trials of up to "
+                f"{np.abs(rows).max():.3g}; change the unit of measurement"
+            )
+
+    def _add(self, rows: Floats) -> None:
         self.count += len(rows)
         self._scatter = None
         if len(rows) < FEW or np.abs(rows[rows != 0]).min(initial=1.0) < TINY:

@@ -92,7 +92,7 @@ def measured(mean: float, half: float) -> str:
     places = 1 - math.floor(math.log10(half))
     mean = round(mean, places) + 0.0  # no minus before a zero
     if not -6 < places < 8:
-        digits = max(4, 2 + math.ceil(math.log10(abs(mean) / half))) if mean else 4
+        digits = max(4, 2 + math.ceil(math.log10(abs(mean)) - math.log10(half))) if mean else 4
         return f"{mean:.{min(digits, 15)}g} ± {half:.2g}"
     return f"{mean:.{max(places, 0)}f} ± {half:.{max(places, 0)}f}"
 

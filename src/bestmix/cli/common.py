@@ -246,7 +246,7 @@ class Outputs:
         if self.figure:
             saved.append(plots.save(plots.recommendation_figure(rec), self.figure))
         if self.report:
-            saved.append(report.save_report(rec, self.report, title, figure=plots.available()))
+            saved.append(report.save_report(rec, self.report, title))
         if self.policy:
             rec.policy().save(self.policy)
             saved.append(self.policy)

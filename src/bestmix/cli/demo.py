@@ -185,7 +185,7 @@ def save(folder: Path, rec: "Recommendation", rows: list[list[Any]], notes: list
     from bestmix.pages.report import save_report
 
     title = "The best mix of compression codecs"
-    saved = [save_report(rec, folder / "report.html", title, plots.available(), notes)]
+    saved = [save_report(rec, folder / "report.html", title, notes=notes)]
     if plots.available():
         figure = plots.recommendation_figure(rec)
         saved += [plots.save(figure, folder / f"figure.{kind}") for kind in ("png", "svg")]

@@ -163,8 +163,10 @@ def ask(
         data = {"trials": [t.to_dict() for t in given], "retry_after": given.retry_after, "why": given.why}
         typer.echo(json.dumps(data, indent=1))
     else:
+        from bestmix.checks import visible
+
         for trial in given:
-            typer.echo(f"{trial.id}\t{trial.arm}")
+            typer.echo(visible(f"{trial.id}\t{trial.arm}", "\n\t"))
     if not given:
         if not as_json:
             when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"

@@ -56,6 +56,6 @@ def check_installed() -> None:
     """Complain in one sentence when the extra is missing."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("fastapi", "uvicorn", "jinja2", "httptools") if find_spec(name) is None]
+    missing = [name for name in ("fastapi", "uvicorn", "httptools") if find_spec(name) is None]
     if missing:
         raise ValueError(f"the service needs {', '.join(missing)}; install bestmix[service]")

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from bestmix import checks, files
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.client.transport import Transport
-from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, State, Trial
+from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, Snapshot, State, Trial
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -161,6 +161,10 @@ class RemoteExperiment:
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
         return Recommendation.from_dict({**self._get("/recommendation"), "history": self._rounds()})
+
+    def snapshot(self) -> Snapshot:
+        """Figures, answer and the answers after each round, all of one moment."""
+        return Snapshot.from_dict(self._get("/snapshot"))
 
     @property
     def history(self) -> tuple[Round, ...]:

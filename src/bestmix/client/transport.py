@@ -18,7 +18,7 @@ from bestmix.experiments.errors import Closed, Conflict, StorageError, UnknownTr
 VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
 LONGEST_PAUSE = 2.0  # seconds between two attempts
 TIMEOUT = 300.0  # seconds that an answer may take
-PASSING = (429, 502, 503, 504)  # statuses of answers that may be better a little later
+PASSING = (408, 429, 502, 503, 504)  # statuses of answers that may be better a little later
 REFUSALS = {  # what a server says of a value, and the error that says the same here
     "invalid": InvalidInput,
     "conflict": AlreadyExists,

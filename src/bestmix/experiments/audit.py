@@ -74,12 +74,12 @@ def examine(contents: Contents, problem: Problem, strategy: Strategy | None) -> 
         evidence += _replay(contents, log, tally, problem, strategy)
     if evidence:  # figures cannot be derived from evidence that contradicts itself
         return Examination(evidence, [])
-    quota = None if strategy is None else strategy.quota(problem, contents.head.budget, contents.snapshot.memory)
+    quota = None if strategy is None else strategy.quota(problem, contents.head.budget, contents.run.memory)
     if strategy is not None and (problems := list(_status(contents, log, quota is None))):
         return Examination(problems, [])
     due, owing = _owed(contents, tally, strategy, None if quota is None else [int(n) for n in quota])
     if min(due, default=0) < 0 or owing < 0:
-        return Examination([f"round {len(contents.snapshot.rounds) + 1}: it has more trials than it owes"], [])
+        return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
     return Examination([], [*_head(contents, log, tally, due, owing), *_arms(contents, tally, due)])
 
 
@@ -140,7 +140,7 @@ def _events(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
         yield f"trial {missing[0]}: the events say that it is complete"
     if log.surplus != tally.surplus:
         yield f"surplus: the events say {log.surplus}, the trials are {tally.surplus}"
-    if log.rounds > len(contents.snapshot.rounds):
+    if log.rounds > len(contents.run.rounds):
         yield f"round {log.rounds}: it is over, as the events say, and is not there"
     known = {(first, count) for first, count, _ in log.asks}
     if any((first, count) not in known for _, first, count in contents.asks):
@@ -159,8 +159,8 @@ def _slots(contents: Contents, tally: Tally) -> Iterator[str]:
 
 
 def _rounds(contents: Contents, tally: Tally, problem: Problem) -> Iterator[str]:
-    snapshot, arms = contents.snapshot, problem.arms
-    for place, (ended, mixture) in enumerate(zip(snapshot.rounds, snapshot.mixtures, strict=True), start=1):
+    run, arms = contents.run, problem.arms
+    for place, (ended, mixture) in enumerate(zip(run.rounds, run.mixtures, strict=True), start=1):
         if ended.number != place:
             yield f"round {ended.number}: it stands where round {place} should"
         told = {arms[arm]: len(rows) for arm, rows in tally.results[place].items()}
@@ -180,7 +180,7 @@ def _is_mixture(mixture: Mapping[str, Any], problem: Problem) -> bool:
 def _sums(contents: Contents, tally: Tally, problem: Problem) -> Iterator[str]:
     import numpy as np
 
-    moments, size = contents.snapshot.moments, 1 + len(problem.bounds)
+    moments, size = contents.run.moments, 1 + len(problem.bounds)
     if not len(moments) == len(contents.due) == len(problem.arms):
         yield f"arms: there are sums of {len(moments)}, the problem has {len(problem.arms)}"
         return
@@ -196,7 +196,7 @@ def _replay(contents: Contents, log: Log, tally: Tally, problem: Problem, strate
 
     if log.budget is not None:
         return  # a search has one budget from its beginning
-    search, now = Search(strategy, problem, contents.record.first_budget), contents.snapshot
+    search, now = Search(strategy, problem, contents.record.first_budget), contents.run
     try:
         for number in sorted(tally.results):
             for arm, rows in tally.results[number].items():
@@ -239,7 +239,7 @@ def _owed(
         return contents.due, owing
     if quota is None:
         return [0] * len(contents.due), 0
-    number = len(contents.snapshot.rounds) + 1
+    number = len(contents.run.rounds) + 1
     handed = tally.handed(number, len(quota))
     complete = sum(map(len, tally.results[number].values()))
     return [n - out for n, out in zip(quota, handed, strict=True)], sum(quota) - complete
@@ -250,7 +250,7 @@ def _head(contents: Contents, log: Log, tally: Tally, due: Sequence[int], owing:
     derived = {
         "trials": tally.count,
         "events": log.count,
-        "round": len(contents.snapshot.rounds),
+        "round": len(contents.run.rounds),
         "owing": owing,
         "due": sum(due),
         "freed": tally.open,
@@ -270,6 +270,6 @@ def _arms(contents: Contents, tally: Tally, due: Sequence[int]) -> Iterator[Diff
     for arm, (stored, derived) in enumerate(zip(contents.due, due, strict=True)):
         if stored != derived:
             yield Difference("due", stored, derived, arm)
-    for arm, (count, sums) in enumerate(zip(contents.counts, contents.snapshot.moments, strict=True)):
+    for arm, (count, sums) in enumerate(zip(contents.counts, contents.run.moments, strict=True)):
         if count != sums.count:
             yield Difference("count", count, sums.count, arm)

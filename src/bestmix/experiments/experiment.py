@@ -21,11 +21,13 @@ from bestmix.experiments.model import (
     Outcome,
     Record,
     Row,
+    RunState,
     Snapshot,
     State,
     Trial,
     TrialQuery,
     TrialState,
+    check_label,
     check_name,
     check_text,
     moment,
@@ -122,7 +124,7 @@ class Experiment:
             A list of trials; when it is empty, ``why`` and ``retry_after`` say more.
         """
         n = checks.whole("n", n, 1, "give the number of trials wanted", MOST_ASKED)
-        worker = check_text("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
+        worker = check_label("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
         key = None if key is None else check_text("key", key)
         prefetch = Prefetch(due_arms=n)
         rows, retry, why = self._write(
@@ -181,15 +183,15 @@ class Experiment:
 
     def recommend(self) -> Recommendation:
         """The answer as things stand."""
-        return self.answer(self.snapshot())
+        return self.answer(self.run_state())
 
-    def snapshot(self) -> Snapshot:
+    def run_state(self) -> RunState:
         """All that the answer is made of, as it is at this moment."""
-        return self.storage.store.snapshot(self.record.key)
+        return self.storage.store.run_state(self.record.key)
 
-    picture = snapshot  # its name in 0.1
+    picture = run_state  # its name in 0.1
 
-    def answer(self, now: Snapshot) -> Recommendation:
+    def answer(self, now: RunState) -> Recommendation:
         """The recommendation of a moment."""
         return recommend(
             Evidence(self.problem, now.moments),
@@ -200,15 +202,20 @@ class Experiment:
             history=now.rounds,
         )
 
+    def snapshot(self) -> Snapshot:
+        """Figures, answer and the answers after each round, all of one moment."""
+        now = self.run_state()
+        return Snapshot(now.state, self.answer(now), now.mixtures)
+
     @property
     def history(self) -> tuple[Round, ...]:
         """The rounds that are over."""
-        return tuple(self.snapshot().rounds)
+        return tuple(self.run_state().rounds)
 
     @property
     def mixtures(self) -> list[tuple[int, Mapping[str, float] | None]]:
         """The answer after each round that is over, with the round's number; None where it was not kept."""
-        now = self.snapshot()
+        now = self.run_state()
         return [(r.number, mixture) for r, mixture in zip(now.rounds, now.mixtures, strict=True)]
 
     def trials(
@@ -245,11 +252,11 @@ class Experiment:
             yield from page
             after = page[-1]
 
-    def contents(self, state: str | None = None) -> tuple[Snapshot, Iterator[Trial]]:
+    def contents(self, state: str | None = None) -> tuple[RunState, Iterator[Trial]]:
         """All that the answer is made of, and the trials, as they are at one moment."""
         state = None if state is None else checks.choice("state", state, [s.value for s in TrialState])
         found = self.storage.store.contents(self.record.key, None if state is None else str(state))
-        return found.snapshot, map(self._trial, found.trials)
+        return found.run, map(self._trial, found.trials)
 
     def trial(self, trial: Trial | str) -> Trial:
         """One trial as it is now."""

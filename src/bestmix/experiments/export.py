@@ -12,7 +12,7 @@ from bestmix.answers import tables
 
 if TYPE_CHECKING:
     from bestmix.experiments.experiment import Experiment
-    from bestmix.experiments.model import Snapshot, Trial
+    from bestmix.experiments.model import RunState, Trial
 
 BEFORE = ("id", "token", "slot", "round", "arm", "state", "worker", "reward")
 AFTER = ("asked", "told", "note")
@@ -38,12 +38,12 @@ def export(experiment: "Experiment", path: Path, state: str | None = None, sprea
         raise ValueError(f"{path}: {HOW}, got {path.suffix or 'none'}; rename it")
     if spreadsheet and kind != ".csv":
         raise ValueError(f"{path}: an export for spreadsheets is a .csv file, got {kind}; rename it")
-    snapshot, trials = experiment.contents(state)
+    run, trials = experiment.contents(state)
     with files.replacing(path) as temporary:
         if kind == ".csv":
             _csv(experiment, temporary, trials, tables.for_spreadsheets if spreadsheet else tables.escaped)
         elif kind == ".json":
-            _json(experiment, temporary, snapshot, trials)
+            _json(experiment, temporary, run, trials)
         else:
             _parquet(experiment, temporary, trials)
     return path
@@ -82,7 +82,7 @@ def _csv(experiment: "Experiment", path: Path, trials: "Iterator[Trial]", escape
         writer.writerows(map(escape, _values(experiment, trial)) for trial in trials)
 
 
-def _json(experiment: "Experiment", path: Path, now: "Snapshot", trials: "Iterator[Trial]") -> None:
+def _json(experiment: "Experiment", path: Path, now: "RunState", trials: "Iterator[Trial]") -> None:
     about = {
         "format": "bestmix experiment 1",
         "problem": dict(experiment.record.problem),

@@ -9,7 +9,7 @@ from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
-from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, TrialQuery, moment
+from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, TrialQuery, moment
 from bestmix.experiments.store import NO_PREFETCH, Contents, Head, Prefetch, T, digest, gone, opening, state_of
 from bestmix.strategies.protocol import Memory
 
@@ -224,13 +224,13 @@ class MemoryStore:
             stored = self._stored(key)
             return state_of(stored.head, stored.created)
 
-    def snapshot(self, key: str) -> Snapshot:
+    def run_state(self, key: str) -> RunState:
         """Figures, memory, sums and rounds of one moment."""
         with self._lock:
             stored = self._stored(key)
             rounds, moments = [stored.rounds[n] for n in sorted(stored.rounds)], list(stored.moments.values())
             mixtures = [stored.mixtures.get(r.number) for r in rounds]
-            return Snapshot(self.state(key), stored.memory["memory"], moments, rounds, mixtures)
+            return RunState(self.state(key), stored.memory["memory"], moments, rounds, mixtures)
 
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment."""
@@ -240,7 +240,7 @@ class MemoryStore:
             return Contents(
                 replace(stored.record, name=stored.head.name),
                 replace(stored.head),
-                self.snapshot(key),
+                self.run_state(key),
                 [stored.due[arm] for arm in sorted(stored.due)],
                 [sums.count for sums in moments],
                 [(name, first, count) for name, (first, count) in stored.asks.items()],

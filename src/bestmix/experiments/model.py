@@ -1,7 +1,7 @@
 """What an experiment and its trials are: plain values."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommendation import Round
+from bestmix.answers.recommendation import Recommendation, Round
 
 if TYPE_CHECKING:  # the client needs the values alone, without the arithmetic that strategies load
     from bestmix.strategies.protocol import Memory
@@ -18,6 +18,7 @@ LEASE = 60.0  # seconds
 FAILURES = 100  # failed trials that end an experiment
 KEY = re.compile(r"[0-9a-f]{12}")  # an experiment's id
 LONGEST_NAME = 200  # characters of a name, a worker or a key
+LONGEST_ARM = 1000  # characters of the name of an arm or a cost
 LONGEST_NOTE = 100_000  # characters of notes
 
 
@@ -231,7 +232,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class RunState:
     """Everything that the answer is made of, as it was at one moment."""
 
     state: State
@@ -239,6 +240,28 @@ class Snapshot:
     moments: list[Moments]
     rounds: list[Round]
     mixtures: list[Mapping[str, float] | None]  # the answer after each round, where it is known
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What a page shows of an experiment, all of one moment: its figures, its answer, and the answers before."""
+
+    state: State
+    recommendation: Recommendation
+    mixtures: Sequence[Mapping[str, float] | None]  # the answer after each round, where it is known
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; each round stands with the answer after it, and not in the recommendation."""
+        answer = self.recommendation.to_dict()
+        pairs = zip(answer.pop("history"), self.mixtures, strict=True)
+        rounds = [finished | {"mixture": mixture} for finished, mixture in pairs]
+        return {"state": self.state.to_dict(), "recommendation": answer, "rounds": rounds}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Snapshot":
+        """Inverse of ``to_dict``."""
+        answer = Recommendation.from_dict({**data["recommendation"], "history": data["rounds"]})
+        return cls(State.from_dict(data["state"]), answer, [finished["mixture"] for finished in data["rounds"]])
 
 
 @dataclass(frozen=True)
@@ -292,13 +315,26 @@ def check_text(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = Fa
     return value
 
 
+def check_label(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = False) -> str:
+    """A new text of one line that people tell from others by its looks.
+
+    >>> check_label("worker", "w1")
+    'w1'
+    """
+    text = check_text(name, value, most, empty)
+    if checks.hidden(text):
+        fault = f"{checks.shown(text)} has a character that nobody sees, or that turns others round"
+        raise checks.InvalidInput(name, fault, "remove it")
+    return text
+
+
 def check_name(value: Any) -> str:
-    """The name of an experiment, which must not look like the id of one.
+    """The name of a new experiment, which must not look like the id of one.
 
     >>> check_name("router")
     'router'
     """
-    name = check_text("name", value)
+    name = check_label("name", value)
     if KEY.fullmatch(name):
         raise checks.InvalidInput("name", f"{name!r} looks like an experiment's id", "choose another name")
     return name

@@ -13,10 +13,12 @@ from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.model import (
     FAILURES,
     LEASE,
+    LONGEST_ARM,
     LONGEST_NOTE,
     Draft,
     Record,
     State,
+    check_label,
     check_name,
     check_text,
 )
@@ -269,6 +271,9 @@ def _check_problem(problem: Any) -> Problem:
         raise checks.InvalidInput(
             "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
         )
+    for kind, names in (("arms", problem.arms), ("bounds", problem.costs)):
+        for name in names:  # those of older experiments are opened whatever they are
+            check_label(kind, name, LONGEST_ARM)
     return problem
 
 

@@ -56,7 +56,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.errors import Closed
-from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, Status, TrialQuery, moment
+from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, Status, TrialQuery, moment
 from bestmix.strategies.protocol import Memory
 
 T = TypeVar("T")
@@ -180,7 +180,7 @@ class Contents:
 
     record: Record
     head: Head
-    snapshot: Snapshot
+    run: RunState
     due: list[int]  # of each arm
     counts: list[int]  # results of each arm
     asks: list[tuple[str, int, int]]  # idempotency keys, with the first trial and how many
@@ -213,7 +213,7 @@ class ExperimentStore(Protocol):
     def state(self, key: str) -> State:
         """The experiment's figures."""
 
-    def snapshot(self, key: str) -> Snapshot:
+    def run_state(self, key: str) -> RunState:
         """Figures, memory, sums and rounds of one moment."""
 
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:

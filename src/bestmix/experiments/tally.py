@@ -205,7 +205,7 @@ def _unlike(row: Row, number: int, asked: tuple[int, str] | None, before: int) -
 
 def _wrong(row: Row, contents: Contents, log: Log, arms: int, costs: int) -> str | None:
     """What is wrong with a trial by itself."""
-    head, closed = contents.head, len(contents.snapshot.rounds)
+    head, closed = contents.head, len(contents.run.rounds)
     if row.state not in TrialState.__members__ or not 0 <= row.arm < arms or not 1 <= row.round <= closed + 1:
         return f"there is no state {row.state!r}, no arm {row.arm} or no round {row.round}"
     if not 1 <= row.slot <= row.number:

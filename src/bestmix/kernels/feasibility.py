@@ -8,8 +8,10 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
-from bestmix.kernels.challenge import PRIOR, State, maximise, variance
+from bestmix.kernels.columns import Program, part
+from bestmix.kernels.conditions import PRIOR, State, maximise, variance
 from bestmix.kernels.jit import compiled
+from bestmix.kernels.simplex import Basis
 
 DOUBT = 2.0  # standard errors of the widest margin, below which feasibility is in doubt
 SOME = 5  # trials of an arm that say by themselves how noisy its costs are
@@ -24,41 +26,47 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     spreads, and ``term`` (m,) each one's part of the variance of that margin, times the number of its trials.
     """
     counts, scatter, unknown = state.counts, state.scatter, state.counts.shape[0]
-    n, costs = state.u.shape
+    n, costs = state.program.u.shape
     m = costs + 1
-    direction, work = np.zeros(m), simplex.workspace(costs)
-    if costs == 0 or np.any(state.basis == n - 1) or any_arm_is_safe(state, direction):
+    direction, safe = np.zeros(m), simplex.new_basis(costs)
+    if costs == 0 or np.any(state.basis.column == n - 1) or any_arm_is_safe(state, direction):
         return False
-    if unknown < n - 1 - costs and widest_margin(unknown, state, safest, work) >= 0.0:  # of known arms alone
+    if unknown < n - 1 - costs and widest_margin(unknown, state, safe) >= 0.0:  # of known arms alone
         return False
-    margin = widest_margin(0, state, safest, work)
+    margin = widest_margin(0, state, safe)
+    if margin == -np.inf:
+        return False
+    safest[:] = safe.column
     direction[:] = 0.0
     for l in range(costs):
-        direction[1 + l] = work[m + 1, l] / state.scale[2 + l]
+        direction[1 + l] = safe.price[l] / state.scale[2 + l]
     common, spread = variance(direction, 0.0, 1, state.pooled) * PRIOR, 0.0
     for i in range(m):
         term[i] = 0.0
         if safest[i] < unknown:
             a = safest[i]
-            term[i] = work[i, costs] * work[i, costs] * own_variance(direction, common, counts[a], scatter[a])
+            term[i] = (
+                safe.inverse[i, costs] * safe.inverse[i, costs] * own_variance(direction, common, counts[a], scatter[a])
+            )
             spread += term[i] / counts[a]
     return margin * margin < DOUBT * DOUBT * spread
 
 
 @compiled
-def widest_margin(first: int, state: State, safest: Integers, work: Floats) -> float:
-    """The widest margin that a mix of the columns from ``first`` on keeps from all bounds; negative if it cannot."""
-    mu, u, e = np.zeros(state.mu.shape[0] - first), state.u[first:].copy(), state.e[first:].copy()
-    n, costs = u.shape
-    mu[n - 1] = -1.0
+def widest_margin(first: int, state: State, safe: Basis) -> float:
+    """The widest margin that a mix of the columns from ``first`` on keeps from all bounds; minus infinity if none."""
+    rest = part(state.program, first, state.program.e.shape[0])
+    n, costs = rest.u.shape
+    raised = Program(np.zeros(n), rest.u.copy(), rest.e.copy())
+    raised.mu[n - 1] = -1.0
     for j in range(n - 1 - costs):
-        u[j] += RAISED
-    safest[0] = -1
-    if maximise(mu, u, e, safest, work) != simplex.OPTIMAL:
-        return -RAISED
+        raised.u[j] += RAISED
+    simplex.forget(safe)
+    if maximise(raised, safe) != simplex.OPTIMAL:
+        return -np.inf
     for i in range(costs + 1):
-        if safest[i] == n - 1:
-            return RAISED - float(work[i, costs])
+        if safe.column[i] == n - 1:
+            return RAISED - float(safe.inverse[i, costs])
     return RAISED
 
 
@@ -66,11 +74,12 @@ def widest_margin(first: int, state: State, safest: Integers, work: Floats) -> f
 def any_arm_is_safe(state: State, direction: Floats) -> bool:
     """Whether some arm alone is surely within all bounds, which leaves no doubt; ``direction`` (1 + L,) is scratch."""
     counts, scatter, scale, unknown = state.counts, state.scatter, state.scale, state.counts.shape[0]
-    costs = state.u.shape[1]
-    for j in range(state.u.shape[0] - 1 - costs):
+    u = state.program.u
+    costs = u.shape[1]
+    for j in range(u.shape[0] - 1 - costs):
         safe = True
         for l in range(costs):
-            below = -state.u[j, l] * scale[2 + l]
+            below = -u[j, l] * scale[2 + l]
             spread = 0.0
             if below >= 0.0 and j < unknown:
                 direction[:] = 0.0

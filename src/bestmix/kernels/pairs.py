@@ -7,17 +7,19 @@ the ratio of two sums. A column at the bound (u = 0) is the whole mix, whatever 
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
+from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import compiled
 
 FEW = 40  # up to this many columns looking at every pair is cheaper than the linear program
 
 
 @compiled
-def best(mu: Floats, u: Floats, e: Floats, basis: Integers) -> bool:
+def best(program: Program, basis: Integers) -> bool:
     """Write the best pair into ``basis`` (2,); False when none is feasible, or a column at the bound is best.
 
     The partner of a column at the bound decides the shadow price, and that takes the simplex.
     """
+    mu, u, e = program
     n = mu.shape[0]
     highest, at_bound = -np.inf, False
     basis[0] = -1
@@ -39,11 +41,12 @@ def best(mu: Floats, u: Floats, e: Floats, basis: Integers) -> bool:
 
 
 @compiled
-def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -> bool:
+def all_values(program: Program, space: Floats, score: Floats) -> bool:
     """Score each column by its best pair; False, and minus infinity for all, when none is feasible.
 
     ``space`` is (at least 3, 3, n).
     """
+    mu, u, e = program
     n = mu.shape[0]
     left, right, best = space[0], space[1], space[2, 0]
     below, above, at_bound = 0, 0, -np.inf
@@ -79,8 +82,9 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
 
 
 @compiled
-def best_through(a: int, mu: Floats, u: Floats, e: Floats, values: Floats, basis: Integers) -> float:
+def best_through(a: int, program: Program, values: Floats, basis: Integers) -> float:
     """Best value of a pair that contains column ``a``; as ``bases.best_through``. ``values`` is (n,) of space."""
+    mu, u, e = program
     n, size = u.shape[0], abs(u[a, 0])
     if size == 0.0:
         value: float = mu[a]
@@ -107,8 +111,9 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, values: Floats, basis
 
 
 @compiled
-def lift(partner: int, mu: Floats, u: Floats, e: Floats, score: Floats) -> None:
+def lift(partner: int, program: Program, score: Floats) -> None:
     """L = 1: raise each score to the value of the basis that the column forms with ``partner``."""
+    mu, u, e = program
     size = abs(u[partner, 0])
     sign = 1.0 if u[partner, 0] > 0.0 else -1.0
     gain, total = mu[partner], e[partner]

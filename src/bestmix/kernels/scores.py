@@ -9,10 +9,13 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bases, columns, pairs, simplex, triples
+from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import compiled, plain
+from bestmix.kernels.simplex import Basis
 
 TIE = 1e-11  # scores of scaled columns closer than this count as equal
 EXACT, BOUND, CLIMBED, LIFTED = 0, 1, 2, 3
+NOBODY = -1  # instead of a column
 
 
 @compiled
@@ -23,22 +26,14 @@ def last_lowest(score: Floats, tie: float) -> int:
         low = score[j] if score[j] < low else low
     limit = low + tie * (1.0 + abs(low)) if abs(low) < np.inf else low
     j = int(score.shape[0] - 1)
-    while j >= 0 and not score[j] <= limit:
+    while j > 0 and not score[j] <= limit:
         j -= 1
     return j
 
 
 @compiled
 def intersection_values(
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    basis: Integers,
-    work: Floats,
-    tableau: Floats,
-    wanted: int,
-    score: Floats,
-    state: Integers,
+    program: Program, basis: Basis, tableau: Floats, wanted: int, score: Floats, state: Integers
 ) -> int:
     """Intersection value scores, exact at least for the ``wanted`` lowest; returns a simplex status.
 
@@ -51,29 +46,28 @@ def intersection_values(
 
     ``state`` receives EXACT where the score is exact, and otherwise how the bound was obtained.
     """
-    n, m = mu.shape[0], basis.shape[0]
+    n, m, column = program.mu.shape[0], basis.column.shape[0], basis.column
     if m == 2 and n <= pairs.FEW:
         state[:] = EXACT
-        return simplex.OPTIMAL if pairs.all_values(mu, u, e, tableau, score) else simplex.INFEASIBLE
+        return simplex.OPTIMAL if pairs.all_values(program, tableau, score) else simplex.INFEASIBLE
     if m == 3 and n <= triples.FEW:
         state[:] = EXACT
-        return simplex.OPTIMAL if triples.all_values(mu, u, e, tableau, score) else simplex.INFEASIBLE
-    status = simplex.maximise(mu, u, e, basis, work)
+        return simplex.OPTIMAL if triples.all_values(program, tableau, score) else simplex.INFEASIBLE
+    status = simplex.maximise(program, basis)
     for j in range(n):
         score[j], state[j] = -np.inf, EXACT if status != simplex.OPTIMAL else BOUND
     if status != simplex.OPTIMAL:
         return status
-    value = work[m + 1, m - 1]
     for i in range(m):
-        score[basis[i]], state[basis[i]] = value, EXACT
+        score[column[i]], state[column[i]] = basis.price[m - 1], EXACT
     if m == 2:
-        pairs.lift(basis[0], mu, u, e, score)
-        pairs.lift(basis[1], mu, u, e, score)
+        pairs.lift(column[0], program, score)
+        pairs.lift(column[1], program, score)
     elif m == 3:
-        triples.lift(mu, u, e, work, value, score)
+        triples.lift(program, basis.inverse, basis.price, score)
     elif m > 3:
-        neighbours(mu, u, e, basis, work, value, plain(-1), score)
-    trial, inverse = np.empty_like(basis), np.empty_like(work)
+        neighbours(program, basis, plain(NOBODY), score)
+    trial = simplex.new_basis(m - 1)
     climbing = m > 3 or (m == 3 and n > triples.SOME)
     pending = False  # a basis has been found whose neighbours are still to be looked at
     for _ in range(3 * n):
@@ -82,82 +76,81 @@ def intersection_values(
             break
         if pending:
             pending = False
-            lift(mu, u, e, trial, inverse, score)
+            lift(program, trial, score)
         elif state[j] == BOUND and climbing:
-            trial[:] = basis
-            inverse[:m] = work[:m]
-            climb(j, mu, u, e, trial, inverse, score)
+            trial.column[:] = column
+            trial.inverse[:] = basis.inverse
+            climb(j, program, trial, score)
             state[j] = CLIMBED
         else:
-            score[j] = max(score[j], bases.best_through(j, mu, u, e, tableau, limit, trial))
+            score[j] = max(score[j], bases.best_through(j, program, tableau, limit, trial.column))
             state[j] = LIFTED if score[j] > limit else EXACT
-            pending = trial[0] >= 0
+            pending = trial.column[0] >= 0
     return status
 
 
 @compiled
-def lift(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, score: Floats) -> None:
+def lift(program: Program, basis: Basis, score: Floats) -> None:
     """Raise scores to the values of the bases one pivot away from a feasible one."""
-    m = basis.shape[0]
+    m = basis.column.shape[0]
     if m == 2:
-        pairs.lift(basis[0], mu, u, e, score)
-    elif simplex.restart(u, e, basis, work):
-        simplex.set_prices(mu, basis, work, simplex.VALUE)
+        pairs.lift(basis.column[0], program, score)
+    elif simplex.restart(program, basis):
+        simplex.set_prices(program.mu, basis, simplex.VALUE)
         if m == 3:
-            triples.lift(mu, u, e, work, work[m + 1, m - 1], score)
+            triples.lift(program, basis.inverse, basis.price, score)
         else:
-            neighbours(mu, u, e, basis, work, work[m + 1, m - 1], plain(-1), score)
+            neighbours(program, basis, plain(NOBODY), score)
 
 
 @compiled
-def neighbours(
-    mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, value: float, kept: int, score: Floats
-) -> tuple[int, int]:
+def neighbours(program: Program, basis: Basis, kept: int, score: Floats) -> tuple[int, int]:
     """Raise each column's score to the value of the basis that it enters with one pivot.
 
     Returns the entering column and the leaving row of the best such pivot that keeps the basis
     column ``kept`` and improves the value; (-1, -1) if there is none. The basis is feasible, with
     its prices set.
     """
-    n, m = mu.shape[0], basis.shape[0]
-    gain, column, row = TIE, -1, -1
+    u, e, inverse = program.u, program.e, basis.inverse
+    n, m = e.shape[0], basis.column.shape[0]
+    value = basis.price[m - 1]
+    gain, column, row = TIE, NOBODY, NOBODY
     for j in range(n):
-        d = simplex.reduced_cost(mu, u, e, work[m + 1], j)
+        d = simplex.reduced_cost(program, basis.price, j)
         if d <= 0.0 and score[j] >= value:
             continue
         step, leaves = np.inf, -1
         for i in range(m):
-            y = work[i, m - 1] * e[j]
+            y = inverse[i, m - 1] * e[j]
             for l in range(m - 1):
-                y += work[i, l] * u[j, l]
+                y += inverse[i, l] * u[j, l]
             if y > simplex.PIVOT:
-                ratio = max(work[i, m - 1], 0.0) / y
+                ratio = max(inverse[i, m - 1], 0.0) / y
                 if ratio < step:
                     step, leaves = ratio, i
         if leaves >= 0:
             score[j] = max(score[j], value + step * d)
-            if step * d > gain and basis[leaves] != kept:
+            if step * d > gain and basis.column[leaves] != kept:
                 gain, column, row = step * d, j, leaves
     return column, row
 
 
 @compiled
-def climb(j: int, mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, score: Floats) -> None:
+def climb(j: int, program: Program, basis: Basis, score: Floats) -> None:
     """From a feasible basis go to one that contains column ``j``, then to better ones that keep it."""
-    m = basis.shape[0]
-    simplex.set_direction(u, e, j, work)
-    row = simplex.leaving(basis, work, m < 0)
+    m = basis.column.shape[0]
+    simplex.set_direction(program, j, basis)
+    row = simplex.leaving(basis, plain(simplex.STEEPEST))
     column = j
     for _ in range(4 * m):
         if row < 0:
             return
-        simplex.set_direction(u, e, column, work)
-        simplex.pivot(row, column, basis, work)
-        simplex.set_prices(mu, basis, work, simplex.VALUE)
-        value = work[m + 1, m - 1]
-        for i in range(m):
-            score[basis[i]] = max(score[basis[i]], value)
-        column, row = neighbours(mu, u, e, basis, work, value, j, score)
+        simplex.set_direction(program, column, basis)
+        simplex.pivot(row, column, basis)
+        simplex.set_prices(program.mu, basis, simplex.VALUE)
+        for member in basis.column:
+            score[member] = max(score[member], basis.price[m - 1])
+        column, row = neighbours(program, basis, j, score)
 
 
 @compiled
@@ -185,36 +178,29 @@ def lowest_open(score: Floats, state: Integers, wanted: int) -> tuple[int, float
 
 
 @compiled
-def lagrangian(
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    scale: Floats,
-    basis: Integers,
-    work: Floats,
-    score: Floats,
-) -> int:
+def lagrangian(program: Program, scale: Floats, basis: Basis, score: Floats) -> int:
     """Reduced costs of the optimal basis, in units of the reward spread; a simplex status.
 
     A slack's is its shadow price per unit of the unscaled cost, because the paper compares it with
     the arms' rewards as they are.
     """
-    n, m = mu.shape[0], basis.shape[0]
-    status = simplex.maximise(mu, u, e, basis, work)
+    u, e = program.u, program.e
+    n, m = e.shape[0], basis.column.shape[0]
+    status = simplex.maximise(program, basis)
     for j in range(n):
         score[j] = -np.inf
     if status != simplex.OPTIMAL and status != simplex.DEFICIENT:
         return status
     for j in range(n):
-        d = min(simplex.reduced_cost(mu, u, e, work[m + 1], j), 0.0)
+        d = min(simplex.reduced_cost(program, basis.price, j), 0.0)
         if e[j] == 0.0:
             for l in range(m - 1):
                 if u[j, l] != 0.0:
                     d /= scale[2 + l]
         score[j] = d
-    for i in range(m):
-        if basis[i] >= 0:
-            score[basis[i]] = 0.0
+    for j in basis.column:
+        if j >= 0:
+            score[j] = 0.0
     return simplex.OPTIMAL
 
 
@@ -231,10 +217,10 @@ def worst_alone(means: Floats, bound: Floats, arms: Integers, score: Floats) -> 
     for l in range(bound.shape[0]):
         spread = 0.0
         for j in range(n):
-            spread = max(spread, abs(means[arms[j], 1 + l] - bound[l]))
+            spread = max(spread, abs(columns.above(means[arms[j], 1 + l], bound[l])))
         for j in range(n):
-            over = means[arms[j], 1 + l] - bound[l]
-            if over > columns.ROUNDING * max(abs(means[arms[j], 1 + l]), abs(bound[l])):
+            over = columns.above(means[arms[j], 1 + l], bound[l])
+            if over > 0.0:
                 excess[j] = max(excess[j], over / spread)
     for j in range(n):
         worst, size = max(worst, excess[j]), max(size, abs(means[arms[j], 0]))

@@ -4,41 +4,43 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.columns import Program, part, pick
+from bestmix.kernels.jit import compiled, plain
+from bestmix.kernels.simplex import Basis
 
 SMALL = 512  # up to this many columns the simplex prices them all itself
 BLOCKS = 8  # columns added in a pass, per row
 
 
 @compiled
-def maximise(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats) -> int:
+def maximise(program: Program, basis: Basis) -> int:
     """As ``simplex.maximise`` from a cold start, for any number of columns."""
-    n, m = mu.shape[0], basis.shape[0]
-    basis[0] = -1
+    n, column = program.e.shape[0], basis.column
+    simplex.forget(basis)
     if n <= SMALL:
-        return simplex.maximise(mu, u, e, basis, work)
+        return simplex.maximise(program, basis)
     chosen = np.empty(n, dtype=np.int64)
     taken = np.zeros(n, dtype=np.bool_)
-    size = first_set(mu, u, e, chosen, taken)
+    size = first_set(program, chosen, taken)
     while True:
-        some = chosen[:size]
-        status = simplex.maximise(mu[some], u[some], e[some], basis, work)
+        status = simplex.maximise(pick(program, chosen[:size]), basis)
         if status > simplex.INFEASIBLE:
             break
         phase = simplex.VIOLATION if status == simplex.INFEASIBLE else simplex.VALUE
-        added = add_best(mu, u, e, work[m + 1], phase, chosen, taken, size)
+        added = add_best(program, basis.price, phase, chosen, taken, size)
         if added == size:
             break
         size = added
-    for i in range(m):
-        if basis[i] >= 0:
-            basis[i] = chosen[basis[i]]
+    for i in range(column.shape[0]):
+        if column[i] >= 0:
+            column[i] = chosen[column[i]]
     return status
 
 
 @compiled
-def first_set(mu: Floats, u: Floats, e: Floats, chosen: Integers, taken: np.ndarray) -> int:
+def first_set(program: Program, chosen: Integers, taken: np.ndarray) -> int:
     """All slacks, the arms that are extreme in reward or in a cost, and a spread of the others."""
+    mu, u, e = program
     n, costs = u.shape
     size = 0
     best = np.full(costs + 1, -1)
@@ -60,22 +62,13 @@ def first_set(mu: Floats, u: Floats, e: Floats, chosen: Integers, taken: np.ndar
 
 
 @compiled
-def add_best(
-    mu: Floats,
-    u: Floats,
-    e: Floats,
-    price: Floats,
-    phase: float,
-    chosen: Integers,
-    taken: np.ndarray,
-    size: int,
-) -> int:
+def add_best(program: Program, price: Floats, phase: float, chosen: Integers, taken: np.ndarray, size: int) -> int:
     """Add the best-priced column of each block of columns; returns the new size of the set."""
-    n, m = mu.shape[0], price.shape[0]
+    n, m = program.e.shape[0], price.shape[0]
     width = max(n // (BLOCKS * m), 1)
     for start in range(0, n, width):
         stop = min(start + width, n)
-        j = simplex.entering(mu[start:stop], u[start:stop], e[start:stop], price, phase, n < 0)
+        j = simplex.entering(part(program, start, stop), price, phase, plain(simplex.STEEPEST))
         if j >= 0 and not taken[start + j]:
             chosen[size], taken[start + j], size = start + j, True, size + 1
     return size

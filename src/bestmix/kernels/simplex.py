@@ -3,16 +3,15 @@
 Columns come scaled from ``columns.py``. The basis inverse is kept whole, because a basis has only
 L + 1 columns. Ties in the ratio test are broken lexicographically (row by row of the inverse), which
 excludes cycling from a cold start; after many pivots Bland's rule takes over as a second guard.
-
-A basis entry below zero is the artificial column of row -1 - entry. The workspace of a problem with
-m = L + 1 rows is a float array of shape (2 m + 3, m): the inverse in rows [0, m), the entering
-direction in row m, the row prices in row m + 1, the artificials' signs in row m + 2, scratch below.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
+from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import compiled
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
@@ -22,43 +21,81 @@ PRICE = 1e-12  # a reduced cost below this share of its terms counts as zero
 FEASIBLE = 1e-10  # total violation, in units of the cost spreads, that still counts as feasible
 TIE = 1e-12
 VIOLATION, VALUE = 0.0, 1.0  # phases: the weight of the rewards in the objective
+STEEPEST, BLAND = 0, 1  # rules for the pivots: the largest reduced cost, or the first one, which never cycles
 WELL_CONDITIONED = 1e-6  # determinant above which an inverse is written in closed form
 REFACTOR = 64  # pivots between fresh inversions
 
 
-@compiled
-def workspace(costs: int) -> Floats:
-    """Space that ``maximise`` needs for a problem with this many costs."""
-    return np.empty((2 * costs + 5, costs + 1))
+class Basis(NamedTuple):
+    """A basis of m = L + 1 columns, and what the simplex knows of it.
+
+    Attributes
+    ----------
+    column
+        Positions of its columns (m,); below zero it is the artificial column of row -1 - entry.
+    inverse
+        Inverse of the matrix of its columns (m, m); the last column of it are the weights.
+    price
+        Row prices (m,): the shadow prices of the costs, then the objective.
+    direction
+        Coordinates of the column that enters (m,).
+    sign
+        Signs of the artificial columns (m,).
+    scratch
+        Space for the inversion (m, m).
+    """
+
+    column: Integers
+    inverse: Floats
+    price: Floats
+    direction: Floats
+    sign: Floats
+    scratch: Floats
 
 
 @compiled
-def maximise(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats) -> int:
-    """Solve the program; ``basis`` (m,) and ``work`` are overwritten with the final basis.
+def new_basis(costs: int) -> Basis:
+    """A basis that is still to be found, for this many costs."""
+    m = costs + 1
+    return Basis(np.full(m, -1), np.zeros((m, m)), np.zeros(m), np.zeros(m), np.ones(m), np.zeros((m, m)))
+
+
+@compiled
+def forget(basis: Basis) -> None:
+    """Ask for a cold start."""
+    basis.column[0] = -1
+
+
+@compiled
+def maximise(program: Program, basis: Basis) -> int:
+    """Solve the program; ``basis`` is overwritten with the final one.
 
     The basis passed in is tried first; a negative entry asks for a cold start. Returns OPTIMAL;
     INFEASIBLE, with artificials in the basis; DEFICIENT when the columns do not span all rows, so that
     an artificial stays at zero in place of a column; or STALLED, which only broken numbers can cause.
     """
-    if basis.shape[0] == 2 and mu.shape[0] <= pairs.FEW and pairs.best(mu, u, e, basis):
-        if invert(u, e, basis, work):
-            set_prices(mu, basis, work, VALUE)
+    mu, column = program.mu, basis.column
+    if column.shape[0] == 2 and mu.shape[0] <= pairs.FEW and pairs.best(program, column):
+        if invert(program, basis):
+            set_prices(mu, basis, VALUE)
             return OPTIMAL
-    if not restart(u, e, basis, work) and not cold_start(u, e, basis, work):
+    if not restart(program, basis) and not cold_start(program, basis):
         return INFEASIBLE
-    status = improve(mu, u, e, basis, work, VIOLATION)
+    status = improve(program, basis, VIOLATION)
     if status != OPTIMAL:
         return status
-    if violation(basis, work) > FEASIBLE:
+    if violation(basis) > FEASIBLE:
         return INFEASIBLE
-    spanned = drive_out(u, e, basis, work)
-    status = improve(mu, u, e, basis, work, VALUE)
+    spanned = drive_out(program, basis)
+    status = improve(program, basis, VALUE)
     return status if spanned or status != OPTIMAL else DEFICIENT
 
 
 @compiled
-def cold_start(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
+def cold_start(program: Program, basis: Basis) -> bool:
     """Start from the arm that violates the rows least, with a slack or an artificial on each row."""
+    u, e = program.u, program.e
+    column, sign = basis.column, basis.sign
     n, costs = u.shape
     slack = np.full(costs, -1)
     for j in range(n):
@@ -76,102 +113,113 @@ def cold_start(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
                 first, least = j, total
                 if total == 0.0:
                     break
-    if first < 0:
+    if first < 0:  # no arm: every row is missed
+        for l in range(costs + 1):
+            column[l], sign[l] = -1 - l, 1.0
+        invert(program, basis)
         return False
-    basis[costs] = first
+    column[costs] = first
     for l in range(costs):
         fits = slack[l] >= 0 and u[first, l] <= 0.0
-        basis[l] = slack[l] if fits else -1 - l
-        work[costs + 3, l] = -1.0 if u[first, l] > 0.0 else 1.0
-    return invert(u, e, basis, work)
+        column[l] = slack[l] if fits else -1 - l
+        sign[l] = -1.0 if u[first, l] > 0.0 else 1.0
+    return invert(program, basis)
 
 
 @compiled
-def restart(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
-    """Invert the basis passed in; False when it is singular or not feasible on these columns."""
-    m = basis.shape[0]
+def restart(program: Program, basis: Basis) -> bool:
+    """Invert the basis passed in; False when it is none of these columns, singular or not feasible on them."""
+    e = program.e
+    column, inverse = basis.column, basis.inverse
+    m = column.shape[0]
     for i in range(m):
-        if basis[i] < 0:
+        if not 0 <= column[i] < e.shape[0]:
             return False
-    if not invert(u, e, basis, work):
+    if not invert(program, basis):
         return False
     for i in range(m):
-        if not work[i, m - 1] >= -FEASIBLE:
+        if not inverse[i, m - 1] >= -FEASIBLE:
             return False
     return True
 
 
 @compiled
-def invert(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
-    """Invert the basis matrix into the workspace; False when it is singular.
+def invert(program: Program, basis: Basis) -> bool:
+    """Invert the basis matrix; False when it is singular.
 
     Two and three rows have their closed form, unless it is ill conditioned; Gauss-Jordan does the rest.
     """
-    m = basis.shape[0]
-    if m == 2 and basis[0] >= 0 and basis[1] >= 0 and invert_two(u, e, basis, work):
+    u, e = program.u, program.e
+    column, inverse, sign, scratch = basis.column, basis.inverse, basis.sign, basis.scratch
+    m = column.shape[0]
+    if m == 2 and column[0] >= 0 and column[1] >= 0 and invert_two(program, basis):
         return True
-    if m == 3 and min(basis[0], basis[1], basis[2]) >= 0 and invert_three(u, e, basis, work):
+    if m == 3 and min(column[0], column[1], column[2]) >= 0 and invert_three(program, basis):
         return True
     costs = m - 1
     for i in range(m):
         for k in range(m):
-            work[k, i] = 1.0 if k == i else 0.0
-            work[m + 3 + k, i] = 0.0
-        if basis[i] < 0:
-            work[m + 3 - 1 - basis[i], i] = work[m + 2, -1 - basis[i]]
+            inverse[k, i] = 1.0 if k == i else 0.0
+            scratch[k, i] = 0.0
+        if column[i] < 0:
+            scratch[-1 - column[i], i] = sign[-1 - column[i]]
         else:
             for l in range(costs):
-                work[m + 3 + l, i] = u[basis[i], l]
-            work[m + 3 + costs, i] = e[basis[i]]
+                scratch[l, i] = u[column[i], l]
+            scratch[costs, i] = e[column[i]]
     for i in range(m):
         r = i
         for k in range(i + 1, m):
-            if abs(work[m + 3 + k, i]) > abs(work[m + 3 + r, i]):
+            if abs(scratch[k, i]) > abs(scratch[r, i]):
                 r = k
-        pivot = work[m + 3 + r, i]
+        pivot = scratch[r, i]
         if not abs(pivot) > PIVOT:
             return False
         for k in range(m):
-            work[m + 3 + i, k], work[m + 3 + r, k] = work[m + 3 + r, k], work[m + 3 + i, k]
-            work[i, k], work[r, k] = work[r, k], work[i, k]
+            scratch[i, k], scratch[r, k] = scratch[r, k], scratch[i, k]
+            inverse[i, k], inverse[r, k] = inverse[r, k], inverse[i, k]
         for k in range(m):
-            work[m + 3 + i, k] /= pivot
-            work[i, k] /= pivot
+            scratch[i, k] /= pivot
+            inverse[i, k] /= pivot
         for q in range(m):
-            factor = work[m + 3 + q, i]
+            factor = scratch[q, i]
             if q != i and factor != 0.0:
                 for k in range(m):
-                    work[m + 3 + q, k] -= factor * work[m + 3 + i, k]
-                    work[q, k] -= factor * work[i, k]
+                    scratch[q, k] -= factor * scratch[i, k]
+                    inverse[q, k] -= factor * inverse[i, k]
     return True
 
 
 @compiled
-def invert_two(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
+def invert_two(program: Program, basis: Basis) -> bool:
     """Closed form of the inverse for one cost; False when it is ill conditioned."""
-    p, q = basis[0], basis[1]
+    u, e = program.u, program.e
+    column, inverse = basis.column, basis.inverse
+    p, q = column[0], column[1]
     determinant = u[p, 0] * e[q] - u[q, 0] * e[p]
     if not abs(determinant) > WELL_CONDITIONED:
         return False
     scale = 1.0 / determinant
-    work[0, 0], work[0, 1] = scale * e[q], -scale * u[q, 0]
-    work[1, 0], work[1, 1] = -scale * e[p], scale * u[p, 0]
+    inverse[0, 0], inverse[0, 1] = scale * e[q], -scale * u[q, 0]
+    inverse[1, 0], inverse[1, 1] = -scale * e[p], scale * u[p, 0]
     return True
 
 
 @compiled
-def invert_three(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
+def invert_three(program: Program, basis: Basis) -> bool:
     """Closed form of the inverse for two costs; False when it is ill conditioned."""
-    p, q, r = basis[0], basis[1], basis[2]
+    u, e = program.u, program.e
+    column, inverse = basis.column, basis.inverse
+    p, q, r = column[0], column[1], column[2]
     qr, rp, pq = cross(u, q, r), cross(u, r, p), cross(u, p, q)
     determinant = qr * e[p] + rp * e[q] + pq * e[r]
     if not abs(determinant) > WELL_CONDITIONED:
         return False
     scale = 1.0 / determinant
     for row, i, j, weight in ((0, q, r, qr), (1, r, p, rp), (2, p, q, pq)):
-        work[row, 0] = scale * (u[i, 1] * e[j] - u[j, 1] * e[i])
-        work[row, 1] = scale * (u[j, 0] * e[i] - u[i, 0] * e[j])
-        work[row, 2] = scale * weight
+        inverse[row, 0] = scale * (u[i, 1] * e[j] - u[j, 1] * e[i])
+        inverse[row, 1] = scale * (u[j, 0] * e[i] - u[i, 0] * e[j])
+        inverse[row, 2] = scale * weight
     return True
 
 
@@ -183,54 +231,59 @@ def cross(u: Floats, i: int, j: int) -> float:
 
 
 @compiled
-def improve(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats, phase: float) -> int:
+def improve(program: Program, basis: Basis, phase: float) -> int:
     """Pivot until no column improves the phase's objective: VIOLATION or VALUE."""
-    m = basis.shape[0]
-    bland = 20 * (m + 10)
-    for step in range(100 * bland):
-        if phase == VIOLATION and violation(basis, work) <= 0.0:
+    column = basis.column
+    m = column.shape[0]
+    patience = 20 * (m + 10)
+    for step in range(100 * patience):
+        if phase == VIOLATION and violation(basis) <= 0.0:
             return OPTIMAL
-        set_prices(mu, basis, work, phase)
-        j = entering(mu, u, e, work[m + 1], phase, step > bland)
+        set_prices(program.mu, basis, phase)
+        rule = BLAND if step > patience else STEEPEST
+        j = entering(program, basis.price, phase, rule)
         if j < 0:
             return OPTIMAL
-        set_direction(u, e, j, work)
-        i = leaving(basis, work, step > bland)
+        set_direction(program, j, basis)
+        i = leaving(basis, rule)
         if i < 0:
             return STALLED
-        pivot(i, j, basis, work)
-        if step % REFACTOR == REFACTOR - 1 and not invert(u, e, basis, work):
+        pivot(i, j, basis)
+        if step % REFACTOR == REFACTOR - 1 and not invert(program, basis):
             return STALLED
     return STALLED
 
 
 @compiled
-def violation(basis: Integers, work: Floats) -> float:
+def violation(basis: Basis) -> float:
     """Total of the artificials in the current basic solution."""
-    m = basis.shape[0]
+    column, inverse = basis.column, basis.inverse
+    m = column.shape[0]
     total = 0.0
     for i in range(m):
-        if basis[i] < 0:
-            total += work[i, m - 1]
+        if column[i] < 0:
+            total += inverse[i, m - 1]
     return total
 
 
 @compiled
-def set_prices(mu: Floats, basis: Integers, work: Floats, phase: float) -> None:
+def set_prices(mu: Floats, basis: Basis, phase: float) -> None:
     """Row prices of the basis: the shadow prices of the costs, then the objective."""
-    m = basis.shape[0]
+    column, inverse, price = basis.column, basis.inverse, basis.price
+    m = column.shape[0]
     for k in range(m):
-        work[m + 1, k] = 0.0
+        price[k] = 0.0
     for i in range(m):
-        gain = phase - 1.0 if basis[i] < 0 else phase * mu[basis[i]]
+        gain = phase - 1.0 if column[i] < 0 else phase * mu[column[i]]
         if gain != 0.0:
             for k in range(m):
-                work[m + 1, k] += gain * work[i, k]
+                price[k] += gain * inverse[i, k]
 
 
 @compiled
-def reduced_cost(mu: Floats, u: Floats, e: Floats, price: Floats, j: int) -> float:
+def reduced_cost(program: Program, price: Floats, j: int) -> float:
     """d_j = mu_j - lambda.u_j - v e_j."""
+    mu, u, e = program
     costs = u.shape[1]
     d: float = mu[j] - price[costs] * e[j]
     for l in range(costs):
@@ -239,12 +292,13 @@ def reduced_cost(mu: Floats, u: Floats, e: Floats, price: Floats, j: int) -> flo
 
 
 @compiled
-def entering(mu: Floats, u: Floats, e: Floats, price: Floats, phase: float, bland: bool) -> int:
-    """Column with the largest positive reduced cost (with Bland's rule: the first positive one)."""
+def entering(program: Program, price: Floats, phase: float, rule: int) -> int:
+    """Column with the largest positive reduced cost (BLAND: the first positive one)."""
+    mu, u, e = program
     n, costs = u.shape
     best, chosen = 0.0, -1
     if costs == 1:
-        return entering_one(mu, u, e, price, phase, bland)
+        return entering_one(program, price, phase, rule)
     for j in range(n):
         d = phase * mu[j] - price[costs] * e[j]
         for l in range(costs):
@@ -255,95 +309,103 @@ def entering(mu: Floats, u: Floats, e: Floats, price: Floats, phase: float, blan
                 size += abs(price[l] * u[j, l])
             if d > PRICE * size:
                 best, chosen = d, j
-                if bland:
+                if rule == BLAND:
                     return chosen
     return chosen
 
 
 @compiled
-def entering_one(mu: Floats, u: Floats, e: Floats, price: Floats, phase: float, bland: bool) -> int:
+def entering_one(program: Program, price: Floats, phase: float, rule: int) -> int:
     """``entering`` for one cost."""
+    mu, u, e = program
     best, chosen = 0.0, -1
     slope, level = price[0], price[1]
     for j in range(mu.shape[0]):
         d = phase * mu[j] - level * e[j] - slope * u[j, 0]
         if d > best and d > PRICE * (abs(phase * mu[j]) + abs(level * e[j]) + abs(slope * u[j, 0])):
             best, chosen = d, j
-            if bland:
+            if rule == BLAND:
                 return chosen
     return chosen
 
 
 @compiled
-def set_direction(u: Floats, e: Floats, j: int, work: Floats) -> None:
+def set_direction(program: Program, j: int, basis: Basis) -> None:
     """Coordinates of column j in the basis."""
+    u, e = program.u, program.e
+    inverse, direction = basis.inverse, basis.direction
     m = u.shape[1] + 1
     for i in range(m):
-        y = work[i, m - 1] * e[j]
+        y = inverse[i, m - 1] * e[j]
         for l in range(m - 1):
-            y += work[i, l] * u[j, l]
-        work[m, i] = y
+            y += inverse[i, l] * u[j, l]
+        direction[i] = y
 
 
 @compiled
-def leaving(basis: Integers, work: Floats, bland: bool) -> int:
-    """Row of the basis that reaches zero first; lexicographic on ties (Bland: smallest column)."""
-    m = basis.shape[0]
+def leaving(basis: Basis, rule: int) -> int:
+    """Row of the basis that reaches zero first; lexicographic on ties (BLAND: smallest column)."""
+    column, direction = basis.column, basis.direction
+    m = column.shape[0]
     largest = 0.0
     for i in range(m):
-        largest = max(largest, abs(work[m, i]))
+        largest = max(largest, abs(direction[i]))
     row = -1
     for i in range(m):
-        if work[m, i] > PIVOT * largest and (row < 0 or before(i, row, basis, work, bland)):
+        if direction[i] > PIVOT * largest and (row < 0 or before(i, row, basis, rule)):
             row = i
     return row
 
 
 @compiled
-def before(i: int, r: int, basis: Integers, work: Floats, bland: bool) -> bool:
+def before(i: int, r: int, basis: Basis, rule: int) -> bool:
     """Whether row i leaves the basis rather than row r."""
-    m = basis.shape[0]
-    yi, yr = work[m, i], work[m, r]
+    column, inverse, direction = basis.column, basis.inverse, basis.direction
+    m = column.shape[0]
+    yi, yr = direction[i], direction[r]
     for step in range(m):
         k = m - 1 if step == 0 else step - 1
-        left, right = work[i, k] * yr, work[r, k] * yi
+        left, right = inverse[i, k] * yr, inverse[r, k] * yi
         if abs(left - right) > TIE * (abs(left) + abs(right)):
             return bool(left < right)
-        if bland:
-            return bool(basis[i] < basis[r])
+        if rule == BLAND:
+            return bool(column[i] < column[r])
     return False
 
 
 @compiled
-def pivot(i: int, j: int, basis: Integers, work: Floats) -> None:
-    """Replace row i of the basis by column j, whose direction is in the workspace."""
-    m = basis.shape[0]
+def pivot(i: int, j: int, basis: Basis) -> None:
+    """Replace row i of the basis by column j, whose direction is set."""
+    column, inverse, direction = basis.column, basis.inverse, basis.direction
+    m = column.shape[0]
     for k in range(m):
-        work[i, k] /= work[m, i]
+        inverse[i, k] /= direction[i]
     for q in range(m):
-        if q != i and work[m, q] != 0.0:
+        if q != i and direction[q] != 0.0:
             for k in range(m):
-                work[q, k] -= work[m, q] * work[i, k]
-    basis[i] = j
+                inverse[q, k] -= direction[q] * inverse[i, k]
+    column[i] = j
 
 
 @compiled
-def drive_out(u: Floats, e: Floats, basis: Integers, work: Floats) -> bool:
+def drive_out(program: Program, basis: Basis) -> bool:
     """Replace artificials that stayed in the basis at zero; False when some row has no column."""
-    n, m = u.shape[0], basis.shape[0]
+    u, e = program.u, program.e
+    column, inverse = basis.column, basis.inverse
+    n, m = u.shape[0], column.shape[0]
     spanned = True
     for i in range(m):
-        if basis[i] < 0:
+        if column[i] < 0:
             best, chosen = PIVOT, -1
             for j in range(n):
-                y = work[i, m - 1] * e[j]
+                y = inverse[i, m - 1] * e[j]
                 for l in range(m - 1):
-                    y += work[i, l] * u[j, l]
+                    y += inverse[i, l] * u[j, l]
                 if abs(y) > best:
                     best, chosen = abs(y), j
             if chosen < 0:
                 spanned = False
                 continue
-            set_direction(u, e, chosen, work)
-            pivot(i, chosen, basis, work)
+            set_direction(program, chosen, basis)
+            pivot(i, chosen, basis)
     return spanned

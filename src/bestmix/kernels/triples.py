@@ -8,6 +8,7 @@ distance from the line, that and the value of the triple are sums of one term fr
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
+from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import compiled
 
 ZERO = 1e-11  # entries of scaled columns below this count as zero
@@ -30,11 +31,12 @@ def to_one(u: Floats, j: int) -> float:
 
 
 @compiled
-def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -> bool:
+def all_values(program: Program, space: Floats, score: Floats) -> bool:
     """Score each column by its best triple; False, and minus infinity for all, when none is feasible.
 
     The weights of i, j, k are the cross products of the other two, if they have one sign.
     """
+    mu, u, e = program
     n = mu.shape[0]
     flat = space.reshape(-1)
     gain, part, x, y = flat[:n], flat[n : 2 * n], flat[2 * n : 3 * n], flat[3 * n : 4 * n]
@@ -67,8 +69,9 @@ def all_values(mu: Floats, u: Floats, e: Floats, space: Floats, score: Floats) -
 
 
 @compiled
-def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, basis: Integers) -> float:
+def best_through(a: int, program: Program, space: Floats, basis: Integers) -> float:
     """Best value of a triple that contains column ``a``; as ``bases.best_through``."""
+    mu, u, e = program
     n = mu.shape[0]
     along, net, share, column, best = space[0, 0], space[0, 1], space[0, 2], space[0, 3], space[1, 0]
     scale = to_one(u, a)
@@ -118,18 +121,20 @@ def best_through(a: int, mu: Floats, u: Floats, e: Floats, space: Floats, basis:
 
 
 @compiled
-def lift(mu: Floats, u: Floats, e: Floats, work: Floats, value: float, score: Floats) -> None:
+def lift(program: Program, inverse: Floats, price: Floats, score: Floats) -> None:
     """Raise each column's score to the value of the basis that it enters with one pivot.
 
-    ``work`` holds the inverse of a feasible basis and its prices; as ``scores.neighbours``.
+    The ``inverse`` is that of a feasible basis, with its prices; as ``scores.neighbours``.
     """
-    x0, x1, x2 = max(work[0, 2], 0.0), max(work[1, 2], 0.0), max(work[2, 2], 0.0)
+    mu, u, e = program
+    value = price[2]
+    x0, x1, x2 = max(inverse[0, 2], 0.0), max(inverse[1, 2], 0.0), max(inverse[2, 2], 0.0)
     for j in range(mu.shape[0]):
         first, second, third = u[j, 0], u[j, 1], e[j]
-        y0 = work[0, 0] * first + work[0, 1] * second + work[0, 2] * third
-        y1 = work[1, 0] * first + work[1, 1] * second + work[1, 2] * third
-        y2 = work[2, 0] * first + work[2, 1] * second + work[2, 2] * third
-        d = mu[j] - work[4, 0] * first - work[4, 1] * second - work[4, 2] * third
+        y0 = inverse[0, 0] * first + inverse[0, 1] * second + inverse[0, 2] * third
+        y1 = inverse[1, 0] * first + inverse[1, 1] * second + inverse[1, 2] * third
+        y2 = inverse[2, 0] * first + inverse[2, 1] * second + inverse[2, 2] * third
+        d = mu[j] - price[0] * first - price[1] * second - price[2] * third
         step = min(
             x0 / y0 if y0 > ZERO else np.inf,
             min(x1 / y1 if y1 > ZERO else np.inf, x2 / y2 if y2 > ZERO else np.inf),

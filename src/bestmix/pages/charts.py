@@ -1,17 +1,35 @@
-"""Arms in the cost-reward plane as SVG: intervals, the bound, the mix. Shapes tell as much as colours."""
+"""What the charts show, as places on a drawing: the templates write the SVG. Shapes tell as much as colours."""
 
 import math
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+from typing import NamedTuple
 
+import numpy as np
+
+from bestmix.answers.history import role
 from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.plots.labels import Box, place_names
 
-WIDTH, HEIGHT = 640, 400
-LEFT, RIGHT, TOP, BOTTOM = 64, 20, 24, 48
-MOST_LABELS = 24
-MOST_ARMS = 200
-TICKS = 6
+WIDTH, HEIGHT = 460.0, 340.0
+LEFT, RIGHT, TOP, BOTTOM = 56.0, 12.0, 26.0, 44.0  # room around what is drawn
+TEXT_HEIGHT = 13.0
+MOST_NAMES = 16  # beyond this many arms only those of the mix are named
+MOST_MARKS = 200  # arms that are drawn
+MOST_BARS = 40  # arms in a chart of rewards alone
+MOST_LETTERS = 22  # of a name beside its mark
+MOST_TICKS = 8
+NAME_DISTANCE = 1.25  # of names from their marks, in relation to those of figures on paper
+LINE_STEPS = 40  # boxes along a line that names leave free
+ROW = 22.0  # height of an arm in a chart of rewards alone
+
+
+class Tick(NamedTuple):
+    """A value on an axis."""
+
+    at: float
+    text: str
 
 
 @dataclass(frozen=True)
@@ -28,131 +46,220 @@ class Axis:
         share = (value - self.low) / (self.high - self.low)
         return self.start + min(max(share, -0.2), 1.2) * (self.end - self.start)
 
-    def ticks(self) -> list[float]:
+    def values(self, most: int) -> list[float]:
         """A few round values.
 
-        >>> Axis(0.0, 1.0, 0, 10).ticks()
+        >>> Axis(0.0, 1.0, 0, 10).values(6)
         [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
         """
-        raw = (self.high - self.low) / TICKS
+        raw = (self.high - self.low) / most
         size = 10.0 ** math.floor(math.log10(raw))
         step = next(m * size for m in (1, 2, 5, 10) if m * size >= raw)
         first = math.ceil(self.low / step - 1e-9)
-        count = math.floor(self.high / step + 1e-9) - first + 1
-        return [round((first + i) * step, 12) for i in range(count)]
+        found = math.floor(self.high / step + 1e-9) - first + 1
+        return [float(f"{(first + i) * step:.12g}") for i in range(found)]
+
+    def ticks(self, upwards: bool = False) -> list[Tick]:
+        """As many as stand side by side, or above each other, without touching.
+
+        >>> [tick.text for tick in Axis(0.0, 0.001, 0, 200).ticks()]
+        ['0.0000', '0.0005', '0.0010']
+        """
+        for most in range(MOST_TICKS, 0, -1):
+            values = self.values(most)
+            texts = alike(values)
+            needed = sum(TEXT_HEIGHT + (TEXT_HEIGHT if upwards else text_width(text)) for text in texts)
+            if needed <= abs(self.end - self.start):
+                break
+        return [Tick(self.at(value), text) for value, text in zip(values, texts, strict=True)]
+
+
+def alike(values: Sequence[float]) -> list[str]:
+    """Values with as many decimals as the one that has most.
+
+    >>> alike([0.5, 1.0]), alike([0.0, 2e-07])
+    (['0.5', '1.0'], ['0', '2e-07'])
+    """
+    texts = [f"{value:g}" for value in values]
+    if any("e" in text for text in texts):
+        return texts
+    decimals = max(len(text.partition(".")[2]) for text in texts) if texts else 0
+    return [f"{value:.{decimals}f}" for value in values]
 
 
 def fit(values: Iterable[float], start: float, end: float) -> Axis:
     """An axis with room for all values that are finite."""
     found = [v for v in values if math.isfinite(v)] or [0.0, 1.0]
     low, high = min(found), max(found)
-    room = 0.08 * (high - low) or abs(low) * 0.1 or 1.0
-    return Axis(low - room, high + room, start, end)
+    margin = 0.08 * (high - low) or abs(low) * 0.1 or 1.0
+    return Axis(low - margin, high + margin, start, end)
 
 
-def draw(rec: Recommendation, cost: str) -> str:
+class Mark(NamedTuple):
+    """Something at a place, with its intervals across and upwards where they are known."""
+
+    role: str
+    x: float
+    y: float
+    title: str
+    across: tuple[float, float] | None = None
+    upwards: tuple[float, float] | None = None
+
+    def boxes(self) -> list[Box]:
+        """What names should leave free."""
+        reach = 11.0 if self.role == "mix" else 6.0
+        taken: list[Box] = [(self.x - reach, self.y - reach, self.x + reach, self.y + reach)]
+        if self.across:
+            taken.append((self.across[0], self.y - 2, self.across[1], self.y + 2))
+        if self.upwards:
+            taken.append((self.x - 2, min(self.upwards), self.x + 2, max(self.upwards)))
+        return taken
+
+
+class Name(NamedTuple):
+    """A name beside a mark or at the end of a line; (x, y) is where its base line begins, or ends."""
+
+    x: float
+    y: float
+    text: str
+    role: str
+    anchor: str = "start"
+
+
+@dataclass(frozen=True)
+class ArmsChart:
+    """Arms by one mean cost and mean reward, with the bound and the mix."""
+
+    cost: str
+    bound: float
+    across: Axis
+    upwards: Axis
+    marks: Sequence[Mark]
+    names: Sequence[Name]
+    line: Sequence[Mark]  # the two arms between which the mix lies, where there are two and one bound
+    width: float = WIDTH
+    height: float = HEIGHT
+
+    @property
+    def short_cost(self) -> str:
+        """The cost's name below the axis."""
+        return shortened(self.cost)
+
+    @property
+    def bound_at(self) -> float:
+        """Where the bound stands."""
+        return self.across.at(self.bound)
+
+    @property
+    def bound_anchor(self) -> str:
+        """On which side of the bound there is room for its text."""
+        return "end" if self.bound_at > 0.6 * self.width else "start"
+
+
+def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
     """The arms with one cost across and the reward upwards."""
     arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
-    arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -e.reward))[:MOST_ARMS]
+    arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -e.reward))[:MOST_MARKS]
     bound = rec.problem.bounds[cost]
-    x = fit([bound, *(v for e in arms for v in (e.costs[cost], *_ends(e.cost_intervals[cost])))], LEFT, WIDTH - RIGHT)
-    y = fit([v for e in arms for v in (e.reward, *_ends(e.reward_interval))], HEIGHT - BOTTOM, TOP)
-    parts = [_frame(x, y, cost), _bound(x, bound)]
-    parts += [_arm(rec, e, cost, x, y) for e in reversed(arms)]
-    labelled = arms if len(arms) <= MOST_LABELS else [e for e in arms if e.arm in rec.mixture]
-    parts += _labels(rec, labelled, cost, x, y)
-    if rec.mixture and math.isfinite(rec.value):
-        parts.append(_star(x.at(bound - rec.slack[cost]), y.at(rec.value)))
-    label = escape(f"arms by mean {cost} and mean reward, with 95% intervals; the bound on {cost} is {bound:.4g}")
-    return f'<svg class="plane" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
+    costs = (v for e in arms for v in (e.costs[cost], *e.cost_intervals[cost]))
+    x = fit([bound, bound - rec.slack[cost], *costs], LEFT, WIDTH - RIGHT)
+    y = fit([v for e in arms for v in (e.reward, *e.reward_interval)], HEIGHT - BOTTOM, TOP)
+    marks = [_arm(rec, e, cost, x, y) for e in arms]
+    support = [mark for mark in marks if mark.role == "support"]
+    line = support if len(support) == 2 and len(rec.problem.costs) == 1 else []
+    mix = [_mix(rec, cost, x, y)] if rec.mixture and math.isfinite(rec.value) else []
+    taken = [box for mark in [*marks, *mix] for box in mark.boxes()] + _steps(line)
+    names = _names([e.arm for e in arms], marks, [*taken, (x.at(bound) - 3, 0.0, x.at(bound) + 3, HEIGHT)])
+    return ArmsChart(cost, bound, x, y, [*reversed(marks), *mix], names, line)
 
 
-def _ends(interval: tuple[float, float]) -> tuple[float, ...]:
-    return tuple(v for v in interval if math.isfinite(v))
-
-
-def _frame(x: Axis, y: Axis, cost: str) -> str:
-    lines = []
-    for value in x.ticks():
-        at = f"{x.at(value):.1f}"
-        lines.append(f'<line class="grid" x1="{at}" x2="{at}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
-        lines.append(f'<text class="tick" x="{at}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{value:g}</text>')
-    for value in y.ticks():
-        at = f"{y.at(value):.1f}"
-        lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>')
-        lines.append(f'<text class="tick" x="{LEFT - 8}" y="{at}" dy="4" text-anchor="end">{value:g}</text>')
-    across = f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 8}" text-anchor="middle">mean {escape(cost)}</text>'
-    up = f'<text transform="translate(14 {(TOP + HEIGHT - BOTTOM) / 2}) rotate(-90)" text-anchor="middle">'
-    return "".join(lines) + across + up + "mean reward</text>"
-
-
-def _bound(x: Axis, bound: float) -> str:
-    at = x.at(bound)
-    side = ("end", at - 6) if at > WIDTH * 0.6 else ("start", at + 6)
-    return (
-        f'<line class="bound" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP - 8}" y2="{HEIGHT - BOTTOM}"/>'
-        f'<text class="bound" x="{side[1]:.1f}" y="{TOP - 8}" text-anchor="{side[0]}">bound {bound:.4g}</text>'
-    )
-
-
-def role(rec: Recommendation, arm: str) -> str:
-    """What an arm is at present: of the support, known, rejected or merely another."""
-    if arm in rec.mixture:
-        return "support"
-    if any(r.rejected == arm for r in rec.history):
-        return "rejected"
-    return "known" if rec.estimates[arm].known else "other"
-
-
-def _arm(rec: Recommendation, e: Estimate, cost: str, x: Axis, y: Axis) -> str:
-    look, at, up = role(rec, e.arm), x.at(e.costs[cost]), y.at(e.reward)
-    lines = []
-    if len(ends := _ends(e.cost_intervals[cost])) == 2 and ends[0] < ends[1]:
-        lines.append(f'<line x1="{x.at(ends[0]):.1f}" x2="{x.at(ends[1]):.1f}" y1="{up:.1f}" y2="{up:.1f}"/>')
-    if len(ends := _ends(e.reward_interval)) == 2 and ends[0] < ends[1]:
-        lines.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="{y.at(ends[0]):.1f}" y2="{y.at(ends[1]):.1f}"/>')
-    shapes = {
-        "support": f'<circle cx="{at:.1f}" cy="{up:.1f}" r="6"/>',
-        "rejected": f'<path d="M{at - 5:.1f} {up - 5:.1f}l10 10m0 -10l-10 10"/>',
-        "known": f'<path d="M{at:.1f} {up - 7:.1f}l7 7l-7 7l-7 -7z"/>',
-        "other": f'<rect x="{at - 4.5:.1f}" y="{up - 4.5:.1f}" width="9" height="9"/>',
-    }
+def _arm(rec: Recommendation, e: Estimate, cost: str, x: Axis, y: Axis) -> Mark:
     share = f", {rec.mixture[e.arm]:.0%} of the mix" if e.arm in rec.mixture else ""
-    title = escape(f"{e.arm}: reward {e.reward:.4g}, {cost} {e.costs[cost]:.4g}{share}")
-    return f'<g class="arm {look}">{"".join(lines)}{shapes[look]}<title>{title}</title></g>'
+    title = f"{e.arm}: reward {e.reward:.4g}, {cost} {e.costs[cost]:.4g}{share}"
+    ends = _ends(x, e.cost_intervals[cost]), _ends(y, e.reward_interval)
+    return Mark(role(rec, e.arm), x.at(e.costs[cost]), y.at(e.reward), title, *ends)
 
 
-def _labels(rec: Recommendation, arms: list[Estimate], cost: str, x: Axis, y: Axis) -> list[str]:
-    """Names beside the marks, on whichever side is free; a name that finds no room is left out."""
-    taken: list[tuple[float, float, float, float]] = []
-    made = []
-    for e in arms:
-        at, up, long = x.at(e.costs[cost]), y.at(e.reward), 7.2 * min(len(e.arm), 24)
-        sides = [
-            (at + 10, up - 8, "start"),
-            (at - 10, up - 8, "end"),
-            (at + 10, up + 18, "start"),
-            (at - 10, up + 18, "end"),
-        ]
-        for place, line, anchor in sides:
-            box = (place if anchor == "start" else place - long, line - 12, long, 15.0)
-            inside = box[0] >= LEFT and box[0] + long <= WIDTH
-            if inside and not any(_meet(box, other) for other in taken):
-                taken.append(box)
-                look = "name support" if e.arm in rec.mixture else "name"
-                text = escape(e.arm if len(e.arm) <= 24 else e.arm[:23] + "…")
-                made.append(f'<text class="{look}" x="{place:.1f}" y="{line:.1f}" text-anchor="{anchor}">{text}</text>')
-                break
-    return made
+def _mix(rec: Recommendation, cost: str, x: Axis, y: Axis) -> Mark:
+    mean = rec.problem.bounds[cost] - rec.slack[cost]
+    return Mark("mix", x.at(mean), y.at(rec.value), f"the mix: reward {rec.value:.4g}, {cost} {mean:.4g}")
 
 
-def _meet(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
-    return a[0] < b[0] + b[2] and b[0] < a[0] + a[2] and a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
+def _ends(axis: Axis, interval: tuple[float, float]) -> tuple[float, float] | None:
+    """Where an interval begins and ends; None when it is unknown or a point."""
+    low, high = interval
+    return (axis.at(low), axis.at(high)) if math.isfinite(high - low) and low < high else None
 
 
-def _star(at: float, up: float) -> str:
-    points = []
-    for i in range(10):
-        size, turn = (11.0 if i % 2 == 0 else 4.6), math.pi * i / 5
-        points.append(f"{at + size * math.sin(turn):.1f},{up - size * math.cos(turn):.1f}")
-    return f'<polygon class="mix" points="{" ".join(points)}"><title>the mix</title></polygon>'
+def _steps(line: Sequence[Mark]) -> list[Box]:
+    """Small boxes along a line."""
+    if not line:
+        return []
+    start, end = line
+    places = np.linspace((start.x, start.y), (end.x, end.y), LINE_STEPS)
+    return [(x - 3, y - 3, x + 3, y + 3) for x, y in places]
+
+
+def _names(arms: Sequence[str], marks: Sequence[Mark], taken: Sequence[Box]) -> list[Name]:
+    """Names beside the marks, where they cover the least."""
+    chosen = [k for k, mark in enumerate(marks) if len(marks) <= MOST_NAMES or mark.role == "support"]
+    texts = {k: shortened(arms[k]) for k in chosen}
+    sizes = {k: (text_width(text, bold=marks[k].role == "support"), TEXT_HEIGHT) for k, text in texts.items()}
+    spots = np.array([(mark.x, mark.y) for mark in marks]).reshape(-1, 2)
+    frame = (LEFT, TOP - 6, WIDTH, HEIGHT - BOTTOM)
+    boxes = place_names(spots, sizes, taken, frame, point=NAME_DISTANCE)
+    return [_beside(marks[k], texts[k], box) for k, box in boxes.items()]
+
+
+def _beside(mark: Mark, text: str, box: Box) -> Name:
+    """A name in its box, held at the side next to the mark: widths are only estimated."""
+    left, _, right, low = box
+    if (left + right) / 2 < mark.x:
+        return Name(right, low - 3, text, mark.role, "end")
+    return Name(left, low - 3, text, mark.role)
+
+
+@dataclass(frozen=True)
+class RewardsChart:
+    """Mean rewards with their intervals, the best on top, where there are no costs."""
+
+    across: Axis
+    marks: Sequence[Mark]
+    names: Sequence[Name]
+    height: float
+    width: float = WIDTH
+
+
+def rewards_chart(rec: Recommendation) -> RewardsChart:
+    """The arms below each other."""
+    arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
+    arms = sorted(arms, key=lambda e: -e.reward)[:MOST_BARS]
+    texts = [shortened(e.arm) for e in arms]
+    left = 16 + max((text_width(text, bold=True) for text in texts), default=0.0)
+    x = fit([v for e in arms for v in (e.reward, *e.reward_interval)], left, WIDTH - RIGHT)
+    rows = [TOP + ROW * k for k in range(len(arms))]
+    marks = [
+        Mark(role(rec, e.arm), x.at(e.reward), y, f"{e.arm}: reward {e.reward:.4g}", _ends(x, e.reward_interval))
+        for e, y in zip(arms, rows, strict=True)
+    ]
+    names = [Name(left - 12, mark.y + 4, text, mark.role, "end") for mark, text in zip(marks, texts, strict=True)]
+    return RewardsChart(x, marks, names, TOP + ROW * len(arms) + BOTTOM)
+
+
+def shortened(name: str) -> str:
+    """A name that has room beside a mark.
+
+    >>> shortened("a"), shortened("distilled-with-a-very-long-name")
+    ('a', 'distilled-with-a-very…')
+    """
+    return name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + "…"
+
+
+def text_width(text: str, bold: bool = False) -> float:
+    """About how wide a text is in a chart; what it is drawn with is the reader's.
+
+    >>> text_width("arm") < text_width("arm", bold=True) < text_width("価格帯")
+    True
+    """
+    letters = sum(12.0 if unicodedata.east_asian_width(letter) in "WF" else 7.2 for letter in text)
+    return letters * (1.12 if bold else 1.0)

@@ -1,12 +1,27 @@
-"""An explanation as one HTML page: the text of ``explain`` and its picture, in a file that needs nothing else."""
+"""An explanation as one HTML page: the text of ``explain`` and its figure, in a file that needs nothing else."""
 
+import io
 import os
-from html import escape
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup
 
 from bestmix import files, plots
-from bestmix.pages.report import check_path, inline, page
+from bestmix.pages.rendering import render
+from bestmix.pages.report import check_path
 from bestmix.theory import Explanation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Drawing(NamedTuple):
+    """What is inside an SVG, and the box that shows it."""
+
+    box: str
+    content: Markup
 
 
 def explanation_page(explained: Explanation, title: str = "The best mix explained", figure: bool = True) -> str:
@@ -17,14 +32,9 @@ def explanation_page(explained: Explanation, title: str = "The best mix explaine
     >>> explanation_page(explain(catalog.load("A1")), figure=False).startswith("<!doctype html>")
     True
     """
-    (_, (answer, *more)), *rest = explained.paragraphs().items()
-    parts = [f'<h1>{escape(title)}</h1><p class="answer">{escape(answer)}</p>', _lines(more)]
-    if figure:
-        with plots.style():
-            drawn = inline(plots.explanation_figure(explained), "arms, bounds, mix and margins")
-        parts.append(f"<figure>{drawn}</figure>")
-    parts += [f"<section><h2>{escape(head)}</h2>{_lines(lines)}</section>" for head, lines in rest]
-    return page(title, [part for part in parts if part])
+    (_, (answer, *more)), *sections = explained.paragraphs().items()
+    drawn = inline(plots.explanation_figure(explained)) if figure else None
+    return render("explanation.html", title=title, answer=answer, more=more, drawn=drawn, sections=sections)
 
 
 def save_explanation(
@@ -36,5 +46,15 @@ def save_explanation(
     return path
 
 
-def _lines(lines: list[str]) -> str:
-    return "".join(f"<p>{escape(line)}</p>" for line in lines)
+def inline(figure: "Figure") -> Drawing:
+    """A figure in the page's own colours, so that it follows light and dark."""
+    buffer = io.StringIO()
+    with plots.style():
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    svg = buffer.getvalue()
+    start, end = svg.index(">", svg.index("<svg")) + 1, svg.rindex("</svg>")
+    box = re.search(r'viewBox="([^"]*)"', svg[:start])
+    inside = re.sub(r"<metadata>.*?</metadata>", "", svg[start:end], flags=re.DOTALL)
+    for role, colour in plots.COLOURS.items():
+        inside = inside.replace(colour, f"var(--{role})")
+    return Drawing(box[1] if box else "", Markup(inside))  # Matplotlib has escaped the names

@@ -1,27 +1,227 @@
-"""What the pages show, ready to be written down: words and numbers, no HTML but the drawn plane."""
+"""What the pages show of a recommendation and of an experiment: words and numbers, no HTML."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
-from bestmix.answers.history import question
-from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.wording import measured
-from bestmix.experiments import Experiment, State, Trial
-from bestmix.pages import charts
+from bestmix.answers.history import ROLES, question, role, spent_on
+from bestmix.answers.recommendation import Recommendation, Round
+from bestmix.experiments import State, Trial
+from bestmix.pages import charts, formats
+from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
 
-MOST_LINES = 8  # curves in one chart
-MOST_ROUNDS = 300  # points of a curve
-MOST_ROWS = 100  # arms, rejections or workers in a table
-RECENT = 50  # trials that the pace is measured on
-ODD = 12  # failed and late trials shown
+if TYPE_CHECKING:
+    from bestmix.client import RemoteExperiment
+    from bestmix.experiments import Experiment
+
+MOST_DOUBTS = 5  # conditions nearest to failing
+MOST_ROWS = 100  # of any other table
+RECENT_TRIALS = 50  # that the pace is measured on
+LEASED_TRIALS = 1000  # that workers are counted in
+UNCOUNTED_TRIALS = 12  # shown of those that did not count
+LONGEST_WHY = 200  # characters of a worker's reason
+UNCOUNTED = {
+    "failed": "reported as failed",
+    "expired": "lease ran out",
+    "surplus": "came too late to count",
+    "withdrawn": "no longer wanted",
+}
+
+
+class Verdict(NamedTuple):
+    """The answer in three words, and whether they are good news."""
+
+    tone: str
+    text: str
+
+
+class Bound(NamedTuple):
+    """How far a mean cost is from its bound; ``share`` of the bound is None where that says nothing."""
+
+    cost: str
+    mean: str
+    bound: str
+    room: str
+    share: float | None
+    exceeded: bool
+    price: str  # what a looser bound would add, in words
+
+
+class Doubt(NamedTuple):
+    """Something that would change the answer: how far away it is, and how likely."""
+
+    text: str
+    distance: str
+    chance: str
+
+
+class Arm(NamedTuple):
+    """An arm with its estimates: reward first, then the costs."""
+
+    name: str
+    role: str
+    share: float | None
+    trials: str
+    estimates: list[str]
+    z: float | None
+
+
+class Spent(NamedTuple):
+    """A question that trials were spent on."""
+
+    question: str
+    trials: int
+    share: float
+
+
+class Rejection(NamedTuple):
+    """A column that a round rejected."""
+
+    round: int
+    trials: int
+    column: str
+    score: str
+    margin: str
+
+
+class Worker(NamedTuple):
+    """Somebody who holds leases, or gave results lately."""
+
+    name: str
+    leases: int
+    results: int
+    until: datetime | None
+
+
+class Uncounted(NamedTuple):
+    """A trial that did not count, and why."""
+
+    trial: int
+    arm: str
+    what: str
+    worker: str
+    why: str
 
 
 @dataclass(frozen=True)
-class Plain:
+class Answer:
+    """A recommendation, with the mixture after each of its rounds where they are known."""
+
+    rec: Recommendation
+    mixtures: Sequence[Mapping[str, float] | None] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether there is a mix that keeps the bounds."""
+        if not self.rec.mixture:
+            return Verdict("muted", "no answer yet")
+        return Verdict("good", "keeps all bounds") if self.rec.feasible else Verdict("bad", "no mix keeps all bounds")
+
+    @property
+    def bounds(self) -> list[Bound]:
+        """Every bound with the mean cost of the mix; none before there is a mix."""
+        return [self._bound(cost) for cost in self.rec.problem.bounds] if self.rec.mixture else []
+
+    def _bound(self, cost: str) -> Bound:
+        bound, slack = self.rec.problem.bounds[cost], self.rec.slack[cost]
+        mean = bound - slack
+        share = mean / bound if bound > 0 and math.isfinite(mean) else None
+        price = _price(bound, self.rec.shadow_prices.get(cost))
+        return Bound(cost, formats.number(mean), formats.number(bound), formats.room(slack), share, slack < 0, price)
+
+    @property
+    def doubts(self) -> list[Doubt]:
+        """The conditions nearest to failing: what could overturn the answer."""
+        known = {column: z for column, z in self.rec.z_scores.items() if math.isfinite(z)}
+        nearest = sorted(known, key=lambda column: known[column])[:MOST_DOUBTS]
+        return [Doubt(_doubt(self.rec, c), f"{known[c]:.1f}", formats.tail(known[c])) for c in nearest]
+
+    @property
+    def arms(self) -> list[Arm]:
+        """Every arm, those of the mix first."""
+        order = sorted(self.rec.estimates.values(), key=lambda e: -self.rec.mixture.get(e.arm, 0.0))
+        return [self._arm(e.arm) for e in order]
+
+    def _arm(self, arm: str) -> Arm:
+        e = self.rec.estimates[arm]
+        trials = "known" if e.known else formats.count(e.trials)
+        costs = [formats.estimate(e.costs[c], e.cost_intervals[c]) for c in self.rec.problem.costs]
+        estimates = [formats.estimate(e.reward, e.reward_interval), *costs]
+        return Arm(arm, role(self.rec, arm), self.rec.mixture.get(arm), trials, estimates, self.rec.z_scores.get(arm))
+
+    @property
+    def roles(self) -> list[str]:
+        """Those that some arm has."""
+        found = {role(self.rec, arm) for arm in self.rec.estimates}
+        return [name for name in ROLES if name in found]
+
+    @property
+    def spent(self) -> list[Spent]:
+        """What a strategy that gives reasons spent its trials on."""
+        found, problem = spent_on(self.rec.history), self.rec.problem
+        total = sum(found.values())
+        return [Spent(question(problem, what), n, n / total) for what, n in list(found.items())[:MOST_ROWS]]
+
+    @property
+    def rejections(self) -> list[Rejection]:
+        """What was rejected in which round."""
+        return [_rejection(r, r.rejected) for r in self.rec.history if r.rejected is not None]
+
+    @property
+    def first_trials(self) -> int:
+        """Trials of the first round."""
+        return sum(self.rec.history[0].pulls.values()) if self.rec.history else 0
+
+    @property
+    def problem(self) -> dict[str, str]:
+        """What was asked, by name."""
+        problem = self.rec.problem
+        bounds = ", ".join(f"{cost} ≤ {formats.number(bound)}" for cost, bound in problem.bounds.items())
+        facts = {
+            "arms tried": ", ".join(problem.arms) or "none",
+            "known arms": ", ".join(problem.known),
+            "bounds on mean costs": bounds or "none",
+            "strategy": self.rec.strategy,
+            "budget": "none set" if self.rec.budget is None else f"{self.rec.budget:,} trials",
+        }
+        return {name: fact for name, fact in facts.items() if fact}
+
+    @property
+    def rounds(self) -> list[tuple[int, Mapping[str, float]]]:
+        """Rounds whose mixture is known, with it."""
+        pairs = zip(self.rec.history, self.mixtures, strict=False)
+        return [(r.number, mixture) for r, mixture in pairs if mixture]
+
+    @property
+    def curves(self) -> Curves:
+        """Scores and mixture round by round."""
+        return make_curves(self.rec.history, self.mixtures)
+
+    @property
+    def curve_charts(self) -> list[LinesChart]:
+        """The curves as drawings, for pages without a script."""
+        scores = "standard errors from another answer" if self.spent else "score"
+        return curve_charts(self.curves, scores)
+
+    @property
+    def drawable(self) -> bool:
+        """Whether any arm has a place in a chart."""
+        return any(math.isfinite(e.reward) for e in self.rec.estimates.values())
+
+    def arms_chart(self, cost: str) -> charts.ArmsChart:
+        """The arms by one cost and the reward."""
+        return charts.arms_chart(self.rec, cost)
+
+    def rewards_chart(self) -> charts.RewardsChart:
+        """The arms by their reward, for problems without costs."""
+        return charts.rewards_chart(self.rec)
+
+
+@dataclass(frozen=True)
+class Summary:
     """An experiment whose figures are known, and nothing else."""
 
     key: str
@@ -34,189 +234,88 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class View(Plain):
+class View(Summary):
     """One experiment at one moment."""
 
-    rec: Recommendation
-    mixtures: Sequence[Mapping[str, float] | None]
-    recent: Sequence[Trial]
-    leased: Sequence[Trial]
-    odd: Sequence[Trial]
+    answer: Answer
+    recent: Sequence[Trial] = ()
+    leased: Sequence[Trial] = ()
+    uncounted: Sequence[Trial] = ()
 
     @property
     def time_left(self) -> str:
         """At the pace of the last trials."""
-        told = [t.told for t in self.recent if t.told is not None]
-        if self.state.status != "running" or len(told) < 2:
+        times = [t.told for t in self.recent if t.told is not None]
+        if self.state.status != "running" or len(times) < 2:
             return ""
-        seconds = (max(told) - min(told)).total_seconds()
-        idle = (datetime.now(UTC) - max(told)).total_seconds()
+        seconds = (max(times) - min(times)).total_seconds()
+        idle = (datetime.now(UTC) - max(times)).total_seconds()
         if seconds <= 0 or idle > 10 * seconds + 60:
-            return "nobody has told a result for a while" if idle > 60 else ""
-        return f"about {duration((self.state.budget - self.state.complete) * seconds / (len(told) - 1))} left"
+            return "no result has come for a while" if idle > 60 else ""
+        return f"about {formats.duration((self.state.budget - self.state.complete) * seconds / (len(times) - 1))} left"
 
     @property
-    def costs(self) -> list[dict[str, Any]]:
-        """How far each mean cost is from its bound."""
-        rows = []
-        for cost, bound in self.rec.problem.bounds.items():
-            slack = self.rec.slack[cost]
-            mean = bound - slack
-            used = mean / bound if bound > 0 and math.isfinite(mean) else math.nan
-            price = self.rec.shadow_prices.get(cost, 0.0)
-            row = {"cost": cost, "mean": number(mean), "bound": number(bound), "left": left(slack), "over": slack < 0}
-            rows.append(row | {"used": used, "price": f"{price:.2g}" if price > 0 else ""})
-        return rows
+    def workers(self) -> list[Worker]:
+        """Who holds leases or gave results lately."""
+        leases = Counter(t.worker for t in self.leased)
+        until = {t.worker: t.deadline for t in sorted(self.leased, key=lambda t: t.deadline, reverse=True)}
+        results = Counter(t.worker for t in self.recent if t.told is not None)
+        names = sorted({*leases, *results}, key=lambda name: (-leases[name], -results[name], name))
+        return [Worker(name, leases[name], results[name], until.get(name)) for name in names[:MOST_ROWS]]
 
     @property
-    def arms(self) -> list[dict[str, Any]]:
-        """Estimates, the arms of the mix first."""
-        order = sorted(self.rec.estimates.values(), key=lambda e: -self.rec.mixture.get(e.arm, 0.0))
-        rows = []
-        for e in order[:MOST_ROWS]:
-            share = self.rec.mixture.get(e.arm)
-            cells = [estimate(e.reward, e.reward_interval)]
-            cells += [estimate(e.costs[c], e.cost_intervals[c]) for c in self.rec.problem.costs]
-            trials = "known" if e.known else f"{e.trials:,}"
-            row: dict[str, Any] = {"arm": e.arm, "role": charts.role(self.rec, e.arm), "share": share, "trials": trials}
-            rows.append(row | {"cells": cells, "z": self.rec.z_scores.get(e.arm)})
-        return rows
-
-    @property
-    def more_arms(self) -> int:
-        """Arms that the table leaves out."""
-        return max(len(self.rec.estimates) - MOST_ROWS, 0)
-
-    @property
-    def rejected(self) -> list[dict[str, Any]]:
-        """Who was rejected when and why, the last first."""
-        rows = []
-        for r in reversed(self.rec.history):
-            if r.rejected is not None:
-                score, margin = r.scores.get(r.rejected), r.margin
-                rows.append({"round": r.number, "what": r.rejected, "why": why(score, margin)})
-        return rows[:MOST_ROWS]
-
-    @property
-    def spent(self) -> list[dict[str, Any]]:
-        """What a strategy that gives reasons spent its trials on."""
-        spent: Counter[str] = Counter()
-        for r in self.rec.history:
-            for conditions in r.reasons.values():
-                spent.update(conditions)
-        total = spent.total()
-        found = spent.most_common(MOST_ROWS)
-        return [{"what": question(self.rec.problem, what), "trials": f"{n:,}", "share": n / total} for what, n in found]
-
-    @property
-    def workers(self) -> list[dict[str, Any]]:
-        """Who holds leases or told something lately."""
-        held = Counter(t.worker for t in self.leased)
-        first = {t.worker: t.deadline for t in sorted(self.leased, key=lambda t: t.deadline, reverse=True)}
-        told = Counter(t.worker for t in self.recent)
-        names = sorted({*held, *told}, key=lambda name: (-held[name], -told[name], name))
-        rows = [{"name": n, "leases": held[n], "until": first.get(n), "told": told[n]} for n in names]
-        return rows[:MOST_ROWS]
-
-    @property
-    def charts(self) -> dict[str, Any]:
-        """Scores and mixture round by round, for the page's script."""
-        rounds = thin(range(len(self.rec.history)), MOST_ROUNDS)
-        numbers = [self.rec.history[i].number for i in rounds]
-        scores = [dict(self.rec.history[i].scores) for i in rounds]
-        mixtures = [self.mixtures[i] for i in rounds]
-        shares = [{} if m is None else dict(m) for m in mixtures]
-        return {
-            "rounds": numbers,
-            "scores": series(scores, missing=None),
-            "mixture": series(shares, missing=0.0) if any(shares) else [],
-        }
-
-    def drawing(self, cost: str | None) -> str:
-        """The plane for one cost; empty when there is nothing to draw."""
-        bounds = self.rec.problem.bounds
-        if not bounds or not any(math.isfinite(e.reward) for e in self.rec.estimates.values()):
-            return ""
-        return charts.draw(self.rec, cost if cost in bounds else next(iter(bounds)))
+    def uncounted_rows(self) -> list[Uncounted]:
+        """Trials that failed or came too late."""
+        return [
+            Uncounted(t.token, t.arm, UNCOUNTED[t.state.value], t.worker, t.note[:LONGEST_WHY]) for t in self.uncounted
+        ]
 
 
-def look(experiment: Experiment, trials: bool = True) -> View:
-    """Read what a page shows; however many trials there are, few are read."""
-    snapshot = experiment.snapshot()
-    rec = experiment.answer(snapshot)
-    recent, leased, odd = list[Trial](), list[Trial](), list[Trial]()
-    if trials:
-        recent = [t for t in experiment.trials(limit=RECENT, newest_first=True) if t.told is not None]
-        leased = experiment.trials("leased", limit=1000)
-        for state in ("failed", "expired", "surplus", "withdrawn"):
-            odd += experiment.trials(state, limit=ODD, newest_first=True)
-        odd = sorted(odd, key=lambda t: -t.token)[:ODD]
-    return View(experiment.record.key, snapshot.state, rec, snapshot.mixtures, recent, leased, odd)
+def read(
+    experiment: "Experiment | RemoteExperiment", recent: int = RECENT_TRIALS, uncounted: int = UNCOUNTED_TRIALS
+) -> View:
+    """Read what a page shows: one snapshot, and the last trials; however many there are, few are read.
 
-
-def series(rounds: list[dict[str, float]], missing: float | None) -> list[dict[str, Any]]:
-    """Curves of the columns that matter most at the end: name and values.
-
-    >>> series([{"a": 1.0, "b": 2.0}, {"a": 3.0}], missing=None)
-    [{'name': 'a', 'values': [1.0, 3.0]}, {'name': 'b', 'values': [2.0, None]}]
+    Parameters
+    ----------
+    experiment
+        One that is open, here or through a server.
+    recent, uncounted
+        How many of the last trials, and of the last that did not count.
     """
-    last: dict[str, tuple[int, float]] = {}
-    for place, values in enumerate(rounds):
-        last |= {name: (place, value) for name, value in values.items() if value is not None and math.isfinite(value)}
-    names = sorted(last, key=lambda name: (-last[name][0], -last[name][1]))[:MOST_LINES]
-    return [{"name": name, "values": [_point(values.get(name, missing)) for values in rounds]} for name in names]
+    view = read_answer(experiment)
+    found = [t for state in UNCOUNTED for t in experiment.trials(state, limit=uncounted, newest_first=True)]
+    newest = sorted(found, key=lambda t: -t.token)[:uncounted]
+    last = experiment.trials(limit=recent, newest_first=True)
+    return View(view.key, view.state, view.answer, last, experiment.trials("leased", limit=LEASED_TRIALS), newest)
 
 
-def _point(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else round(value, 6)
+def read_answer(experiment: "Experiment | RemoteExperiment") -> View:
+    """Read the snapshot without any trials."""
+    now = experiment.snapshot()
+    return View(experiment.record.key, now.state, Answer(now.recommendation, now.mixtures))
 
 
-def thin(places: Sequence[int], most: int) -> list[int]:
-    """At most so many of them, evenly, with the last.
-
-    >>> thin(range(10), 4)
-    [0, 3, 6, 9]
-    """
-    if len(places) <= most:
-        return list(places)
-    return [places[round(i * (len(places) - 1) / (most - 1))] for i in range(most)]
+def _rejection(finished: Round, column: str) -> Rejection:
+    score, margin = formats.score(finished.scores.get(column)), formats.score(finished.margin)
+    return Rejection(finished.number, sum(finished.pulls.values()), column, score, margin)
 
 
-def why(score: float | None, margin: float | None) -> str:
-    """Why a column was rejected, in words.
-
-    >>> why(0.5, 0.25)
-    'lowest score, 0.5; the next was 0.25 better'
-    """
-    if score is None or not math.isfinite(score):
-        return "no feasible mix contains it"
-    return f"lowest score, {score:.4g}" + ("" if margin is None else f"; the next was {margin:.3g} better")
-
-
-def duration(seconds: float) -> str:
-    """A time that people understand.
-
-    >>> duration(42), duration(600), duration(7300), duration(200_000)
-    ('42 s', '10 min', '2 h', '2 days')
-    """
-    for size, unit in ((86400.0, " days"), (3600.0, " h"), (60.0, " min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f}{unit}"
-    return f"{seconds:.0f} s"
+def _price(bound: float, price: float | None) -> str:
+    """What a shadow price means, in words."""
+    if price is None or not math.isfinite(price):
+        return ""
+    if price <= 0:
+        return "the bound does not limit the reward; a looser one would add nothing."
+    more = f"one more unit of the bound would add about {price:.2g} to the mean reward."
+    if bound <= 0:
+        return more
+    return f"{more} Loosening it by 1%, to {formats.number(1.01 * bound)}, would add about {0.01 * bound * price:.2g}."
 
 
-def left(slack: float) -> str:
-    """What is left of a bound."""
-    if not math.isfinite(slack):
-        return "–"
-    return "at its bound" if slack == 0 else f"{slack:.3g} below" if slack > 0 else f"{-slack:.3g} too much"
-
-
-def number(value: float | None) -> str:
-    """A number, or a dash."""
-    return "–" if value is None or not math.isfinite(value) else f"{value:.4g}"
-
-
-def estimate(mean: float, interval: tuple[float, float]) -> str:
-    """A mean with half of its interval."""
-    return measured(mean, (interval[1] - interval[0]) / 2) if math.isfinite(mean) else number(mean)
+def _doubt(rec: Recommendation, column: str) -> str:
+    inside = column in rec.basis
+    cost = rec.problem.slack_cost(column)
+    if cost is None:
+        return f"{column} has no place in the best mix" if inside else f"{column} belongs in the best mix"
+    return f"the best mix reaches its bound on {cost}" if inside else f"the best mix stays below its bound on {cost}"

@@ -112,7 +112,7 @@ def draw_points(
     """Points of one kind, as markers of the same colour and shape everywhere, and of the same size unless given."""
     if points:
         look: dict[str, Any] = {"markeredgecolor": COLOURS["paper"], "markeredgewidth": 0.8, "zorder": 3}
-        look |= {"color": COLOURS["rejected"], "marker": MARKERS["rejected"], "markersize": 6}
+        look |= {"color": COLOURS["rejected"], "marker": MARKERS["other"], "markersize": 6}
         if kind == "optimal":
             look |= {"color": COLOURS["support"], "marker": MARKERS["optimal"], "markersize": 10, "zorder": 4}
         elif kind == "mix":

@@ -46,16 +46,47 @@ def name_points(
     """
     point = pixels(ax)
     spots = ax.transData.transform(points if len(points) else np.empty((0, 2)))
-    filled = [*taken]
-    for a, (name, colour) in names.items():
-        look: dict[str, Any] = {"fontsize": SIZE, "zorder": 6, "parse_math": False, "color": colour}
-        text = ax.annotate(name, points[a], (0, 0), "data", "offset points", **look)
-        extent = text.get_window_extent()
-        boxes = _around(spots[a], np.array([extent.width, extent.height]), point)
+    look: dict[str, Any] = {"fontsize": SIZE, "zorder": 6, "parse_math": False}
+    texts = {
+        a: ax.annotate(name, points[a], (0, 0), "data", "offset points", color=colour, **look)
+        for a, (name, colour) in names.items()
+    }
+    extents = {a: text.get_window_extent() for a, text in texts.items()}
+    sizes = {a: (extent.width, extent.height) for a, extent in extents.items()}
+    for a, box in place_names(spots, sizes, taken, ax.bbox.extents, point).items():
+        texts[a].xyann = tuple((np.array(box[:2]) - spots[a]) / point)
+
+
+def place_names(
+    spots: Floats, sizes: Mapping[int, tuple[float, float]], taken: Sequence[Box], frame: Sequence[float], point: float
+) -> dict[int, Box]:
+    """Boxes for names near their spots, where they cover the least; what is on paper or on a page is the caller's.
+
+    Parameters
+    ----------
+    spots
+        All places (n, 2), in pixels, those without a name too.
+    sizes
+        Width and height of each name, by its spot's position; those listed first choose first.
+    taken, frame
+        What names should leave free, and the box that they should not leave.
+    point
+        Pixels in a point of type.
+
+    Examples
+    --------
+    >>> box = place_names(np.array([[50.0, 50.0]]), {0: (20.0, 10.0)}, [], (0.0, 0.0, 100.0, 100.0), 1.0)[0]
+    >>> [round(float(side)) for side in box]
+    [55, 39, 75, 49]
+    """
+    filled, found = [*taken], {}
+    for a, size in sizes.items():
+        boxes = _around(spots[a], np.array(size), point)
         covered = _covered(boxes, np.array(filled).reshape(-1, 4))
-        best = boxes[np.argmin(3.0 * covered + _strayed(boxes, spots, a, np.array(ax.bbox.extents)))]
-        text.xyann = tuple((best[:2] - spots[a]) / point)
-        filled.append(tuple(best))
+        best = boxes[np.argmin(3.0 * covered + _strayed(boxes, spots, a, np.array(frame)))]
+        found[a] = tuple(best)
+        filled.append(found[a])
+    return found
 
 
 def point_boxes(ax: "Axes", points: Sequence[tuple[float, float]], reach: float) -> list[Box]:

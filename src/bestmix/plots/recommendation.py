@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.history import ROLES, role
 from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.plots.labels import Box, bound_box, name_points, pixels, point_boxes, settle
 from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LABELS = 16  # beyond this many arms only those that matter are named
+WORDS = {"support": "in the mix", "other": "not in the mix", "rejected": "rejected", "known": "not in the mix"}
 
 
 def plot_recommendation(rec: Recommendation, cost: str | None = None, ax: "Axes | None" = None) -> "Axes":
@@ -87,9 +89,9 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
 def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
     """Everything but the arms' names and the legend."""
     arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
-    for kind in ("support", "rejected", "known"):
+    for kind in ROLES:
         for known in (False, True):
-            _draw_arms(ax, [e for e in arms if _kind(rec, e) == kind and e.known == known], cost, kind)
+            _draw_arms(ax, [e for e in arms if role(rec, e.arm) == kind and e.known == known], cost, kind)
     if rec.mixture and math.isfinite(rec.value):
         _draw_mix(ax, rec, cost)
     bound = rec.problem.bounds[cost]
@@ -108,10 +110,9 @@ def _legend(axes: "list[Axes]") -> tuple[list[Any], list[str]]:
     return list(found.values()), list(found)
 
 
-def _kind(rec: Recommendation, estimate: Estimate) -> str:
-    if estimate.arm in rec.mixture:
-        return "support"
-    return "known" if estimate.known else "rejected"
+def _colour(kind: str) -> str:
+    """Arms that are not in the mix are grey, whether or not they were rejected."""
+    return COLOURS["rejected" if kind == "other" else kind]
 
 
 def _half(interval: tuple[float, float]) -> float:
@@ -124,14 +125,14 @@ def _draw_arms(ax: "Axes", arms: list[Estimate], cost: str, kind: str) -> None:
     if not arms:
         return
     known = arms[0].known
-    label = ("known, " if known else "") + ("in the mix" if kind == "support" else "not in the mix")
+    label = ("known, " if known else "") + WORDS[kind]
     points, _, crosses = ax.errorbar(
         [e.costs[cost] for e in arms],
         [e.reward for e in arms],
         xerr=[_half(e.cost_intervals[cost]) for e in arms],
         yerr=[_half(e.reward_interval) for e in arms],
-        fmt=MARKERS["known" if known else kind],
-        color=COLOURS[kind],
+        fmt=MARKERS["known" if known and kind != "rejected" else kind],
+        color=_colour(kind),
         markersize=8 if kind == "support" else 5.5,
         markeredgecolor=COLOURS["paper"],
         markeredgewidth=0.8,
@@ -158,12 +159,12 @@ def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
 def _plot_rewards(rec: Recommendation, ax: "Axes") -> "Axes":
     """Rewards with intervals, best on top, where there are no costs."""
     arms = sorted((e for e in rec.estimates.values() if math.isfinite(e.reward)), key=lambda e: e.reward)
-    for kind in ("rejected", "known", "support"):
-        rows = [(i, e) for i, e in enumerate(arms) if _kind(rec, e) == kind]
+    for kind in reversed(ROLES):
+        rows = [(i, e) for i, e in enumerate(arms) if role(rec, e.arm) == kind]
         if rows:
             where = [e.reward for _, e in rows], [i for i, _ in rows]
             half = [_half(e.reward_interval) for _, e in rows]
-            ax.errorbar(*where, xerr=half, fmt=MARKERS[kind], color=COLOURS[kind], elinewidth=1.3)
+            ax.errorbar(*where, xerr=half, fmt=MARKERS[kind], color=_colour(kind), elinewidth=1.3)
     ax.set_yticks(range(len(arms)), [e.arm for e in arms], parse_math=False)
     ax.set_xlabel("mean reward")
     return ax
@@ -190,9 +191,9 @@ def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
     arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
     names: dict[int, tuple[str, str]] = {}
     for a in sorted(range(len(arms)), key=lambda a: (arms[a].arm not in rec.mixture, -arms[a].reward)):
-        kind = _kind(rec, arms[a])
-        if kind != "rejected" or len(arms) <= MOST_LABELS:
-            names[a] = arms[a].arm, COLOURS["muted" if kind == "rejected" else kind]
+        kind = role(rec, arms[a].arm)
+        if kind in ("support", "known") or len(arms) <= MOST_LABELS:
+            names[a] = arms[a].arm, COLOURS[kind if kind in ("support", "known") else "muted"]
     settle(ax)
     name_points(ax, [(e.costs[cost], e.reward) for e in arms], names, _occupied(rec, cost, ax))
 

@@ -29,7 +29,7 @@ COLOURS = {
     "paper": "#ffffff",
 }
 
-MARKERS = {"support": "o", "optimal": "^", "rejected": "s", "known": "D", "mix": "*"}
+MARKERS = {"support": "o", "optimal": "^", "other": "s", "rejected": "X", "known": "D", "mix": "*"}
 
 STRATEGIES: dict[str, dict[str, Any]] = {
     "SFSR": {"color": "#0072b2", "marker": "o", "linestyle": "-"},

@@ -7,6 +7,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
+from bestmix.kernels.columns import Program
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 
@@ -83,73 +84,98 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
     """Best mix for means (K, 1 + L) of which only some columns may be ``allowed``."""
     arms, costs = len(means), len(bound)
     allowed = np.arange(arms + costs) if allowed is None else np.asarray(allowed, dtype=np.int64)
-    mu, u, e, scale = scaled(means, bound, allowed)
-    position, work = np.empty(costs + 1, dtype=np.int64), simplex.workspace(costs)
-    status = sifting.maximise(mu, u, e, position, work)
+    program, scale = scaled(means, bound, allowed)
+    basis = simplex.new_basis(costs)
+    status = sifting.maximise(program, basis)
+    check_settled(status)
     if status == simplex.INFEASIBLE:
-        allowed, mu, u, e = _elastic(allowed, arms, costs, u, e)
-        sifting.maximise(mu, u, e, position, work)
-    if status == simplex.STALLED:
-        raise ArithmeticError("the linear program did not settle; check the data for extreme values")
-    order = np.argsort(position)
-    simplex.invert(u, e, position := position[order], work)
-    weight = work[: costs + 1, costs].copy()
+        allowed, program = _elastic(allowed, arms, program)
+        check_settled(sifting.maximise(program, basis), feasible=True)
+    basis.column.sort()
+    check_settled(simplex.OPTIMAL if simplex.invert(program, basis) else simplex.STALLED)
+    weight = basis.inverse[:, costs].copy()
     weight[weight < simplex.FEASIBLE] = np.maximum(np.round(weight[weight < simplex.FEASIBLE], 12), 0.0)
     mixture = np.zeros(arms)
-    for j, x in zip(position, weight, strict=True):
+    for j, x in zip(basis.column, weight, strict=True):
         if j >= 0 and 0 <= allowed[j] < arms:
             mixture[allowed[j]] = x
     mixture /= mixture.sum()
-    simplex.set_prices(mu, position, work, simplex.VALUE)
+    simplex.set_prices(program.mu, basis, simplex.VALUE)
     return Solution(
         status={simplex.OPTIMAL: "optimal", simplex.INFEASIBLE: "infeasible"}.get(status, "degenerate"),
         value=float(mixture[mixture > 0] @ means[mixture > 0, 0]),
         mixture=mixture,
         slack=_slack(means, bound, mixture),
-        basis=tuple(int(allowed[j]) for j in position if j >= 0 and allowed[j] >= 0),
-        dual=np.full(costs, np.nan) if status == simplex.INFEASIBLE else work[costs + 2, :costs] * scale[1] / scale[2:],
-        inverse=_unscale(work[: costs + 1].copy(), position, allowed, arms, scale),
+        basis=tuple(int(allowed[j]) for j in basis.column if j >= 0 and allowed[j] >= 0),
+        dual=np.full(costs, np.nan) if status == simplex.INFEASIBLE else _prices(basis.price[:costs], scale),
+        inverse=_unscale(basis.inverse, basis.column, allowed, arms, scale),
     )
 
 
-def scaled(means: Floats, bound: Floats, allowed: Integers) -> tuple[Floats, Floats, Floats, Floats]:
-    """Scaled columns (mu, u, e) of the program, and their scale."""
+def check_settled(status: int, feasible: bool = False) -> None:
+    """Refuse what is no answer of the simplex, and no feasible one where there must be some.
+
+    >>> check_settled(simplex.STALLED)
+    Traceback (most recent call last):
+        ...
+    ArithmeticError: expected a linear program that can be solved in floats, got means of too many ...
+    """
+    if status == simplex.STALLED or (feasible and status == simplex.INFEASIBLE):
+        raise ArithmeticError(
+            "expected a linear program that can be solved in floats, got means of too many orders of magnitude; "
+            "leave out what is hopeless, or change the units of measurement"
+        )
+
+
+def scaled(means: Floats, bound: Floats, allowed: Integers) -> tuple[Program, Floats]:
+    """Scaled columns of the program, and their scale."""
     size, costs = len(allowed), len(bound)
-    mu, u, e, scale = np.empty(size), np.empty((size, costs)), np.empty(size), np.empty(costs + 2)
-    columns.load(means, bound, allowed, mu, u, e)
-    columns.rescale(mu, u, e, scale)
-    return mu, u, e, scale
+    if size and not 0 <= allowed.min() <= allowed.max() < len(means) + costs:
+        raise ValueError(
+            f"columns: expected numbers from 0 to {len(means) + costs - 1}, got {allowed.tolist()}; "
+            "a search that was loaded from a file is damaged"
+        )
+    program, scale = columns.new_program(size, costs), np.empty(costs + 2)
+    columns.load(means, bound, allowed, program)
+    columns.rescale(program, scale)
+    return program, scale
 
 
-def _elastic(allowed: Integers, arms: int, costs: int, u: Floats, e: Floats) -> tuple[Integers, Floats, Floats, Floats]:
+def _elastic(allowed: Integers, arms: int, program: Program) -> tuple[Integers, Program]:
     """Columns of the least violation: minus the unit vector on each row, at a price of one.
 
     A row whose slack is not allowed could be missed on either side, and gets both signs.
     """
+    costs = program.u.shape[1]
     missed = [l for l in range(costs) if arms + l not in allowed]
     extra = np.vstack([-np.eye(costs), np.eye(costs)[missed]])
     size = len(extra)
-    return (
-        np.r_[allowed, np.full(size, -1)],
-        np.r_[np.zeros(len(allowed)), -np.ones(size)],
-        np.vstack([u, extra]),
-        np.r_[e, np.zeros(size)],
-    )
+    rewards = np.r_[np.zeros(len(allowed)), -np.ones(size)]
+    longer = Program(rewards, np.vstack([program.u, extra]), np.r_[program.e, np.zeros(size)])
+    return np.r_[allowed, np.full(size, -1)], longer
+
+
+def _prices(price: Floats, scale: Floats) -> Floats:
+    """Shadow prices of the unscaled program; infinite where they are beyond floats."""
+    with np.errstate(over="ignore"):
+        result: Floats = price * scale[1] / scale[2:]
+    return result
 
 
 def _slack(means: Floats, bound: Floats, mixture: Floats) -> Floats:
     support = mixture > 0
     slack: Floats = bound - mixture[support] @ means[support, 1:]
     size = np.maximum(np.abs(bound), np.abs(means[support, 1:]).max(axis=0, initial=0.0))
-    slack[np.abs(slack) <= 1e-12 * size] = 0.0
+    slack[np.abs(slack) <= np.maximum(1e-12 * size, columns.SMALLEST)] = 0.0
     return slack
 
 
 def _unscale(inverse: Floats, position: Integers, allowed: Integers, arms: int, scale: Floats) -> Floats:
     """The inverse for unscaled columns: u_l was divided by its spread, and slack l counted in it."""
     costs = len(scale) - 2
-    inverse[:, :costs] /= scale[2:]
-    for i, j in enumerate(position):
-        if j >= 0 and allowed[j] >= arms:
-            inverse[i] *= scale[2 + allowed[j] - arms]
+    with np.errstate(over="ignore", invalid="ignore"):
+        inverse[:, :costs] /= scale[2:]
+        for i, j in enumerate(position):
+            if j >= 0 and allowed[j] >= arms:
+                inverse[i] *= scale[2 + allowed[j] - arms]
     return inverse

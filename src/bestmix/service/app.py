@@ -4,6 +4,7 @@ import logging
 import threading
 from dataclasses import dataclass
 
+import anyio
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -15,10 +16,12 @@ from bestmix import __version__
 from bestmix.experiments import Storage
 from bestmix.service import dashboard, errors
 from bestmix.service.access import Gatekeeper, rules
-from bestmix.service.caches import OpenExperiments, Views
+from bestmix.service.bodies import Buffers, GuardedRoute
+from bestmix.service.caches import Cache, OpenExperiments
 from bestmix.service.document import Service, allowed
 from bestmix.service.metrics import Metrics
-from bestmix.service.middleware import Gate, TooLarge
+from bestmix.service.middleware import Gate
+from bestmix.service.pools import Pool, Slots
 from bestmix.service.routes import control, experiments, operations, streams
 from bestmix.service.tokens import Token, Tokens
 
@@ -36,7 +39,7 @@ class Settings:
 
     rate: float = 5000.0  # requests a second of one caller
     strangers: float = 100.0  # requests a second from an address that has no valid token
-    largest: int = 8_000_000  # bytes of a body
+    largest: int = 8_000_000  # bytes of the largest body; most routes take less
     remember: float = 1.0  # seconds that a token is taken for good without a look at the database
 
 
@@ -48,7 +51,15 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.state.storage = storage
     app.state.experiments = OpenExperiments(storage)
     app.state.gatekeeper = Gatekeeper(Tokens(storage), session, settings.remember)
-    app.state.views = Views()
+    app.state.views = Cache(lasts=5.0)
+    app.state.reports = Cache(lasts=60.0, fresh=2.0, most=20)
+    app.state.readiness = operations.Readiness(storage)
+    app.state.buffers = Buffers()
+    app.state.largest = settings.largest
+    app.state.slow = Pool(most=2, of_caller=1, waiting=100)
+    app.state.streams = Slots(most=200, of_caller=50)
+    app.state.figures = Cache(lasts=0.0, fresh=0.25, most=500)
+    app.state.looks = anyio.CapacityLimiter(4)  # threads for streams, so that they take none from workers' calls
     app.state.metrics = Metrics()
     app.state.stopping = threading.Event()
     for part in (experiments, control, streams, operations, dashboard):
@@ -57,9 +68,9 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.add_middleware(
         Gate,
         metrics=app.state.metrics,
+        gatekeeper=app.state.gatekeeper,
         rate=settings.rate,
         strangers=settings.strangers,
-        largest=settings.largest,
     )
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -74,6 +85,10 @@ def check_rules(app: FastAPI) -> None:
         if isinstance(route, APIRoute):
             if len(rules(route)) != 1:
                 raise RuntimeError(f"{route.path} has {len(rules(route))} rules of access; give it exactly one")
+            if not isinstance(route, GuardedRoute):
+                raise RuntimeError(
+                    f"{route.path} would read bodies before its rule; give its router route_class=GuardedRoute"
+                )
         elif getattr(route, "path", "") != app.openapi_url:
             raise RuntimeError(f"{route} is no route whose rule of access can be seen; add it as the others are")
 
@@ -84,8 +99,6 @@ def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _http(request: Request, error: Exception) -> Response:
-    if isinstance(error.__cause__, TooLarge):
-        return _failed(request, error.__cause__)
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = str(error.detail) if isinstance(error, HTTPException) else ""
     code = STATUSES.get(status, "bad_request" if status < 500 else "internal")
@@ -96,8 +109,6 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    if isinstance(error, TooLarge):
-        return _answer(request, errors.Refusal("too_large", str(error)))
     found = errors.refuse(error)
     if found is None:
         log.error("a request failed", exc_info=error)

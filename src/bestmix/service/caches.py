@@ -1,18 +1,20 @@
-"""What a server keeps at hand: experiments that are open, and views that were made a moment ago."""
+"""What a server keeps at hand: experiments that are open, and pages and figures that were made a moment ago."""
 
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from bestmix.experiments import Experiment, Storage
 from bestmix.experiments.model import KEY, check_text
-from bestmix.pages import views
 from bestmix.service.errors import Refusal
 from bestmix.service.tokens import Token
 
+T = TypeVar("T")
+
 MOST_OPEN = 500  # experiments kept open
-MOST_VIEWS = 100  # views that are kept
-FRESH = 5.0  # seconds that a view may be shown again
 
 
 class OpenExperiments:
@@ -58,23 +60,48 @@ class OpenExperiments:
         return None if record is None else self.storage.open_key(record.key)
 
 
-class Views:
-    """The last view of each experiment, so that many viewers cost little more than one.
+@dataclass
+class Entry(Generic[T]):
+    """A value with the version that it was made of; whoever makes it holds the lock."""
 
-    It is shown again only while the experiment's figures are the same.
-    """
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    at: float = float("-inf")
+    version: Any = None
+    value: T | None = None
 
-    def __init__(self) -> None:
-        self._views: OrderedDict[str, tuple[float, views.View]] = OrderedDict()
 
-    def look(self, experiment: Experiment) -> views.View:
-        """What a page shows of the experiment now."""
-        key = experiment.record.key
-        until, last = self._views.get(key, (0.0, None))
-        if last is not None and time.monotonic() < until and last.state == experiment.state:
-            return last
-        made = views.look(experiment)
-        self._views[key] = time.monotonic() + FRESH, made
-        while len(self._views) > MOST_VIEWS:
-            self._views.popitem(last=False)
-        return made
+class Cache(Generic[T]):
+    """Values by key: good for ``lasts`` seconds while the version is the same, for ``fresh`` whatever it is."""
+
+    def __init__(self, lasts: float, fresh: float = 0.0, most: int = 100) -> None:
+        self._lasts = lasts
+        self._fresh = fresh
+        self._most = most
+        self._entries: OrderedDict[str, Entry[T]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str, version: Callable[[], Any], make: Callable[[], T]) -> T:
+        """The value of a key; while one thread makes it, others wait for it.
+
+        >>> cache = Cache(lasts=60.0)
+        >>> cache.get("x", lambda: 1, lambda: "made"), cache.get("x", lambda: 1, lambda: "made again")
+        ('made', 'made')
+        >>> cache.get("x", lambda: 2, lambda: "made again")
+        'made again'
+        """
+        entry = self._entry(key)
+        with entry.lock:
+            if entry.value is not None and time.monotonic() < entry.at + self._fresh:
+                return entry.value
+            now = version()
+            if entry.value is None or time.monotonic() >= entry.at + self._lasts or entry.version != now:
+                entry.value, entry.version, entry.at = make(), now, time.monotonic()
+            return entry.value
+
+    def _entry(self, key: str) -> Entry[T]:
+        with self._lock:
+            entry = self._entries.setdefault(key, Entry())
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._most:
+                self._entries.popitem(last=False)
+            return entry

@@ -1,32 +1,33 @@
 """The dashboard: pages made on the server, kept fresh by one small script."""
 
-import json
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any
-from urllib.parse import parse_qs, quote
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from bestmix import __version__
 from bestmix.experiments import Closed, Experiment, State, TrialState
-from bestmix.pages import views
+from bestmix.pages import rendering, views
 from bestmix.pages.experiment import experiment_report
-from bestmix.service.access import ADMIN, COOKIE, PUBLIC, READ
-from bestmix.service.caches import OpenExperiments
+from bestmix.service import sessions
+from bestmix.service.access import ADMIN, NOTES, PUBLIC, READ, READ_SLOW, check_origin, find_experiment
+from bestmix.service.bodies import GuardedRoute, form
+from bestmix.service.caches import Cache, OpenExperiments
 from bestmix.service.errors import CODES, Refusal
 from bestmix.service.routes.experiments import Current
+from bestmix.service.routes.streams import Feed, open_stream
 from bestmix.service.tokens import Scope, Token
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
 PAGE = 50  # rows of a table
+MOST_FOLLOWED = 50  # experiments in one stream
+LOGIN = 4096  # bytes of a form with a token
 ASSETS = {
-    "report.css": ("bestmix.pages", "static/report.css", "text/css"),
-    "page.css": ("bestmix.pages", "static/page.css", "text/css"),
+    "style.css": ("bestmix.pages", "static/style.css", "text/css"),
+    "follow.js": ("bestmix.pages", "static/follow.js", "text/javascript"),
     "page.js": ("bestmix.pages", "static/page.js", "text/javascript"),
     "uPlot.iife.min.js": ("bestmix.pages", "static/uPlot.iife.min.js", "text/javascript"),
     "uPlot.min.css": ("bestmix.pages", "static/uPlot.min.css", "text/css"),
@@ -39,21 +40,11 @@ ACTIONS = {
 }
 
 
-@cache
-def templates() -> Environment:
-    """The templates; everything that is written into them is escaped."""
-    made = Environment(loader=PackageLoader("bestmix.pages"), autoescape=True, undefined=StrictUndefined)
-    made.trim_blocks = made.lstrip_blocks = True
-    made.globals |= {"version": __version__}
-    made.filters |= {"number": views.number, "percent": lambda share: f"{share:.1%}"}
-    return made
-
-
 def render(request: Request, template: str, status: int = 200, **data: Any) -> HTMLResponse:
-    """A page."""
+    """A page for whoever asks."""
     token: Token | None = request.scope.get("bestmix.token")
     admin = token is not None and token.scope is Scope.admin
-    return HTMLResponse(templates().get_template(template).render(token=token, admin=admin, **data), status)
+    return HTMLResponse(rendering.render(template, token=token, admin=admin, **data), status)
 
 
 def wants_page(request: Request) -> bool:
@@ -66,7 +57,8 @@ def error_page(request: Request, refusal: Refusal) -> Response:
     """An error for people; without a valid token, the way in."""
     status, words = CODES[refusal.code]
     if refusal.code == "unauthorized":
-        said = str(refusal) if request.cookies.get(COOKIE) else ""
+        tried = request.method == "POST" or sessions.read_cookie(request.scope)
+        said = str(refusal) if tried else ""
         return render(request, "login.html", status, said=said)
     return render(request, "error.html", status, words=words, said=str(refusal))
 
@@ -90,38 +82,35 @@ def _asset(name: str) -> tuple[bytes, str]:
 async def login(request: Request, token: str = "") -> Response:
     """The way in: a form, or straight on with the token of the address, which then leaves the address."""
     if token:
+        check_origin(request)
         return await _enter(request, token)
     return render(request, "login.html", said="")
 
 
-@router.post("/login", dependencies=[Depends(PUBLIC)])
+@router.post("/login", dependencies=[Depends(PUBLIC.taking(LOGIN))])
 async def log_in(request: Request) -> Response:
     """Take the token of the form."""
-    return await _enter(request, (await _form(request)).get("token", ""))
+    check_origin(request)
+    return await _enter(request, (await form(request)).get("token", ""))
 
 
 async def _enter(request: Request, text: str) -> Response:
-    await request.app.state.gatekeeper.admit(text.strip())
+    token = await request.app.state.gatekeeper.admit(text.strip())
     response = RedirectResponse("/", 303)
-    secure = request.url.scheme == "https"
-    response.set_cookie(COOKIE, text.strip(), httponly=True, samesite="strict", secure=secure, max_age=30 * 86400)
+    sessions.write_cookie(response, request.scope, sessions.new_session(token))
     return response
 
 
-@router.post("/logout", dependencies=[Depends(PUBLIC)])
-def logout() -> Response:
-    """Forget the token in this browser."""
+@router.post("/logout", dependencies=[Depends(PUBLIC.taking(LOGIN))])
+async def logout(request: Request) -> Response:
+    """Forget the session in this browser."""
+    check_origin(request)
     response = RedirectResponse("/login", 303)
-    response.delete_cookie(COOKIE)
+    sessions.write_cookie(response, request.scope, "")
     return response
 
 
-async def _form(request: Request) -> dict[str, str]:
-    body = (await request.body()).decode("utf-8", "replace")
-    return {name: values[-1] for name, values in parse_qs(body, keep_blank_values=True).items()}
-
-
-@router.get("/", dependencies=[Depends(READ)])
+@router.get("/", dependencies=[Depends(READ_SLOW)])
 def home(request: Request, after: str = "") -> Response:
     """All experiments: state, progress, the mixture so far."""
     token: Token = request.scope["bestmix.token"]
@@ -135,32 +124,39 @@ def home(request: Request, after: str = "") -> Response:
     return render(request, "home.html", rows=shown, more=more, first=not after)
 
 
-def _card(opened: OpenExperiments, key: str, state: State) -> views.View | views.Plain:
+def _card(opened: OpenExperiments, key: str, state: State) -> views.Summary:
     """What the list shows of an experiment; one whose strategy is a function of somebody's own has no answer here."""
     try:
-        return views.look(opened.known(key) or opened.open(key), trials=False)
+        return views.read_answer(opened.known(key) or opened.open(key))
     except (ValueError, Closed, Refusal):
-        return views.Plain(key, state)
+        return views.Summary(key, state)
 
 
-@router.get("/experiments/{experiment}", dependencies=[Depends(READ)])
+@router.get("/experiments/{experiment}", dependencies=[Depends(READ_SLOW)])
 def show(request: Request, experiment: Current, cost: str | None = None) -> Response:
     """One experiment, live."""
-    return render(request, "experiment.html", **_told(request, experiment, cost))
+    return render(request, "experiment.html", **_shown(request, experiment, cost))
 
 
-@router.get("/experiments/{experiment}/live", dependencies=[Depends(READ)])
+@router.get("/experiments/{experiment}/live", dependencies=[Depends(READ_SLOW)])
 def live(request: Request, experiment: Current, cost: str | None = None) -> Response:
     """The part of the page that changes."""
-    return render(request, "live.html", **_told(request, experiment, cost))
+    return render(request, "live.html", **_shown(request, experiment, cost))
 
 
-def _told(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
-    view: views.View = request.app.state.views.look(experiment)
+@router.get("/follow", dependencies=[Depends(READ)])
+async def follow(request: Request, experiment: Annotated[list[str], Query(max_length=MOST_FOLLOWED)]) -> Response:
+    """Figures of several experiments whenever they change: one stream for all tabs of a browser."""
+    found = [await find_experiment(request, key) for key in experiment]
+    return open_stream(request, [Feed(one, request.app.state.figures) for one in found])
+
+
+def _shown(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
+    cache: Cache[views.View] = request.app.state.views
+    view = cache.get(experiment.record.key, lambda: experiment.state, lambda: views.read(experiment))
     bounds = experiment.problem.bounds
     chosen = cost if cost in bounds else next(iter(bounds), None)
-    charts = json.dumps(view.charts, allow_nan=False).replace("<", "\\u003c")
-    return {"view": view, "cost": chosen, "plane": Markup(view.drawing(chosen)), "charts": Markup(charts)}
+    return {"view": view, "cost": chosen, "most_rows": views.MOST_ROWS}
 
 
 @router.get("/experiments/{experiment}/trials", dependencies=[Depends(READ)])
@@ -192,11 +188,13 @@ def trials(
     )
 
 
-@router.get("/experiments/{experiment}/report", dependencies=[Depends(READ)])
-def report(experiment: Current) -> Response:
-    """The report as one file to keep."""
+@router.get("/experiments/{experiment}/report", dependencies=[Depends(READ_SLOW)])
+def report(request: Request, experiment: Current) -> Response:
+    """The report as one file to keep, made once for all who ask for it within a moment."""
+    cache: Cache[str] = request.app.state.reports
+    page = cache.get(experiment.record.key, lambda: experiment.state, lambda: experiment_report(experiment))
     name = {"Content-Disposition": f'attachment; filename="{experiment.record.key}.html"'}
-    return HTMLResponse(experiment_report(experiment), headers=name)
+    return HTMLResponse(page, headers=name)
 
 
 @router.get("/experiments/{experiment}/confirm/{action}", dependencies=[Depends(ADMIN)])
@@ -206,12 +204,12 @@ def confirm(request: Request, experiment: Current, action: str) -> Response:
     return render(request, "confirm.html", name=experiment.name, key=experiment.record.key, action=action, words=words)
 
 
-@router.post("/experiments/{experiment}/do/{action}", dependencies=[Depends(ADMIN)])
+@router.post("/experiments/{experiment}/do/{action}", dependencies=[Depends(ADMIN.taking(NOTES))])
 async def act(request: Request, experiment: Current, action: str) -> Response:
     """Do it, then show the experiment."""
     _check_action(action)
     if action == "stop":
-        await run_in_threadpool(experiment.stop, (await _form(request)).get("reason", ""))
+        await run_in_threadpool(experiment.stop, (await form(request)).get("reason", ""))
     else:
         await run_in_threadpool(experiment.pause if action == "pause" else experiment.resume)
     return RedirectResponse(f"/experiments/{experiment.record.key}", 303)
@@ -223,9 +221,9 @@ def _check_action(action: str) -> str:
     return ACTIONS[action]
 
 
-@router.post("/experiments/{experiment}/notes", dependencies=[Depends(ADMIN)])
+@router.post("/experiments/{experiment}/notes", dependencies=[Depends(ADMIN.taking(NOTES))])
 async def annotate(request: Request, experiment: Current) -> Response:
     """Replace the notes."""
-    text = (await _form(request)).get("notes", "").replace("\r\n", "\n")
+    text = (await form(request)).get("notes", "").replace("\r\n", "\n")
     await run_in_threadpool(setattr, experiment, "notes", text)
     return RedirectResponse(f"/experiments/{experiment.record.key}", 303)

@@ -14,6 +14,7 @@ CODES = {
     "forbidden": (403, "The token does not allow this."),
     "not_found": (404, "There is no such thing."),
     "method_not_allowed": (405, "The address does not take this method."),
+    "too_slow": (408, "The body did not come in time."),
     "conflict": (409, "It is there already, with other values."),
     "closed": (409, "The experiment takes no such call any more, or not now."),
     "too_large": (413, "The body is larger than the server takes."),
@@ -83,7 +84,8 @@ def explain_validation(errors: Any) -> Refusal:
 def documented(*codes: str) -> dict[int | str, dict[str, Any]]:
     """The errors of a route, for the OpenAPI document."""
     found: dict[int | str, dict[str, Any]] = {}
-    for code in ("bad_request", "unauthorized", "forbidden", "too_many", "internal", "unavailable", *codes):
+    body = ("too_slow",) if "too_large" in codes else ()
+    for code in ("bad_request", "unauthorized", "forbidden", "too_many", "internal", "unavailable", *codes, *body):
         status, words = CODES[code]
         before = found.get(status)
         found[status] = {"model": ErrorBody, "description": words if before is None else before["description"]}

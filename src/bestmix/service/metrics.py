@@ -14,7 +14,6 @@ class Metrics:
     """What this server did since it started."""
 
     def __init__(self) -> None:
-        self.streams = 0
         self._began = time.time()
         self._lock = threading.Lock()
         self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
@@ -28,8 +27,8 @@ class Metrics:
             self._times[route][bisect_left(STEPS, seconds)] += 1
             self._seconds[route] += seconds
 
-    def text(self, statuses: dict[str, int]) -> str:
-        """All of it; ``statuses`` are the numbers of experiments by status.
+    def text(self, statuses: dict[str, int], streams: int = 0) -> str:
+        """All of it; ``statuses`` are the numbers of experiments by status, ``streams`` those that are open.
 
         >>> metrics = Metrics()
         >>> metrics.count("GET", "/healthz", 200, 0.002)
@@ -47,7 +46,7 @@ class Metrics:
         lines += _head("bestmix_experiments", "gauge", "Experiments by status.")
         lines += [f'bestmix_experiments{{status="{status}"}} {n}' for status, n in sorted(statuses.items())]
         gauges = {
-            "bestmix_streams": ("Streams of events that are open.", self.streams),
+            "bestmix_streams": ("Streams of events that are open.", streams),
             "process_start_time_seconds": ("When the server started.", self._began),
             "process_resident_memory_bytes": ("Memory in use.", memory()),
         }

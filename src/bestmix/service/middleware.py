@@ -1,17 +1,16 @@
 """Around every request: an id, limits, safe headers, a line in the log and a count in the metrics."""
 
-import json
 import logging
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestmix.service import errors
+from bestmix.service.access import Gatekeeper, Identity
 from bestmix.service.metrics import Metrics
 from bestmix.service.tokens import Token
 
@@ -26,7 +25,7 @@ HEADERS = {
     "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with no-referrer, browsers do not say that a form is of this site
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
@@ -59,82 +58,56 @@ class Rates:
         return 0.0 if granted else (1.0 - left) / self._rate
 
 
-class TooLarge(Exception):
-    """A body grew beyond the limit while it was read."""
-
-
 class Gate:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, rate: float, strangers: float, largest: int) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, gatekeeper: Gatekeeper, rate: float, strangers: float) -> None:
         self.app = app
         self.metrics = metrics
-        self.largest = largest
+        self._gatekeeper = gatekeeper
         self._rates = Rates(rate)
-        self._strangers = Rates(strangers)  # by address, for those who are not known
-        self._known: OrderedDict[int, None] = OrderedDict()  # whose token was good the last time
+        self._strangers = Rates(strangers)  # by address, for those without a valid token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, and see to what it leaves behind."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        visit = Visit(scope, receive, send, self.largest)
-        refusal = self._refusal(visit)
+        visit = Visit(scope, send)
         try:
-            if refusal is not None:
-                await refusal(scope, receive, visit.send)
-            else:
-                await self.app(scope, visit.receive, visit.send)
+            refusal = await self._refusal(visit, scope)
+            await (refusal or self.app)(scope, receive, visit.send)
         finally:
-            self._remember(visit)
             self.metrics.count(visit.method, visit.route, visit.status, visit.seconds)
             visit.write()
 
-    def _refusal(self, visit: "Visit") -> ASGIApp | None:
-        if visit.who in self._known:
-            wait = self._rates.wait(visit.caller)
-            if wait:
+    async def _refusal(self, visit: "Visit", scope: Scope) -> ASGIApp | None:
+        """Find out whose request it is; too many of one token, or of an address without one, are refused."""
+        if visit.harmless:
+            scope["bestmix.identity"] = Identity(None)
+            return None
+        identity = scope["bestmix.identity"] = await self._gatekeeper.identify(scope)
+        scope["bestmix.token"] = identity.token
+        if identity.token is not None:
+            if wait := self._rates.wait(identity.token.prefix):
                 return errors.answer("too_many", "too many requests; slow down, or raise --rate", retry=wait)
-        elif not visit.harmless and self._strangers.wait(visit.address):
+        elif not visit.login and self._strangers.wait(visit.address):
             return errors.answer("too_many", "too many requests without a valid token; wait a little", retry=1.0)
-        return errors.answer("too_large", large(self.largest)) if visit.length > self.largest else None
-
-    def _remember(self, visit: "Visit") -> None:
-        """Whether the caller's token was good."""
-        if visit.status == 401:
-            self._known.pop(visit.who, None)
-        elif visit.token is not None:
-            self._known[visit.who] = None
-            self._known.move_to_end(visit.who)
-            while len(self._known) > MOST_CALLERS:
-                self._known.popitem(last=False)
-
-
-def large(largest: int) -> str:
-    """What to tell someone who sends too much."""
-    return f"the body is larger than {largest:,} bytes; send it in parts, or raise --body-limit"
+        return None
 
 
 class Visit:
     """One request: what is known of it, and its answer's headers."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, largest: int) -> None:
-        headers = Headers(scope=scope)
+    def __init__(self, scope: Scope, send: Send) -> None:
         self.method: str = scope["method"]
         self.id = secrets.token_hex(8)
         self.status = 0
         self.address = (scope.get("client") or ("unknown", 0))[0]
         self.harmless = scope["path"].startswith(HARMLESS)
-        # A number that stands for the whole token, which is kept nowhere.
-        self.who = hash((headers.get("authorization", ""), headers.get("cookie", "")))
-        # The rate is that of the token, of which only the part that may be shown is looked at.
-        self.caller = headers.get("authorization", "")[:18] or self.address
-        length = headers.get("content-length", "0")
-        self.length = int(length) if length.isdigit() and len(length) < 20 else 0
-        self._scope, self._receive, self._send = scope, receive, send
+        self.login = scope["path"] == "/login"  # whose token is in the body
+        self._scope, self._send = scope, send
         self._began = time.perf_counter()
-        self._largest, self._read = largest, 0
 
     @property
     def token(self) -> Token | None:
@@ -152,14 +125,6 @@ class Visit:
         """The route's pattern, so that there are few different ones."""
         return getattr(self._scope.get("route"), "path", "unknown")
 
-    async def receive(self) -> Message:
-        """The next part of the body, as long as it is not too large."""
-        message = await self._receive()
-        self._read += len(message.get("body", b""))
-        if self._read > self._largest:
-            raise TooLarge(large(self._largest))
-        return message
-
     async def send(self, message: Message) -> None:
         """Part of the answer."""
         if message["type"] == "http.response.start":
@@ -168,6 +133,8 @@ class Visit:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             headers["X-Request-Id"] = self.id
+            if self.status == 408:
+                headers["Connection"] = "close"
             if "cache-control" not in headers:
                 headers["Cache-Control"] = "no-store"
         await self._send(message)
@@ -177,16 +144,3 @@ class Visit:
         line = {"request": self.id, "method": self.method, "path": self._scope["path"], "status": self.status}
         line |= {"ms": round(1e3 * self.seconds, 1), "token": None if self.token is None else self.token.prefix}
         log.info("request", extra={"data": line | {"from": self.address}})
-
-
-class JsonLines(logging.Formatter):
-    """Log records as lines of JSON."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """One line."""
-        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z"
-        line: dict[str, Any] = {"at": at, "level": record.levelname.lower(), "logger": record.name}
-        line |= {"message": record.getMessage(), **getattr(record, "data", {})}
-        if record.exc_info:
-            line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)

@@ -169,6 +169,11 @@ Recommendation = derive(
         "sentence": str,
     },
 )
+Snapshot = describe(
+    "Snapshot",
+    "Figures, answer and rounds, all of one moment.",
+    {"state": State, "recommendation": Recommendation, "rounds": many(Round)},
+)
 Policy = derive(policy.Policy)
 Handout = describe(
     "Handout",

@@ -1,5 +1,7 @@
 """Running the service: where it listens, what it prints, how it ends."""
 
+import asyncio
+import functools
 import ipaddress
 import logging
 import signal
@@ -7,16 +9,18 @@ import socket
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from bestmix.service.middleware import JsonLines
+from bestmix.service.connections import Connections, Limited, ceiling
+from bestmix.service.logs import JsonLines, Sampled
 from bestmix.service.tokens import Tokens
 
-GRACE = 30  # seconds that requests under way have to end
-LONGEST_HEAD = 64 * 1024  # bytes of a request's first line and headers
+GRACE = 30  # seconds that calls at work have to end
+BACKLOG = 256  # connections that wait to be accepted, fewer than the descriptors that are kept free
+SWITCH = 0.001  # seconds after which a thread that computes lets others go on, such as those of workers' calls
 
 
 def is_loopback(host: str) -> bool:
@@ -58,30 +62,6 @@ def listen(host: str, port: int) -> socket.socket:
     return made
 
 
-class Bounded(HttpToolsProtocol):
-    """HTTP by httptools, which alone would collect the head of a request without end."""
-
-    _head: int | None = None  # bytes of a head that is being read
-
-    def data_received(self, data: bytes) -> None:
-        """Read on, unless the head is too long."""
-        super().data_received(data)
-        if self._head is not None:
-            self._head += len(data)
-            if self._head > LONGEST_HEAD and not self.transport.is_closing():
-                self.send_400_response("The head of the request is too long.")
-
-    def on_message_begin(self) -> None:
-        """A request begins."""
-        self._head = 0
-        super().on_message_begin()
-
-    def on_headers_complete(self) -> None:
-        """Its head is over."""
-        self._head = None
-        super().on_headers_complete()
-
-
 class Graceful(uvicorn.Server):
     """Tells open streams to end when it is asked to stop, so that nothing else has to wait for them."""
 
@@ -95,9 +75,10 @@ class Graceful(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def configure(app: FastAPI, proxies: str | None = None) -> uvicorn.Config:
+def configure(app: FastAPI, proxies: str | None = None, connections: Connections | None = None) -> uvicorn.Config:
     """How uvicorn runs the application."""
-    logging.getLogger("uvicorn.access").disabled = True  # addresses may hold tokens; gate.py writes lines without them
+    logging.getLogger("uvicorn.access").disabled = True  # addresses may hold tokens; the middleware's lines do not
+    registry = Connections(ceiling(), proxies) if connections is None else connections
     return uvicorn.Config(
         app,
         log_config=None,
@@ -106,18 +87,22 @@ def configure(app: FastAPI, proxies: str | None = None) -> uvicorn.Config:
         timeout_graceful_shutdown=GRACE,
         proxy_headers=proxies is not None,
         forwarded_allow_ips=proxies,
-        http=Bounded,
+        backlog=BACKLOG,
+        ws="none",
+        http=cast("type[asyncio.Protocol]", functools.partial(Limited, registry)),
     )
 
 
 def serve(app: FastAPI, listener: socket.socket, proxies: str | None = None) -> None:
-    """Serve until SIGTERM or Ctrl-C; requests under way are answered first."""
+    """Serve until SIGTERM or Ctrl-C; calls at work are answered first."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    handler.addFilter(Sampled())
     for name in ("bestmix.service", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it once more when all is done
         signal.signal(number, lambda *_: None)
+    sys.setswitchinterval(SWITCH)
     Graceful(configure(app, proxies), app.state.stopping.set).run(sockets=[listener])

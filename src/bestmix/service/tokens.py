@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from bestmix import checks
 from bestmix.experiments import Storage
-from bestmix.experiments.model import check_text
+from bestmix.experiments.model import check_label
 from bestmix.experiments.sql import tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.store import SqlStore
@@ -111,7 +111,7 @@ class Tokens:
         if days is not None and not 0 < checks.number("days", days) <= 36_500:
             raise ValueError(f"days: expected more than 0 and at most 36500, got {days:g}; say when it shall expire")
         key = None if experiment is None else self._storage.open(experiment).record.key
-        token, text = new_token(allowed, check_text("label", label, empty=True), key, days)
+        token, text = new_token(allowed, check_label("label", label, empty=True), key, days)
         row = {**vars(token), "role": token.scope.value}
         del row["scope"]
         self._database.write(lambda connection: connection.execute(sa.insert(tables.tokens).values(row)))

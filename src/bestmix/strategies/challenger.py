@@ -14,9 +14,10 @@ from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, challenge, challenger, stopping
+from bestmix.kernels import allocation, conditions, replicate, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.solution import check_settled
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
@@ -97,7 +98,7 @@ class Challenger:
             return 1 - self.confidence
         return self.delta or 0.0
 
-    def _settings(self, unknown: int) -> challenge.Settings:
+    def _settings(self, unknown: int) -> conditions.Settings:
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
         return float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0)
 
@@ -124,19 +125,19 @@ class Challenger:
         """Find the conditions in doubt and decide on the next round's trials."""
         problem, counts = evidence.problem, evidence.counts
         label = [*problem.columns, ELASTIC]
-        state = challenge.new_state(len(counts), len(evidence.means), len(problem.bounds))
+        state = conditions.new_state(len(counts), len(evidence.means), len(problem.bounds))
         state.counts[:] = counts
-        state.scatter[:] = [m.scatter() for m in evidence.moments]
-        state.basis[: len(memory["basis"])] = memory["basis"]
-        challenge.solve(evidence.means, problem.bound, np.arange(len(label) - 1), state)
-        challenge.pool(state)
-        challenge.conditions(state)
-        z = challenge.z_scores(state)
+        state.scatter[:] = evidence.scatters
+        state.basis.column[: len(memory["basis"])] = memory["basis"]
+        check_settled(conditions.solve(evidence.means, problem.bound, np.arange(len(label) - 1), state))
+        conditions.pool(state)
+        conditions.conditions(state)
+        z = conditions.z_scores(state)
         told: dict[str, Any] = {
             "scores": {name: float(s) for name, s in zip(label, z, strict=True) if abs(s) < np.inf},
             "reasons": memory["reasons"],
         }
-        memory = {"quota": None, "basis": [int(j) for j in state.basis], "reasons": {}}
+        memory = {"quota": None, "basis": [int(j) for j in state.basis.column], "reasons": {}}
         spent = int(counts.sum())
         settings = self._settings(len(counts))
         size = allocation.round_size(budget, len(counts), spent, settings)
@@ -174,7 +175,7 @@ class Challenger:
     def with_chances(self, instance: Instance, budget: int) -> Replication | None:
         """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
         self.begin(instance.problem, budget)
-        return bind(challenger.challenger, instance, budget, self._settings(len(instance.problem.arms)))
+        return bind(replicate.challenger, instance, budget, self._settings(len(instance.problem.arms)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -59,7 +59,7 @@ class Extendable(Protocol):
 
 
 class Replicator(Protocol):
-    """Simulated runs: fills the arrays that ``kernels/replicate.py`` describes."""
+    """Simulated runs: fills the arrays that ``kernels/rejects.py`` describes."""
 
     def __call__(self, rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers, /) -> None:
         """Run as many times as the arrays have rows."""

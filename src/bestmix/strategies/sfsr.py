@@ -11,10 +11,10 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Flags, Floats, Integers
-from bestmix.kernels import bases, columns, replicate, scores, simplex
+from bestmix.kernels import bases, columns, rejects, scores, simplex
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
-from bestmix.problems.solution import scaled
+from bestmix.problems.solution import check_settled, scaled
 from bestmix.strategies.protocol import Memory, check_budget
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.schedule import round_ends
@@ -114,25 +114,28 @@ class SFSR:
         if callable(self.score):
             return self._judge_by_function(self.score, evidence, remaining)
         size, costs = len(remaining), len(evidence.problem.bounds)
-        mu, u, e, scale = scaled(evidence.means, evidence.problem.bound, remaining)
-        work = simplex.workspace(costs)
+        program, scale = scaled(evidence.means, evidence.problem.bound, remaining)
+        start = simplex.new_basis(costs)
+        start.column[:] = basis
         score, state = np.empty(size), np.zeros(size, dtype=np.int64)
         if self.score == "intersection":
             wanted = size if math.comb(size, costs + 1) <= CHEAP_BASES else 2
             tableau = bases.workspace(costs, size)
-            status = scores.intersection_values(mu, u, e, basis, work, tableau, wanted, score, state)
+            status = scores.intersection_values(program, start, tableau, wanted, score, state)
             shown = scale[0] + scale[1] * score
         else:
-            status = scores.lagrangian(mu, u, e, scale, basis, work, score)
+            status = scores.lagrangian(program, scale, start, score)
             shown = scale[1] * score
+        check_settled(status)
+        basis[:] = start.column
         loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
         return shown, state == scores.EXACT, loser
 
     def _judge_by_function(self, function: Score, evidence: Evidence, remaining: Integers) -> tuple[Floats, Flags, int]:
         size, costs = len(remaining), len(evidence.problem.bounds)
-        mu, u, e = np.empty(size), np.empty((size, costs)), np.empty(size)
-        columns.load(evidence.means, evidence.problem.bound, remaining, mu, u, e)
-        score = np.asarray(function(mu, u, e), dtype=np.float64)
+        program = columns.new_program(size, costs)
+        columns.load(evidence.means, evidence.problem.bound, remaining, program)
+        score = np.asarray(function(*program), dtype=np.float64)
         if score.shape != (size,) or np.isnan(score).any():
             raise checks.InvalidInput(
                 "score",
@@ -154,8 +157,8 @@ class SFSR:
         ends = np.array(round_ends(*shape), dtype=np.int64)
         if callable(self.score):
             return bind(_with_function(self.score), instance, ends)
-        kind = replicate.INTERSECTION if self.score == "intersection" else replicate.LAGRANGIAN
-        return bind(replicate.successive, instance, ends, kind)
+        kind = rejects.INTERSECTION if self.score == "intersection" else rejects.LAGRANGIAN
+        return bind(rejects.successive, instance, ends, kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; a function is only named."""
@@ -167,7 +170,7 @@ class SFSR:
 
 @lru_cache(maxsize=16)
 def _with_function(function: Score) -> Callable[..., None]:
-    return replicate.successive_by(function)
+    return rejects.successive_by(function)
 
 
 def _function_name(function: Any) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Integers
-from bestmix.kernels import replicate, scores
+from bestmix.kernels import rejects, scores
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.strategies.protocol import Memory, check_budget
@@ -77,7 +77,7 @@ class SingleArm:
         """Compiled runs."""
         self.begin(instance.problem, budget)
         ends = round_ends(len(instance.arms), len(instance.problem.arms), 0, budget)
-        return bind(replicate.single, instance, np.array(ends, dtype=np.int64))
+        return bind(rejects.single, instance, np.array(ends, dtype=np.int64))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

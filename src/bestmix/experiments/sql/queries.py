@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
-from bestmix.experiments.model import Event, Record, Row, Snapshot, State, TrialQuery, moment
+from bestmix.experiments.model import Event, Record, Row, RunState, State, TrialQuery, moment
 from bestmix.experiments.sql import tables
 from bestmix.experiments.sql.spool import Spool
 from bestmix.experiments.store import Contents, Head, gone, state_of
@@ -92,13 +92,13 @@ def state(connection: sa.Connection, key: str) -> State:
     return state_of(head(found), found["created"])
 
 
-def snapshot(connection: sa.Connection, key: str) -> Snapshot:
+def run_state(connection: sa.Connection, key: str) -> RunState:
     """Figures, memory, sums and rounds of one moment."""
     number, memory = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
     sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
     rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
-    return Snapshot(
+    return RunState(
         state(connection, key),
         json.loads(memory),
         [Moments.from_dict(json.loads(text)) for text in sums],
@@ -121,7 +121,7 @@ def contents(connection: sa.Connection, key: str, state: str | None, with_events
     return Contents(
         record(found),
         head(found),
-        snapshot(connection, key),
+        run_state(connection, key),
         [due for due, _ in arms],
         [count for _, count in arms],
         [(name, first, count) for name, first, count in asks],

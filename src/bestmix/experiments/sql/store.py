@@ -11,7 +11,7 @@ from sqlalchemy import exc
 
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.errors import StorageError
-from bestmix.experiments.model import Draft, Event, Record, Row, Snapshot, State, TrialQuery
+from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, TrialQuery
 from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal
@@ -129,9 +129,9 @@ class SqlStore:
         """The experiment's figures."""
         return self.database.read(lambda connection: queries.state(connection, key))
 
-    def snapshot(self, key: str) -> Snapshot:
+    def run_state(self, key: str) -> RunState:
         """Figures, memory, sums and rounds of one moment."""
-        return self.database.read(lambda connection: queries.snapshot(connection, key))
+        return self.database.read(lambda connection: queries.run_state(connection, key))
 
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment."""

@@ -12,10 +12,7 @@
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
   function palette() {
-    const others = matchMedia("(prefers-color-scheme: dark)").matches
-      ? ["#4cc9a0", "#f0b429", "#dd88cc", "#ff8f3f", "#c8cf60", "#a3a9b0", "#9fa8ff"]
-      : ["#009e73", "#b07800", "#aa4499", "#b84f00", "#6a7000", "#5c6268", "#332288"];
-    return [colour("support"), ...others];
+    return [colour("support"), ...[1, 2, 3, 4, 5, 6, 7].map((place) => colour(`curve-${place}`))];
   }
 
   function draw() {
@@ -68,8 +65,11 @@
 
   let waiting = false;
   let again = false;
+  let stale = false;
 
   async function refresh() {
+    stale = document.hidden; // nobody looks: it is fetched when somebody does
+    if (stale) return;
     if (waiting) {
       again = true;
       return;
@@ -81,7 +81,7 @@
       if (answer.ok) replace(await answer.text());
       else if (answer.status === 401) location.reload();
     } catch {
-      news.textContent = "The server does not answer; the page goes on as soon as it does.";
+      news.textContent = silent;
     }
     await new Promise((done) => setTimeout(done, 1000));
     waiting = false;
@@ -100,26 +100,58 @@
     draw();
   }
 
-  function follow() {
-    const source = new EventSource(`/v1/experiments/${live.dataset.key}/stream?events=false`);
-    source.addEventListener("state", (message) => {
-      const state = JSON.parse(message.data);
-      news.textContent = `Live: ${state.complete} of ${state.budget} trials, ${state.status}.`;
-      refresh();
-    });
-    source.addEventListener("deleted", () => {
-      source.close();
-      news.textContent = "The experiment was deleted.";
-    });
-    source.addEventListener("error", () => {
-      news.textContent = "The server does not answer; the page goes on as soon as it does.";
-      if (source.readyState === EventSource.CLOSED) setTimeout(follow, 3000);
-    });
+  const silent = "The server does not answer; the page goes on as soon as it does.";
+  let shown = "";
+
+  function tell(state) {
+    news.textContent = `Live: ${state.complete} of ${state.budget} trials, ${state.status}.`;
+    const figures = JSON.stringify(state);
+    if (figures === shown) return;
+    shown = figures;
+    refresh();
+  }
+
+  const deleted = () => (news.textContent = "The experiment was deleted.");
+
+  // Browsers open six connections to a server: all tabs share one stream, which a worker of theirs holds.
+  function share() {
+    const { port } = new SharedWorker("/static/follow.js");
+    const say = (word) => port.postMessage({ word, key: live.dataset.key });
+    port.onmessage = ({ data }) => {
+      if (data.kind === "state") tell(data.state);
+      else if (data.kind === "deleted") deleted();
+      else {
+        news.textContent = silent;
+        if (data.kind === "refused") refresh(); // which shows the way in, where that is why
+      }
+    };
+    say("follow");
+    setInterval(() => say("follow"), 20000); // those who are silent for long are taken for closed
+    addEventListener("pagehide", () => say("leave"));
+    addEventListener("pageshow", (event) => event.persisted && say("follow"));
+  }
+
+  // Where there are no shared workers, ask now and then.
+  async function poll() {
+    let again = true;
+    if (!document.hidden) {
+      try {
+        const answer = await fetch(`/v1/experiments/${live.dataset.key}`);
+        if (answer.ok) tell(await answer.json());
+        else if (answer.status === 401) location.reload();
+        else if (answer.status === 404) again = deleted() && false;
+      } catch {
+        news.textContent = silent;
+      }
+    }
+    if (again) setTimeout(poll, 2000);
   }
 
   document.addEventListener("DOMContentLoaded", draw);
   if (document.readyState !== "loading") draw();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("resize", () => plots.forEach((plot) => plot.setSize({ width: Math.max(plot.root.parentNode.clientWidth, 240), height: 230 })));
-  follow();
+  document.addEventListener("visibilitychange", () => !document.hidden && stale && refresh());
+  if (typeof SharedWorker === "undefined") poll();
+  else share();
 })();

@@ -4,11 +4,17 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
 from bestmix.service import schemas
-from bestmix.service.access import ADMIN, check_whole
+from bestmix.service.access import ADMIN, NOTES, check_whole
+from bestmix.service.bodies import GuardedRoute
 from bestmix.service.errors import documented
 from bestmix.service.routes.experiments import CALL, Current, figures
 
-router = APIRouter(prefix="/v1/experiments", tags=["control"], dependencies=[Depends(ADMIN)])
+router = APIRouter(
+    route_class=GuardedRoute,
+    prefix="/v1/experiments",
+    tags=["control"],
+    dependencies=[Depends(ADMIN.taking(NOTES))],
+)
 STEER = documented("not_found", "invalid", "closed")
 
 

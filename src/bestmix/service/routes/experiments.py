@@ -15,7 +15,8 @@ from bestmix.experiments import Experiment, State, TrialState, open_experiment
 from bestmix.experiments.export import export
 from bestmix.problems.problem import Problem
 from bestmix.service import schemas
-from bestmix.service.access import ADMIN, ADMIN_ALL, READ, WORK
+from bestmix.service.access import ADMIN, ADMIN_ALL, NOTES, READ, READ_SLOW, RESULT, TRIALS, WORK
+from bestmix.service.bodies import GuardedRoute
 from bestmix.service.errors import Refusal, documented
 from bestmix.service.tokens import Token
 from bestmix.strategies.built_in import restore_strategy
@@ -23,7 +24,7 @@ from bestmix.strategies.built_in import restore_strategy
 PAGE = 1000  # entries of the longest page
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
 
-router = APIRouter(prefix="/v1/experiments", tags=["experiments"])
+router = APIRouter(route_class=GuardedRoute, prefix="/v1/experiments", tags=["experiments"])
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 After = Annotated[int, Query(ge=0, le=2**62)]
 Limit = Annotated[int, Query(ge=1, le=PAGE)]
@@ -59,7 +60,7 @@ def described(experiment: Experiment) -> dict[str, Any]:
     response_model=schemas.Experiment,
     responses=documented("invalid", "conflict", "too_large")
     | {200: {"model": schemas.Experiment, "description": "It was there already, just as described."}},
-    dependencies=[Depends(ADMIN_ALL)],
+    dependencies=[Depends(ADMIN_ALL.taking(None))],
 )
 def create(body: schemas.Create, request: Request) -> Response:
     """Create an experiment; one that is there already with the same terms is left as it is (200)."""
@@ -119,34 +120,47 @@ def ask(experiment: Current, body: schemas.Ask, key: Key = None) -> Response:
     return JSONResponse(given.to_dict())
 
 
-@router.post("/{experiment}/tell", response_model=schemas.OneOutcome, responses=CALL, dependencies=[Depends(WORK)])
+@router.post(
+    "/{experiment}/tell", response_model=schemas.OneOutcome, responses=CALL, dependencies=[Depends(WORK.taking(RESULT))]
+)
 def tell(experiment: Current, body: schemas.Tell) -> Response:
     """Report a result; the answer means that it is safely on disk. The same again changes nothing."""
     return JSONResponse({"outcome": experiment.tell(body.trial, body.reward, body.costs)})
 
 
-@router.post("/{experiment}/tell_many", response_model=schemas.Outcomes, responses=CALL, dependencies=[Depends(WORK)])
+@router.post(
+    "/{experiment}/tell_many",
+    response_model=schemas.Outcomes,
+    responses=CALL,
+    dependencies=[Depends(WORK.taking(None))],
+)
 def tell_many(experiment: Current, body: schemas.TellMany) -> Response:
     """Report several results, all of them or none."""
     outcomes = experiment.tell_many([(r.trial, r.reward, r.costs) for r in body.results])
     return JSONResponse({"outcomes": outcomes})
 
 
-@router.post("/{experiment}/fail", response_model=schemas.State, responses=CALL, dependencies=[Depends(WORK)])
+@router.post(
+    "/{experiment}/fail", response_model=schemas.State, responses=CALL, dependencies=[Depends(WORK.taking(NOTES))]
+)
 def fail(experiment: Current, body: schemas.Fail) -> Response:
     """Report that a trial gave no result, so that it is handed out again."""
     experiment.tell_failed(body.trial, body.reason)
     return JSONResponse(figures(experiment.state, experiment.record.key))
 
 
-@router.post("/{experiment}/renew", response_model=schemas.TrialPage, responses=CALL, dependencies=[Depends(WORK)])
+@router.post(
+    "/{experiment}/renew", response_model=schemas.TrialPage, responses=CALL, dependencies=[Depends(WORK.taking(TRIALS))]
+)
 def renew(experiment: Current, body: schemas.Trials) -> Response:
     """Start leases anew, all of them or none."""
     renewed = experiment.renew(*body.trials)
     return JSONResponse({"trials": [trial.to_dict() for trial in renewed], "next": None})
 
 
-@router.post("/{experiment}/give_back", response_model=schemas.State, responses=CALL, dependencies=[Depends(WORK)])
+@router.post(
+    "/{experiment}/give_back", response_model=schemas.State, responses=CALL, dependencies=[Depends(WORK.taking(TRIALS))]
+)
 def give_back(experiment: Current, body: schemas.Trials) -> Response:
     """End leases at once, without counting a failure."""
     experiment.give_back(*body.trials)
@@ -157,7 +171,7 @@ def give_back(experiment: Current, body: schemas.Trials) -> Response:
     "/{experiment}/recommendation",
     response_model=schemas.Recommendation,
     responses=ONE,
-    dependencies=[Depends(READ)],
+    dependencies=[Depends(READ_SLOW)],
 )
 def recommendation(experiment: Current) -> Response:
     """The best mix as far as the trials tell."""
@@ -166,11 +180,18 @@ def recommendation(experiment: Current) -> Response:
     return JSONResponse(data)
 
 
+@router.get("/{experiment}/snapshot", response_model=schemas.Snapshot, responses=ONE, dependencies=[Depends(READ)])
+def snapshot(experiment: Current) -> Response:
+    """Figures, answer and rounds of one moment: what a report is made of."""
+    now = experiment.snapshot()
+    return JSONResponse({**now.to_dict(), "state": figures(now.state, experiment.record.key)})
+
+
 @router.get(
     "/{experiment}/policy",
     response_model=schemas.Policy,
     responses=documented("not_found", "invalid", "closed"),
-    dependencies=[Depends(READ)],
+    dependencies=[Depends(READ_SLOW)],
 )
 def policy(experiment: Current) -> Response:
     """The weights to deploy."""
@@ -180,11 +201,11 @@ def policy(experiment: Current) -> Response:
     return JSONResponse(found.policy().to_dict())
 
 
-@router.get("/{experiment}/history", response_model=schemas.Rounds, responses=ONE, dependencies=[Depends(READ)])
+@router.get("/{experiment}/history", response_model=schemas.Rounds, responses=ONE, dependencies=[Depends(READ_SLOW)])
 def history(experiment: Current, after: After = 0, limit: Limit = 100) -> Response:
     """The rounds that are over: trials, scores, who was rejected, and the mixture after each."""
-    snapshot = experiment.snapshot()
-    pairs = zip(snapshot.rounds, snapshot.mixtures, strict=True)
+    run = experiment.run_state()
+    pairs = zip(run.rounds, run.mixtures, strict=True)
     wanted = [r.to_dict() | {"mixture": mixture} for r, mixture in pairs if r.number > after]
     more = wanted[limit - 1]["number"] if len(wanted) > limit else None
     return JSONResponse({"rounds": wanted[:limit], "next": more})
@@ -225,7 +246,7 @@ def events(experiment: Current, after: After = 0, limit: Limit = 100) -> Respons
     "/{experiment}/export/{kind}",
     response_class=Response,
     responses=ONE | {200: {"description": "The file.", "content": {kind: {} for kind in KINDS.values()}}},
-    dependencies=[Depends(READ)],
+    dependencies=[Depends(READ_SLOW)],
 )
 def exported(experiment: Current, kind: str, state: TrialState | None = None, spreadsheet: bool = False) -> Response:
     """The trials as csv or parquet, or everything as json; a csv for spreadsheets has no text that is a formula."""

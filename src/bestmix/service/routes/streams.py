@@ -3,25 +3,28 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
+import anyio.to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
-from bestmix.experiments import Closed, Experiment, StorageError
+from bestmix.experiments import Closed, Experiment, State, StorageError
 from bestmix.service.access import READ
+from bestmix.service.bodies import GuardedRoute, caller_of
+from bestmix.service.caches import Cache
 from bestmix.service.errors import Refusal, documented
 from bestmix.service.routes.experiments import Current, figures
 
 PACE = 0.5  # seconds between two looks
+CHECK = 0.25  # seconds between two looks at the stream's token, each of which is good for as long
 BEAT = 15.0  # seconds without news after which a comment is sent, so that nobody in between hangs up
 LONGEST = 3600.0  # seconds after which a stream ends; browsers come back by themselves
-MOST = 200  # streams of one server
 PAGE = 500  # events read at a time
 
-router = APIRouter(prefix="/v1/experiments", tags=["experiments"])
+router = APIRouter(route_class=GuardedRoute, prefix="/v1/experiments", tags=["experiments"])
 
 
 @router.get(
@@ -40,27 +43,50 @@ async def stream(
     last: Annotated[str | None, Header(alias="Last-Event-ID")] = None,
 ) -> Response:
     """Events after one (by default from now on) and, as events of kind state, figures when they change."""
-    metrics = request.app.state.metrics
-    if metrics.streams >= MOST:
-        raise Refusal("unavailable", "the server has as many streams open as it can; try again later", retry=10)
     if last is not None and last.isascii() and last.isdigit() and len(last) < 19:
         after = int(last)
-    feed = Feed(experiment, after, events)
-    return StreamingResponse(_lines(feed, request, seconds), media_type="text/event-stream")
+    return open_stream(request, [Feed(experiment, request.app.state.figures, after, events)], seconds)
+
+
+def open_stream(request: Request, feeds: list["Feed"], seconds: float = LONGEST) -> Response:
+    """A stream of what is new, if there is room for one more."""
+    slots, caller = request.app.state.streams, caller_of(request)
+    if not slots.take(caller):
+        raise Refusal("unavailable", "as many streams are open as this server or token may have; close one", retry=10)
+    return Stream(_lines(feeds, request, seconds), lambda: slots.give_back(caller))
+
+
+class Stream(StreamingResponse):
+    """Gives its place back however it ends, even before it began."""
+
+    def __init__(self, lines: AsyncIterator[str], over: Callable[[], None]) -> None:
+        super().__init__(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        self._over = over
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._over()
 
 
 class Feed:
     """What is new of an experiment since the last look."""
 
-    def __init__(self, experiment: Experiment, after: int | None, events: bool) -> None:
+    def __init__(
+        self, experiment: Experiment, figures: Cache[State], after: int | None = None, events: bool = False
+    ) -> None:
+        self.key = experiment.record.key
         self._experiment = experiment
+        self._figures = figures
         self._after = after
         self._events = events
         self._state: dict[str, Any] | None = None
 
     def look(self) -> list[str]:
         """Messages in the format of server-sent events."""
-        state = figures(self._experiment.state, self._experiment.record.key)
+        state = figures(self._figures.get(self.key, lambda: None, lambda: self._experiment.state), self.key)
         new = self._new() if self._events else []
         # All is read by now, so that what is remembered as sent is sent.
         messages = [f"event: state\ndata: {json.dumps(state)}\n\n"] if state != self._state else []
@@ -88,26 +114,49 @@ def newest(experiment: Experiment) -> int:
     return low
 
 
-async def _lines(feed: Feed, request: Request, seconds: float) -> AsyncIterator[str]:
-    metrics, stopping = request.app.state.metrics, request.app.state.stopping
-    metrics.streams += 1
+async def _lines(feeds: list[Feed], request: Request, seconds: float) -> AsyncIterator[str]:
     end, beat = time.monotonic() + seconds, time.monotonic() + BEAT
+    yield "retry: 1000\n\n"
+    while await _goes_on(request, end):
+        messages: list[str] = []
+        for feed in list(feeds):
+            messages += await _look(feed, feeds, request)
+        if messages:
+            yield "".join(messages)
+        elif time.monotonic() >= beat:
+            yield ": still here\n\n"
+        if messages or time.monotonic() >= beat:
+            beat = time.monotonic() + BEAT
+        if not feeds:
+            return
+        await _pause(request, min(time.monotonic() + PACE, end))
+
+
+async def _look(feed: Feed, feeds: list[Feed], request: Request) -> list[str]:
+    """What is new of one experiment; one that was deleted is looked at no more."""
     try:
-        yield "retry: 1000\n\n"
-        while not stopping.is_set() and time.monotonic() < end and not await request.is_disconnected():
-            try:
-                messages = await run_in_threadpool(feed.look)
-            except Closed:
-                yield "event: deleted\ndata: {}\n\n"
-                return
-            except StorageError:
-                messages = []
-            if messages:
-                yield "".join(messages)
-                beat = time.monotonic() + BEAT
-            elif time.monotonic() >= beat:
-                yield ": still here\n\n"
-                beat = time.monotonic() + BEAT
-            await asyncio.sleep(min(PACE, max(end - time.monotonic(), 0.0)))
-    finally:
-        metrics.streams -= 1
+        return await anyio.to_thread.run_sync(feed.look, limiter=request.app.state.looks)
+    except Closed:
+        feeds.remove(feed)
+        return [f"event: deleted\ndata: {json.dumps({'id': feed.key})}\n\n"]
+    except StorageError:
+        return []
+
+
+async def _pause(request: Request, until: float) -> None:
+    """Wait, but not on when the stream is over."""
+    while (left := until - time.monotonic()) > 0:
+        await asyncio.sleep(min(left, CHECK))
+        if not await _goes_on(request, until):
+            return
+
+
+async def _goes_on(request: Request, end: float) -> bool:
+    """Whether there is time left, the client listens, the server is not told to stop, and the token is still good."""
+    if time.monotonic() >= end or request.app.state.stopping.is_set() or await request.is_disconnected():
+        return False
+    try:
+        valid: bool = await request.app.state.gatekeeper.is_valid(request.scope["bestmix.token"], CHECK)
+        return valid
+    except StorageError:
+        return True  # out of reach for a moment, and with it all that could be told

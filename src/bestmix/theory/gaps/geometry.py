@@ -11,6 +11,8 @@ from bestmix.problems.solution import Solution
 
 SAME = 1e-9  # covariances that differ by less, as a share, count as equal
 FLOOR = 1e-3  # standard deviation, in units of the others, that is lent to a mean without noise
+SMALLEST_SPREAD = 1e-150  # of means without noise; the square of a smaller one is no float
+FARTHEST = 1e60  # standard deviations between means: the squares of squares of larger numbers overflow
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,8 @@ def geometry_of(instance: Instance, solution: Solution) -> Geometry:
     columns[:arms, 1:] -= instance.bound
     noise = np.sqrt(np.einsum("aii->i", covariance) / max(movable, 1))
     spread = np.abs(columns[:arms] - np.r_[solution.value, np.zeros(costs)]).max(axis=0)
-    scale = np.where(noise > 0, noise, np.where(spread > 0, spread, 1.0))
+    scale = np.where(noise > 0, noise, np.where(spread > SMALLEST_SPREAD, spread, 1.0))
+    _check_distance(float((spread / scale).max()))
     columns[:arms] /= scale
     columns[:arms, 0] -= solution.value / scale[0]  # only differences of rewards matter
     columns[arms:, 1:] = np.eye(costs)  # the unit of a slack's weight is free
@@ -87,6 +90,14 @@ def geometry_of(instance: Instance, solution: Solution) -> Geometry:
         share=np.r_[solution.mixture, solution.slack / scale[1:]][basis],
         white=_whitening(covariance),
     )
+
+
+def _check_distance(farthest: float) -> None:
+    if farthest > FARTHEST:
+        raise ValueError(
+            f"instance: expected means at most {FARTHEST:g} standard deviations apart, got {farthest:.3g}; "
+            "at such a distance nothing is in doubt: leave the noise out, or change its size"
+        )
 
 
 def _lifted(covariance: Floats) -> Floats:

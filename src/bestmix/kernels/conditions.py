@@ -16,12 +16,15 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
+from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import compiled
+from bestmix.kernels.simplex import Basis
 
 Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
+VAST = 1e200  # the variance of what overflows: nothing is known of it
 
 
 class State(NamedTuple):
@@ -29,20 +32,17 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    mu, u, e, scale, basis, work
-        The linear program as ``simplex.py`` has it: (n,), (n, L), (n,), (L + 2,), (1 + L,).
+    program, scale, basis
+        The linear program as ``simplex.py`` has it.
     counts, scatter, pooled
         Trials of each arm, their scatter (arms, 1 + L, 1 + L), and the pooled covariance of one trial.
     gap, own, coefficient
         Each column's condition, (n,), and the terms of its variance: own (n,) and by basis row (n, 1 + L).
     """
 
-    mu: Floats
-    u: Floats
-    e: Floats
+    program: Program
     scale: Floats
-    basis: Integers
-    work: Floats
+    basis: Basis
     counts: Integers
     scatter: Floats
     pooled: Floats
@@ -56,12 +56,9 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
     """Arrays for so many arms that are tried, of so many in all; the basis is to be found."""
     n, d = arms + costs + 1, 1 + costs
     return State(
-        np.empty(n),
-        np.empty((n, costs)),
-        np.empty(n),
+        columns.new_program(n, costs),
         np.empty(costs + 2),
-        np.full(d, -1),
-        simplex.workspace(costs),
+        simplex.new_basis(costs),
         np.zeros(unknown, dtype=np.int64),
         np.zeros((unknown, d, d)),
         np.zeros((d, d)),
@@ -74,60 +71,97 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
 @compiled
 def solve(means: Floats, bound: Floats, everything: Integers, state: State) -> int:
     """Elastic program of all columns, from ``basis``; a simplex status."""
-    mu, u, e, basis, work = state.mu, state.u, state.e, state.basis, state.work
-    n, costs = u.shape
-    columns.load(means, bound, everything, mu[: n - 1], u[: n - 1], e[: n - 1])
-    mu[n - 1], e[n - 1] = -PENALTY, 0.0
-    for l in range(costs):
-        u[n - 1, l] = -1.0
-    columns.rescale(mu, u, e, state.scale)
-    return maximise(mu, u, e, basis, work)
+    load_elastic(means, bound, everything, state)
+    columns.rescale(state.program, state.scale)
+    return maximise(state.program, state.basis)
 
 
 @compiled
-def maximise(mu: Floats, u: Floats, e: Floats, basis: Integers, work: Floats) -> int:
-    """Solve the program of these columns, many or few, and leave its prices in ``work``; a simplex status."""
-    if mu.shape[0] <= sifting.SMALL:
-        status = simplex.maximise(mu, u, e, basis, work)
-    else:
-        status = sifting.maximise(mu, u, e, basis, work)
+def maximise(program: Program, basis: Basis) -> int:
+    """Solve the program of these columns, many or few, and set its prices; a simplex status."""
+    few = program.mu.shape[0] <= sifting.SMALL
+    status = simplex.maximise(program, basis) if few else sifting.maximise(program, basis)
     if status == simplex.OPTIMAL:
-        simplex.set_prices(mu, basis, work, simplex.VALUE)
+        simplex.set_prices(program.mu, basis, simplex.VALUE)
     return status
+
+
+@compiled
+def load_basis(means: Floats, bound: Floats, everything: Integers, state: State) -> bool:
+    """All columns with the program's answer given as ``basis``, in its scale; False when that is no basis.
+
+    The answer may be that of some of the columns only, and an arm without trials has means that are NaN: so has its
+    condition.
+    """
+    program, basis = state.program, state.basis
+    load_elastic(means, bound, everything, state)
+    columns.measure(columns.pick(program, basis.column), state.scale)
+    columns.apply(state.scale, program)
+    if not simplex.invert(program, basis):
+        return False
+    simplex.set_prices(program.mu, basis, simplex.VALUE)
+    return True
+
+
+@compiled
+def load_elastic(means: Floats, bound: Floats, everything: Integers, state: State) -> None:
+    """Write all columns, unscaled, and the elastic one."""
+    mu, u, e = state.program
+    n, costs = u.shape
+    columns.load(means, bound, everything, columns.part(state.program, 0, n - 1))
+    mu[n - 1], e[n - 1] = -PENALTY, 0.0
+    for l in range(costs):
+        u[n - 1, l] = -1.0
 
 
 @compiled
 def pool(state: State) -> None:
     """Pooled covariance of a trial; as wide as the arms are apart when no arm has two trials."""
-    counts, scatter, scale, result = state.counts, state.scatter, state.scale, state.pooled
+    if not pool_scatter(state.counts, state.scatter, state.pooled):
+        for i in range(state.pooled.shape[0]):
+            state.pooled[i, i] = state.scale[1 + i] * state.scale[1 + i]
+
+
+@compiled
+def pool_scatter(counts: Integers, scatter: Floats, pooled: Floats) -> bool:
+    """Pooled covariance of a trial; False, and zero, when no arm has two trials."""
     freedom = 0
-    result[:] = 0.0
+    pooled[:] = 0.0
     for a in range(counts.shape[0]):
         freedom += max(counts[a] - 1, 0)
-        result += scatter[a]
+        pooled += scatter[a]
     if freedom > 0:
-        result /= freedom
-        return
-    for i in range(result.shape[0]):
-        result[i, i] = scale[1 + i] * scale[1 + i]
+        pooled /= freedom
+    return freedom > 0
+
+
+@compiled
+def blend(counts: Integers, scatter: Floats, pooled: Floats) -> Floats:
+    """Covariance of a trial of each arm, its own blended with the pooled one (arms, 1 + L, 1 + L)."""
+    result = np.empty_like(scatter)
+    for a in range(counts.shape[0]):
+        result[a] = (scatter[a] + PRIOR * pooled) / (max(counts[a] - 1, 0) + PRIOR)
+    return result
 
 
 @compiled
 def variance(direction: Floats, common: float, count: int, scatter: Floats) -> float:
-    """Variance of a trial along a direction, blended with the pooled one."""
+    """Variance of a trial along a direction, blended with the pooled one; never infinite."""
     total = 0.0
     for i in range(direction.shape[0]):
         inner = 0.5 * scatter[i, i] * direction[i]
         for k in range(i):
             inner += scatter[i, k] * direction[k]
         total += 2.0 * direction[i] * inner
-    return (total + PRIOR * common) / (count - 1 + PRIOR)
+    blended = (total + PRIOR * common) / (count - 1 + PRIOR)
+    return blended if blended < np.inf else VAST
 
 
 @compiled
 def conditions(state: State) -> None:
     """Gap of each column's condition, and the terms of its variance."""
-    mu, u, e, scale, basis, work = state.mu, state.u, state.e, state.scale, state.basis, state.work
+    u, e, scale = state.program.u, state.program.e, state.scale
+    basis, inverse, price = state.basis.column, state.basis.inverse, state.basis.price
     counts, scatter, pooled = state.counts, state.scatter, state.pooled
     gap, own, coefficient = state.gap, state.own, state.coefficient
     n, costs = u.shape
@@ -136,44 +170,44 @@ def conditions(state: State) -> None:
     # dual: d_j = mu_j - lambda.u_j - v e_j, with the noise of reward - lambda.cost
     direction[0] = 1.0 / scale[1]
     for l in range(costs):
-        direction[1 + l] = -work[m + 1, l] / scale[2 + l]
+        direction[1 + l] = -price[l] / scale[2 + l]
     common = variance(direction, 0.0, 1, pooled) * PRIOR
     for i in range(m):
         if basis[i] < unknown:
             noise[i] = variance(direction, common, counts[basis[i]], scatter[basis[i]])
     for j in range(n):
-        gap[j] = -simplex.reduced_cost(mu, u, e, work[m + 1], j)
+        gap[j] = -simplex.reduced_cost(state.program, price, j)
         own[j] = 0.0
         if j < unknown:
             own[j] = variance(direction, common, counts[j], scatter[j])
         for i in range(m):
             y = 0.0
             if noise[i] > 0.0:
-                y = work[i, costs] * e[j]
+                y = inverse[i, costs] * e[j]
                 for l in range(costs):
-                    y += work[i, l] * u[j, l]
+                    y += inverse[i, l] * u[j, l]
             coefficient[j, i] = y * y * noise[i]
     gap[n - 1] = np.inf
     # primal: x_i, with the noise of g_i.cost in the other arms of the basis, at the point where x_i is zero
     direction[0] = 0.0
     for i in range(m):
         j = basis[i]
-        gap[j], own[j] = max(work[i, costs], 0.0), 0.0
+        gap[j], own[j] = max(inverse[i, costs], 0.0), 0.0
         rest = 1.0 - gap[j] if e[j] != 0.0 else 1.0
         for l in range(costs):
-            direction[1 + l] = work[i, l] / scale[2 + l]
+            direction[1 + l] = inverse[i, l] / scale[2 + l]
         common = variance(direction, 0.0, 1, pooled) * PRIOR
         for k in range(m):
             coefficient[j, k] = 0.0
             if k != i and basis[k] < unknown and rest > 0.0:
-                share = work[k, costs] / rest
+                share = inverse[k, costs] / rest
                 coefficient[j, k] = share * share * variance(direction, common, counts[basis[k]], scatter[basis[k]])
 
 
 @compiled
 def spread_of(j: int, state: State, counts: Integers) -> float:
     """Variance of condition j's gap with so many trials of each arm."""
-    own, coefficient, basis = state.own, state.coefficient, state.basis
+    own, coefficient, basis = state.own, state.coefficient, state.basis.column
     spread = own[j] / counts[j] if own[j] > 0.0 else 0.0
     for i in range(basis.shape[0]):
         if coefficient[j, i] > 0.0:

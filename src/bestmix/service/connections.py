@@ -1,0 +1,272 @@
+"""Connections under limits: slow heads, endless trailers, too many of one address, more than there are descriptors."""
+
+import asyncio
+import contextlib
+import ipaddress
+import math
+import resource
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from bestmix.checks import InvalidInput
+
+LONGEST_HEAD = 64 * 1024  # bytes of a request's first line and headers, or of its trailers
+HEAD_SECONDS = 10.0  # in which the head of a request must have come
+REST_SECONDS = 10.0  # in which the rest of a body must have come that is no longer wanted
+WRITE_SECONDS = 60.0  # that somebody may leave an answer unread
+MOST_HEADS = 64 * 1024 * 1024  # bytes of all unfinished heads
+MOST_OF_ADDRESS = 1024  # connections of one address that is no proxy of ours
+MOST_DESCRIPTORS = 65_536  # asked of the system, where it allows more
+RESERVED = 512  # descriptors for the database, files and logs
+FEWEST = 64  # connections below which it is not worth starting
+CLOSE_SECONDS = 2.0  # in which the last words must have been taken
+SWEEP = 0.5  # seconds between two looks at the clock
+
+
+def ceiling(most: int = MOST_DESCRIPTORS) -> int:
+    """How many connections fit into the descriptors of this process, after asking the system for more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most if hard == resource.RLIM_INFINITY else min(hard, most)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    room = (wanted if soft == resource.RLIM_INFINITY else min(soft, most)) - RESERVED
+    if room < FEWEST:
+        fault = f"the system allows {soft}, and the service needs {RESERVED + FEWEST}"
+        raise InvalidInput("open files", fault, "raise it with ulimit -n")
+    return room
+
+
+def is_among(proxies: str | None) -> Callable[[str], bool]:
+    """Whether an address is one of the proxies, given as on the command line.
+
+    >>> ours = is_among("127.0.0.1, 10.0.0.0/8")
+    >>> ours("10.1.2.3"), ours("11.1.2.3"), is_among(None)("127.0.0.1")
+    (True, False, False)
+    """
+    words = [word.strip() for word in (proxies or "").split(",") if word.strip()]
+    networks = []
+    for word in words:
+        with contextlib.suppress(ValueError):
+            networks.append(ipaddress.ip_network(word, strict=False))
+
+    def among(address: str) -> bool:
+        if "*" in words or address in words:
+            return True
+        try:
+            parsed = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        return any(parsed in network for network in networks)
+
+    return among
+
+
+class Connections:
+    """All connections of a server; those that wait for their client make room for new ones, the oldest first."""
+
+    def __init__(self, most: int, proxies: str | None = None, of_address: int = MOST_OF_ADDRESS) -> None:
+        self.most = most
+        self.of_address = of_address
+        self.heads = 0  # bytes of unfinished heads
+        self._is_proxy = is_among(proxies)
+        self._all: set[Limited] = set()
+        self._count: Counter[str] = Counter()
+        self._waiting: OrderedDict[Limited, None] = OrderedDict()
+        self._waiting_of: dict[str, OrderedDict[Limited, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, one: "Limited") -> bool:
+        """Let a connection in, if need be in the place of one that waits; False when all are at work."""
+        if not self._all:
+            one.loop.call_later(SWEEP, self._sweep, one.loop)
+        room = True
+        if len(self._all) >= self.most:
+            room = self._evict(self._waiting)
+        elif self._count[one.address] >= self.of_address and not self._is_proxy(one.address):
+            room = self._evict(self._waiting_of.get(one.address, OrderedDict()))
+        if room:
+            self._all.add(one)
+            self._count[one.address] += 1
+            self.wait(one)
+        return room
+
+    def remove(self, one: "Limited") -> None:
+        """A connection is gone."""
+        if one in self._all:
+            self.work(one)
+            self._all.discard(one)
+            self._count[one.address] -= 1
+            if not self._count[one.address]:
+                del self._count[one.address]
+
+    def wait(self, one: "Limited") -> None:
+        """It waits for its client, and may be closed when there is need."""
+        if one in self._all:
+            self._waiting[one] = None
+            self._waiting_of.setdefault(one.address, OrderedDict())[one] = None
+
+    def work(self, one: "Limited") -> None:
+        """A call of it is at work, and is left in peace."""
+        self._waiting.pop(one, None)
+        if one.address in self._waiting_of:
+            self._waiting_of[one.address].pop(one, None)
+            if not self._waiting_of[one.address]:
+                del self._waiting_of[one.address]
+
+    def _evict(self, waiting: "OrderedDict[Limited, None]") -> bool:
+        for oldest in waiting:
+            self.work(oldest)  # counted until it is gone
+            oldest.give_up(HTTPStatus.REQUEST_TIMEOUT)
+            return True
+        return False
+
+    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = time.monotonic()
+        for one in [one for one in self._all if now > one.deadline]:
+            one.expire()
+        if self._all:
+            loop.call_later(SWEEP, self._sweep, loop)
+
+
+class Limited(HttpToolsProtocol):
+    """HTTP by httptools, which alone would wait and collect without end."""
+
+    def __init__(self, registry: Connections, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.registry = registry
+        self.address = ""
+        self.deadline = time.monotonic() + HEAD_SECONDS
+        self._head = 0  # bytes of a head, or of trailers, that are being read
+        self._moved = False  # whether the data at hand ended a head, or had some of a body
+        self._reading_head = True
+        self._whole = True  # whether no request is half read
+
+    @property
+    def _at_work(self) -> bool:
+        """Whether a request is not answered yet."""
+        return self.cycle is not None and (not self.cycle.response_complete or bool(self.pipeline))
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Somebody calls."""
+        super().connection_made(transport)
+        self.address = self.client[0] if self.client else ""
+        if not self.registry.add(self):
+            self.give_up(HTTPStatus.SERVICE_UNAVAILABLE)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It is over."""
+        self._count_head(0)
+        self.registry.remove(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless the head or the trailers are too long."""
+        if self.transport.is_closing():
+            return
+        self._moved = False
+        super().data_received(data)
+        self._count_head(0 if self._moved else self._head + len(data))
+        if self._head > LONGEST_HEAD:
+            self.give_up(HTTPStatus.BAD_REQUEST, "The head of the request is too long.")
+        elif self.registry.heads > MOST_HEADS and self._head:
+            self.give_up(HTTPStatus.SERVICE_UNAVAILABLE)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self._reading_head, self._whole = True, False
+        self._set_deadline()
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; a trailer is dropped, for what is asked was decided by the head."""
+        if self._reading_head:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Its head is over; how long the body may take is decided by whoever reads it."""
+        self._reading_head, self._moved = False, True
+        super().on_headers_complete()
+        self._set_deadline()
+
+    def on_body(self, body: bytes) -> None:
+        """A part of its body."""
+        self._moved = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """It is there as a whole."""
+        self._moved = self._whole = True
+        if self._at_work:
+            self.registry.work(self)
+        super().on_message_complete()
+        self._set_deadline()
+
+    def on_response_complete(self) -> None:
+        """It was answered; what else comes of it is thrown away, for a while."""
+        super().on_response_complete()
+        if not (self._at_work and self._whole):
+            self.registry.wait(self)
+        self._set_deadline()
+
+    def pause_writing(self) -> None:
+        """The client leaves the answer unread."""
+        super().pause_writing()
+        self._set_deadline()
+
+    def resume_writing(self) -> None:
+        """It reads on."""
+        super().resume_writing()
+        self._set_deadline()
+
+    def shutdown(self) -> None:
+        """The server stops: only calls that are there as a whole are waited for."""
+        if self._at_work and self._whole and not self.flow.write_paused:
+            super().shutdown()
+        elif self.flow.write_paused:
+            self.transport.abort()
+        else:
+            self.give_up(HTTPStatus.SERVICE_UNAVAILABLE)
+
+    def expire(self) -> None:
+        """The time for what the client should have done is over."""
+        if self.flow.write_paused or self.transport.is_closing():
+            self.transport.abort()
+        else:
+            self.give_up(HTTPStatus.REQUEST_TIMEOUT)
+
+    def give_up(self, status: HTTPStatus, message: str = "") -> None:
+        """Close, with a word of why where a request has begun and nothing of an answer was sent."""
+        if self.transport.is_closing():
+            return
+        answered = self.cycle is not None and self.cycle.response_started and not self._reading_head
+        if not (self._whole or answered or self.pipeline or (self._reading_head and self._at_work)):
+            said = (message or f"{status.phrase}.").encode()
+            head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
+            self.transport.write(head.encode() + b"content-length: %d\r\nconnection: close\r\n\r\n" % len(said) + said)
+        self.deadline = time.monotonic() + CLOSE_SECONDS
+        self.transport.close()
+
+    def _set_deadline(self) -> None:
+        """When the client will have taken too long over what it has to do next."""
+        if self.flow.write_paused:
+            seconds = WRITE_SECONDS
+        elif self._at_work:
+            seconds = math.inf
+        elif self._whole:
+            seconds = self.timeout_keep_alive + HEAD_SECONDS
+        else:
+            seconds = HEAD_SECONDS if self._reading_head else REST_SECONDS
+        self.deadline = time.monotonic() + seconds
+
+    def _count_head(self, length: int) -> None:
+        self.registry.heads += length - self._head
+        self._head = length

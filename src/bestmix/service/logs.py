@@ -1,0 +1,52 @@
+"""The service's log: lines of JSON, of which a flood by strangers leaves only some."""
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+MOST_LINES = 20  # a second of one kind that strangers can cause
+
+
+class JsonLines(logging.Formatter):
+    """Log records as lines of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line."""
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z"
+        line: dict[str, Any] = {"at": at, "level": record.levelname.lower(), "logger": record.name}
+        line |= {"message": record.getMessage(), **getattr(record, "data", {})}
+        if left_out := getattr(record, "left_out", 0):
+            line["left_out"] = left_out
+        if record.exc_info:
+            line["error"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+class Sampled(logging.Filter):
+    """At most so many lines a second of each kind; lines of requests with a valid token are all kept.
+
+    >>> sampled = Sampled(most=1, tick=lambda: 5.0)
+    >>> line = logging.LogRecord("x", logging.INFO, "", 0, "request", None, None)
+    >>> sampled.filter(line), sampled.filter(line)
+    (True, False)
+    """
+
+    def __init__(self, most: int = MOST_LINES, tick: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._most = most
+        self._tick = tick
+        self._kinds: dict[tuple[str, str], tuple[int, int]] = {}  # the second it was, lines in it
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written; the first one after a gap says how many were left out."""
+        if getattr(record, "data", {}).get("token") is not None:
+            return True
+        now, kind = int(self._tick()), (record.name, str(record.msg))
+        second, lines = self._kinds.get(kind, (now, 0))
+        if second != now:
+            record.left_out = max(lines - self._most, 0)
+            lines = 0
+        self._kinds[kind] = now, lines + 1
+        return lines < self._most

@@ -1,0 +1,98 @@
+"""Places of charts: within the drawing, not on each other."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bestmix import Known, from_log
+from bestmix.pages import charts
+from bestmix.pages.charts import Axis, arms_chart, fit, rewards_chart, text_width
+
+NAMES = ["small", "medium", "large", "tuned", "distilled-v2-with-a-long-name", "gemini-pro", "nano"]
+REWARDS = [0.60, 0.72, 0.90, 0.66, 0.62, 0.88, 0.41]
+DOLLARS = [1.0, 4.0, 9.0, 3.5, 2.2, 8.5, 0.4]
+
+
+def record(scale=1.0, **terms):
+    rows = [(n, r + e, (d + e) * scale) for n, r, d in zip(NAMES, REWARDS, DOLLARS, strict=True) for e in (-0.02, 0.02)]
+    arm, reward, dollars = zip(*rows, strict=True)
+    log = {"arm": arm, "reward": reward, "dollars": dollars}
+    return from_log(log, bounds={"dollars": 5.0 * scale}, **terms)
+
+
+def boxes(names):
+    for name in names:
+        width = text_width(name.text, bold=name.role == "support")
+        left = name.x - (width if name.anchor == "end" else 0.0)
+        yield left, name.y - 10, left + width, name.y + 3
+
+
+def overlap(a, b):
+    return max(min(a[2], b[2]) - max(a[0], b[0]), 0) * max(min(a[3], b[3]) - max(a[1], b[1]), 0)
+
+
+def test_names_do_not_lie_on_each_other_or_on_marks():
+    chart = arms_chart(record(), "dollars")
+    found = list(boxes(chart.names))
+    assert len(found) == len(NAMES)
+    for i, box in enumerate(found):
+        assert all(overlap(box, other) == 0 for other in found[:i])
+        assert all(overlap(box, (m.x - 4, m.y - 4, m.x + 4, m.y + 4)) == 0 for m in chart.marks)
+        assert box[0] >= charts.LEFT - 8
+        assert box[2] <= charts.WIDTH + 8
+
+
+def test_the_mix_the_bound_and_the_line_are_where_they_belong():
+    rec = record()
+    chart = arms_chart(rec, "dollars")
+    (mix,) = (m for m in chart.marks if m.role == "mix")
+    assert mix.x == pytest.approx(chart.bound_at)
+    assert len(rec.mixture) == len(chart.line) == 2
+    left, right = sorted((m.x, m.y) for m in chart.line)
+    share = (mix.x - left[0]) / (right[0] - left[0])
+    assert mix.y == pytest.approx(left[1] + share * (right[1] - left[1]))
+
+
+def test_a_known_arm_has_no_interval():
+    rec = record(known={"baseline": Known(0.3, {"dollars": 0.2})})
+    (known,) = (m for m in arms_chart(rec, "dollars").marks if m.role == "known")
+    assert known.across is known.upwards is None
+
+
+@pytest.mark.parametrize("scale", [1e-6, 4e-5, 1.0, 1e7])
+def test_ticks_do_not_touch(scale):
+    chart = arms_chart(record(scale), "dollars")
+    ticks = chart.across.ticks()
+    assert len(ticks) > 1
+    for before, after in zip(ticks, ticks[1:], strict=False):
+        assert after.at - before.at > (text_width(before.text) + text_width(after.text)) / 2
+
+
+def test_of_many_arms_only_those_of_the_mix_are_named():
+    arms = [f"arm{k}" for k in range(40) for _ in range(2)]
+    log = {"arm": arms, "reward": [0.01 * (k // 2) for k in range(80)], "dollars": [0.05 * (k // 2) for k in range(80)]}
+    rec = from_log(log, bounds={"dollars": 1.0})
+    assert {name.text for name in arms_chart(rec, "dollars").names} == set(rec.mixture)
+
+
+def test_rewards_alone_have_the_best_on_top():
+    log = {"arm": [n for n in NAMES for _ in range(2)], "reward": [r + e for r in REWARDS for e in (0.0, 0.1)]}
+    chart = rewards_chart(from_log(log))
+    assert [name.text for name in chart.names][:2] == ["large", "gemini-pro"]
+    assert [m.x for m in chart.marks] == sorted((m.x for m in chart.marks), reverse=True)
+    assert max(m.y for m in chart.marks) < chart.height
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9))
+def test_an_axis_has_room_for_its_values_and_a_tick_or_more(values):
+    axis = fit(values, 0.0, 400.0)
+    assert all(0.0 <= axis.at(value) <= 400.0 for value in values)
+    assert all(-1e-6 <= tick.at <= 400.0 + 1e-6 for tick in axis.ticks())
+
+
+def test_what_is_unknown_or_far_away_breaks_nothing():
+    axis = fit([math.nan, math.inf], 0.0, 10.0)
+    assert (axis.at(0.5), axis.at(1e300)) == (pytest.approx(5.0), 12.0)
+    assert Axis(0.0, 1.0, 0.0, 10.0).at(-1e300) == -2.0

@@ -1,0 +1,75 @@
+import random
+
+import pytest
+from tests.pages.pages import HOSTILE, SCRIPT, check_harmless, parse
+
+from bestmix import SFSR, Problem, Uniform, open_experiment
+from bestmix.pages.experiment import experiment_report, save_experiment_report
+
+
+def fill(exp, seed=1):
+    rng = random.Random(seed)
+    while given := exp.ask(5, worker="w"):
+        exp.tell_many([(t, rng.gauss(1.0, 0.1), [rng.gauss(0.5, 0.1)] * len(exp.problem.costs)) for t in given])
+
+
+@pytest.fixture
+def exp():
+    problem = Problem(["small", "medium", "large"], {"dollars": 0.6})
+    return open_experiment("memory://", "router", problem, budget=30, strategy=SFSR(), notes="first\nsecond")
+
+
+def test_tells_how_the_trials_went(exp):
+    exp.tell_failed(exp.ask(1, worker="w1")[0], "no luck")
+    fill(exp)
+    page = experiment_report(exp)
+    for part in ("first", "second", "Round by round", "How the trials went", "The workers", "no luck", "w1"):
+        assert part in page
+    assert exp.recommend().sentence() in page
+    assert f"{exp.state.complete} of 30" in page
+    assert page.count('class="chart"') == 1 + 2
+    assert "<figure" not in experiment_report(exp, figure=False)
+    parse(page)
+
+
+def test_before_the_first_trial(exp):
+    page = experiment_report(exp)
+    assert "no answer yet" in page
+    assert "Round by round" not in page
+    assert "The workers" not in page
+
+
+def test_it_is_one_snapshot(exp, monkeypatch):
+    """Results that come while it is written change nothing of what it says."""
+    store, read = exp.storage.store, exp.storage.store.run_state
+
+    def meanwhile(key):
+        found = read(key)
+        monkeypatch.setattr(store, "run_state", read)
+        fill(exp)
+        return found
+
+    before = exp.snapshot()
+    monkeypatch.setattr(store, "run_state", meanwhile)
+    page = experiment_report(exp)
+    assert exp.state.complete > 0
+    assert before.recommendation.sentence() in page
+    assert "0 of 30" in page
+    assert "Round by round" not in page
+
+
+def test_hostile_names_are_harmless():
+    script, quotes, left, long, template = HOSTILE
+    problem = Problem([script, quotes, template], {left: 0.6, long: 5.0})
+    exp = open_experiment("memory://", script, problem, budget=24, strategy=SFSR(), notes="\n".join(HOSTILE))
+    exp.tell_failed(exp.ask(1, worker=quotes)[0], script)
+    fill(exp)
+    parser = check_harmless(experiment_report(exp))
+    assert not any(tag == "script" for tag, _ in parser.seen)
+
+
+def test_saved(tmp_path):
+    exp = open_experiment("memory://", SCRIPT, Problem(["a", "b"]), budget=2, strategy=Uniform())
+    assert save_experiment_report(exp, tmp_path / "r.html").read_text(encoding="utf-8") == experiment_report(exp)
+    with pytest.raises(ValueError, match=r"end in \.html"):
+        save_experiment_report(exp, tmp_path / "r.pdf")

@@ -1,0 +1,120 @@
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bestmix import SFSR, Instance, Known, Problem, Uniform, from_log, identify, open_experiment
+from bestmix.pages import views
+from bestmix.pages.views import Answer, View, read, read_answer
+
+LOG = {"arm": list("sssslll"), "reward": [1.0, 1.2, 1.1, 1.0, 2.0, 2.2, 2.1], "dollars": [0, 0.2, 0.1, 0, 1.8, 2.2, 2]}
+
+
+@pytest.fixture(scope="module")
+def instance():
+    return Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.1, sigma_cost=0.1, costs=["dollars"])
+
+
+@pytest.fixture
+def exp():
+    return open_experiment("memory://", "prices", Problem(["low", "high"]), budget=6, strategy=Uniform())
+
+
+@pytest.mark.parametrize(
+    ("bound", "text", "tone"), [(1.0, "keeps all bounds", "good"), (-1.0, "no mix keeps all bounds", "bad")]
+)
+def test_the_verdict(bound, text, tone):
+    answer = Answer(from_log(LOG, bounds={"dollars": bound}))
+    assert answer.verdict == (tone, text)
+    (row,) = answer.bounds
+    assert row.exceeded == (bound < 0)
+    assert (row.share is None) == (bound < 0)
+    assert bool(row.price) == (bound > 0)
+
+
+def test_before_any_trial_there_is_nothing_to_show():
+    answer = Answer(SFSR().start(Problem(["a", "b"], {"dollars": 1.0}), budget=20).recommend())
+    assert answer.verdict.text == "no answer yet"
+    assert answer.bounds == answer.doubts == answer.spent == answer.rejections == []
+    assert not answer.drawable
+    assert [arm.estimates for arm in answer.arms] == [["not tried"] * 2] * 2
+
+
+def test_doubts_begin_with_the_nearest(instance):
+    rec = identify(instance.problem, instance.sampler(seed=1), 60)
+    doubts = Answer(rec).doubts
+    assert [float(d.distance) for d in doubts] == sorted(round(z, 1) for z in rec.z_scores.values())[: len(doubts)]
+    assert any("bound on dollars" in d.text for d in doubts)
+
+
+def test_spent_trials_add_up(instance):
+    rec = identify(instance.problem, instance.sampler(seed=1), 60)
+    spent, first = Answer(rec).spent, Answer(rec).first_trials
+    assert sum(row.trials for row in spent) + first == rec.trials
+    assert sum(row.share for row in spent) == pytest.approx(1)
+
+
+def test_rejections_and_roles_agree(instance):
+    rec = identify(instance.problem, instance.sampler(seed=1), 90, SFSR())
+    answer = Answer(rec)
+    rejected = [row.column for row in answer.rejections]
+    assert rejected == [r.rejected for r in rec.history if r.rejected]
+    assert {arm.name for arm in answer.arms if arm.role == "rejected"} == set(rejected) & set(rec.estimates)
+    assert answer.roles == [r for r in ("support", "other", "rejected") if r in {a.role for a in answer.arms}]
+
+
+def test_the_question_names_what_there_is():
+    rec = from_log(LOG, bounds={"dollars": 1.0}, known={"base": Known(0.0, {"dollars": 0.0})})
+    assert Answer(rec).problem == {
+        "arms tried": "s, l",
+        "known arms": "base",
+        "bounds on mean costs": "dollars ≤ 1",
+        "strategy": rec.strategy,
+        "budget": "none set",
+    }
+
+
+def test_a_view_is_one_snapshot_with_the_last_trials(exp):
+    given = exp.ask(3, worker="w1")
+    exp.tell(given[0], 1.0)
+    exp.tell_failed(given[1], "no luck" * 100)
+    view = read(exp)
+    now = exp.snapshot()
+    assert (view.key, view.state, view.answer.mixtures) == (exp.record.key, now.state, now.mixtures)
+    assert view.answer.rec.to_json() == now.recommendation.to_json()
+    assert [(w.name, w.leases, w.results) for w in view.workers] == [("w1", 1, 2)]
+    (row,) = view.uncounted_rows
+    assert (row.arm, row.what, row.worker, len(row.why)) == (given[1].arm, "reported as failed", "w1", 200)
+    assert read_answer(exp).recent == ()
+    assert view.share == pytest.approx(1 / 6)
+
+
+def test_a_view_reads_the_figures_once(exp, monkeypatch):
+    calls = Counter()
+    for name in ("run_state", "state"):
+        whole = getattr(exp.storage.store, name)
+        monkeypatch.setattr(exp.storage.store, name, lambda key, n=name, f=whole: calls.update([n]) or f(key))
+    read(exp)
+    assert calls["run_state"] == 1
+
+
+def test_the_time_left(exp):
+    exp.tell_many([(t, 1.0, None) for t in exp.ask(4)])
+    view = read(exp)
+    now = datetime.now(UTC)
+
+    def at(*ago):
+        from dataclasses import replace
+
+        trials = [replace(view.recent[0], told=now - timedelta(seconds=s)) for s in ago]
+        return View(view.key, view.state, view.answer, trials).time_left
+
+    assert at(0) == ""
+    assert at(0, 30) == "about 60 s left"
+    assert at(400, 401) == "no result has come for a while"
+
+
+def test_every_state_that_does_not_count_has_words():
+    from bestmix.experiments import TrialState
+
+    assert set(views.UNCOUNTED) == {state.value for state in TrialState} - {"leased", "complete"}

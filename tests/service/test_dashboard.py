@@ -1,0 +1,90 @@
+"""The dashboard's pages as the server sends them; ``test_browser.py`` has them in a browser."""
+
+import json
+
+import pytest
+from tests.pages.pages import HOSTILE, Tags, check_harmless, parse
+
+from bestmix import SFSR, Problem
+
+BROWSER = {"Accept": "text/html"}
+
+
+def page(running, path, **query):
+    status, headers, content = running.send("GET", path, headers=BROWSER, **query)
+    assert headers["Content-Type"].startswith("text/html")
+    return status, content.decode()
+
+
+@pytest.fixture
+def hostile(running):
+    """An experiment with names of the worst kind, some trials made, one failed."""
+    script, quotes, left, long, template = HOSTILE
+    problem = Problem([script, quotes, template], {left: 0.6, long: 5.0})
+    exp = running.create(script, problem=problem, budget=24, strategy=SFSR(), notes="\n".join(HOSTILE))
+    exp.tell_failed(exp.ask(1, worker=quotes)[0], template)
+    exp.tell_many([(t, 0.1 * t.token, [0.2, 0.3]) for t in exp.ask(20, worker=script)])
+    exp.ask(1, worker=long)
+    return exp
+
+
+def test_hostile_names_are_harmless_on_every_page(running, hostile):
+    script, quotes, _, long, template = HOSTILE
+    base = f"/experiments/{hostile.record.key}"
+    expected = {
+        "/": [script],
+        base: HOSTILE,
+        f"{base}/live": HOSTILE,
+        f"{base}/trials": [script, quotes, template, long],
+        f"{base}/confirm/stop": [script],
+        f"{base}/report": HOSTILE,
+    }
+    for path, names in expected.items():
+        status, content = page(running, path)
+        assert status == 200
+        check_harmless(content, names)
+
+
+def test_a_hostile_address_is_harmless(running, hostile):
+    script = HOSTILE[0]
+    base = f"/experiments/{hostile.record.key}"
+    asked = [(base, {"cost": script}), (f"{base}/trials", {"worker": script}), (f"/experiments/{script}", {})]
+    for path, query in asked:
+        _, content = page(running, path.replace("<", "%3C").replace(">", "%3E"), **query)
+        assert "<script>alert" not in content
+        parse(content)
+
+
+def test_the_script_gets_plain_data(running, hostile):
+    _, content = page(running, f"/experiments/{hostile.record.key}/live")
+    text = content.split('id="charts">')[1].split("</script>")[0]
+    assert "<" not in text
+    curves = json.loads(text)
+    assert curves["rounds"] == [r.number for r in hostile.history]
+    assert {line["name"] for line in curves["scores"]} <= {c for r in hostile.history for c in r.scores}
+
+
+def test_everything_that_a_page_links_to_is_there(running):
+    _, content = page(running, "/")
+    parser = Tags()
+    parser.feed(content)
+    linked = [a.get("src") or a["href"] for tag, a in parser.seen if tag in ("script", "link")]
+    assert "/static/style.css" in linked
+    for path in linked:
+        assert running.send("GET", path, token=None)[0] == 200
+
+
+def test_an_experiment_without_costs_shows_rewards(running):
+    exp = running.create("prices", problem=Problem(["low", "high"]), budget=8)
+    exp.tell_many([(t, float(t.token), None) for t in exp.ask(4)])
+    _, content = page(running, f"/experiments/{exp.record.key}")
+    assert "Arms by reward" in content
+    assert "arms by mean reward" in content
+    assert "The bounds" not in content
+
+
+def test_the_report_is_a_file_to_keep(running, hostile):
+    status, headers, content = running.send("GET", f"/experiments/{hostile.record.key}/report")
+    assert status == 200
+    assert headers["Content-Disposition"] == f'attachment; filename="{hostile.record.key}.html"'
+    assert b"/static/" not in content
