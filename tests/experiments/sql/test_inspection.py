@@ -42,6 +42,9 @@ def found(path, look, *statements):
         ("UPDATE trials SET asked = 1e300 WHERE number = 1", "asked is no time: 1e+300"),
         ("UPDATE experiments SET problem = 'x'", "experiments 1: problem cannot be decoded"),
         ("UPDATE events SET data = x'00' WHERE number = 1", "events 1 1: data is no text"),
+        ("UPDATE arms SET arm = 7 WHERE arm = 2", "arms: they are not numbered from 0 to 2"),
+        ("DELETE FROM arms WHERE arm = 1", "arms: they are not numbered from 0 to 1"),
+        ("INSERT INTO rounds VALUES (1, 2, '{}', 5.0, NULL)", "rounds: they are not numbered from 1 to 1"),
         ("DELETE FROM heads", "heads: its row of figures is missing"),
     ],
 )

@@ -100,6 +100,11 @@ def _owners(connection: sa.Connection) -> Iterator[RowProblem]:
             yield RowProblem(None, f"{table.name}: rows of an experiment {number} that there is not")
     for number in headless(connection):
         yield RowProblem(number, "heads: its row of figures is missing")
+    for name, column, first in (("arms", "arm", 0), ("rounds", "number", 1)):
+        text = f"SELECT experiment, count(*), min({column}), max({column}) FROM {name} GROUP BY experiment"
+        for number, count, low, high in connection.exec_driver_sql(text):
+            if (low, high) != (first, first + count - 1):
+                yield RowProblem(number, f"{name}: they are not numbered from {first} to {first + count - 1}")
 
 
 def headless(connection: sa.Connection) -> Sequence[int]:
