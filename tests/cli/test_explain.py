@@ -31,31 +31,11 @@ def test_json():
     assert data["gaps"]["basis"] == ["arm9", "arm11"]
 
 
-def test_gaps_bounds_and_their_figure(place):
-    words = ["--bases", "--budget", 100_000, "--figure", "g.svg", "--runs", 100]
-    result = run("gaps", "A1", *words)
-    assert result.exit_code == 0, result.output
-    assert "support infeasible" in result.stdout
-    assert "the 40 nearest of 135" in " ".join(result.stdout.split())
-    assert "With 100,000 trials SFSR is wrong in at most" in result.stdout
-    assert "Theorem 1" in (place / "g.svg").read_text()
-
-
-def test_gaps_as_json():
-    data = json.loads(run("gaps", "A1", "--bases", "--budget", 1000, "--json").stdout)
-    assert len(data["bases"]) == 136
-    assert data["bounds"]["upper"] == 1.0
-    assert data["delta0"]["proven"]
-
-
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (["explain", "D9P"], "expected a .toml or .json file or one of D1P"),
         (["explain", "A1", "--report", "p.txt"], "expected a report's name to end in .html"),
-        (["gaps", "D9P"], "expected a .toml or .json file or one of D1P"),
-        (["gaps", "A1", "--budget", "3"], "budget: expected a whole number of at least 17"),
-        (["gaps", "A1", "--figure", "p.gif"], "expected a figure's name to end in"),
     ],
 )
 def test_mistakes(words, complaint):

@@ -10,8 +10,10 @@ import time
 
 import pytest
 from tests.service.servers import PROBLEM
+from typer.testing import CliRunner
 
 from bestmix import Uniform, connect, open_storage
+from bestmix.cli import app
 
 BESTMIX = [sys.executable, "-c", "from bestmix.cli import main; main()"]
 
@@ -81,3 +83,24 @@ def test_it_does_not_listen_to_others_without_tokens(tmp_path):
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "there is no valid token yet; run bestmix token create" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--storage", "memory://"], "tokens are kept in a database"),
+        (["--storage", "DB", "--host", "0.0.0.0"], "there is no valid token yet"),
+        (["--storage", "DB", "--host", "no.such.host.invalid"], "there is no valid token yet"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, words, part):
+    open_storage(tmp_path / "x.db").close()
+    given = [str(tmp_path / "x.db") if word == "DB" else word for word in words]
+    result = CliRunner().invoke(app, ["serve", *given, "--no-warm-up"])
+    assert result.exit_code == 2
+    assert part in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_help_has_an_example():
+    assert "Example: bestmix serve" in CliRunner().invoke(app, ["serve", "--help"]).stdout

@@ -44,7 +44,7 @@ class Identity(NamedTuple):
     error: Exception | None = None
 
 
-class Gatekeeper:
+class Authenticator:
     """Knows tokens: those of the database, all read at once, and the one of this process's own session.
 
     That they are all in memory makes a known token free, and any number of unknown ones cost a few looks a second:

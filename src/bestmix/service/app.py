@@ -15,12 +15,12 @@ from starlette.responses import Response
 from bestmix import __version__
 from bestmix.experiments import Storage
 from bestmix.service import dashboard, errors
-from bestmix.service.access import Gatekeeper, rules
+from bestmix.service.access import Authenticator, rules
 from bestmix.service.bodies import Buffers, GuardedRoute
 from bestmix.service.caches import Cache, OpenExperiments
 from bestmix.service.document import Service, allowed
 from bestmix.service.metrics import Metrics
-from bestmix.service.middleware import Gate
+from bestmix.service.middleware import RequestMiddleware
 from bestmix.service.pools import Pool, Slots
 from bestmix.service.routes import control, experiments, operations, streams
 from bestmix.service.tokens import Token, Tokens
@@ -50,7 +50,7 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.router.redirect_slashes = False
     app.state.storage = storage
     app.state.experiments = OpenExperiments(storage)
-    app.state.gatekeeper = Gatekeeper(Tokens(storage), session, settings.remember)
+    app.state.authenticator = Authenticator(Tokens(storage), session, settings.remember)
     app.state.views = Cache(lasts=5.0)
     app.state.reports = Cache(lasts=60.0, fresh=2.0, most=20)
     app.state.readiness = operations.Readiness(storage)
@@ -66,9 +66,9 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
         app.router.routes.extend(part.router.routes)  # as they are, so that check_rules sees each of them
     check_rules(app)
     app.add_middleware(
-        Gate,
+        RequestMiddleware,
         metrics=app.state.metrics,
-        gatekeeper=app.state.gatekeeper,
+        authenticator=app.state.authenticator,
         rate=settings.rate,
         strangers=settings.strangers,
     )

@@ -10,7 +10,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestmix.service import errors
-from bestmix.service.access import Gatekeeper, Identity
+from bestmix.service.access import Authenticator, Identity
 from bestmix.service.metrics import Metrics
 from bestmix.service.tokens import Token
 
@@ -58,13 +58,15 @@ class Rates:
         return 0.0 if granted else (1.0 - left) / self._rate
 
 
-class Gate:
+class RequestMiddleware:
     """The outermost layer of the application."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, gatekeeper: Gatekeeper, rate: float, strangers: float) -> None:
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, authenticator: Authenticator, rate: float, strangers: float
+    ) -> None:
         self.app = app
         self.metrics = metrics
-        self._gatekeeper = gatekeeper
+        self._gatekeeper = authenticator
         self._rates = Rates(rate)
         self._strangers = Rates(strangers)  # by address, for those without a valid token
 

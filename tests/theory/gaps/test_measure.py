@@ -8,8 +8,6 @@ from tests.theory.gaps.brute import all_bases, brute_gap, overtaken, random_inst
 
 from bestmix import Instance, catalog, gaps, solve
 from bestmix.problems.noise import Bernoulli, Gaussian
-from bestmix.theory.gaps.geometry import geometry_of
-from bestmix.theory.gaps.rivals import RivalSearch, all_rivals, neighbours
 
 FIVE = Instance([1.7, 2.6, 0.5, 2.1, 1.2], [[0.0, 1.8, 0.8, 1.3, 2.0]], [1.0], sigma_reward=1.0, sigma_cost=0.5)
 
@@ -126,31 +124,6 @@ def test_laws_of_the_gaps(seed, costs, known):
     one = [g for basis, g in found.bases.items() if len(set(basis) - set(found.basis)) == 1]
     assert min(one) == pytest.approx(min(found.arm[outside]), rel=1e-6)
     assert min(found.arm[outside]) <= found.delta0 * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("costs", [1, 2, 3])
-def test_closed_forms_against_the_search(costs):
-    rng = np.random.default_rng(costs)
-    compared = 0
-    for _ in range(6):
-        instance = random_instance(rng, 6, costs)
-        search = RivalSearch(geometry_of(instance, solve(instance)))
-        rivals = search.found(neighbours(search))
-        for rival in rivals:
-            if exact := search.exact(rival.basis):
-                assert rival.value == pytest.approx(exact.value, rel=1e-6)
-                compared += 1
-            assert rival.value >= search.floor(rival.basis) * (1 - 1e-9)
-    assert compared > 20
-
-
-def test_one_cost_is_proven_throughout():
-    for name in ("A1", "A2", "H1", "H2"):
-        instance = catalog.load(name)
-        search = RivalSearch(geometry_of(instance, solve(instance)))
-        found = gaps(instance)
-        assert found.proven.all()
-        assert all(found.alternative(basis).proven for chunk in all_rivals(search) for basis in chunk)
 
 
 def test_units_do_not_matter():

@@ -1,0 +1,56 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from bestmix import Problem, Uniform, open_storage
+from bestmix.cli import app
+
+
+def invoke(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def db(tmp_path):
+    path = tmp_path / "x.db"
+    with open_storage(path) as storage:
+        storage.create("r", Problem(["a", "b"], {"dollars": 1.0}), 6, Uniform())
+    return path
+
+
+def test_tokens_are_made_listed_and_revoked(db):
+    made = invoke("token", "create", db, "--scope", "read", "--experiment", "r", "--days", 1, "--label", "ann")
+    text = made.stdout.strip()
+    assert text.startswith("bm_")
+    assert "the only time that it is shown" in made.stderr
+    shown = invoke("token", "list", db).stdout
+    prefix = text[:11]
+    assert all(part in shown for part in (prefix, "read", "valid", "ann"))
+    assert text not in shown
+    assert invoke("token", "revoke", db, prefix).stdout == f"Revoked {prefix}.\n"
+    (token,) = json.loads(invoke("token", "list", db, "--json").stdout)
+    assert (token["state"], token["scope"]) == ("revoked", "read")
+    assert "digest" not in token
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["create", "DB", "--scope", "all"], "scope: expected one of 'read', 'work', 'admin'"),
+        (["create", "DB", "--experiment", "none"], "there is no experiment 'none'"),
+        (["create", "DB", "--days", "-1"], "days: expected more than 0"),
+        (["create", "memory://"], "tokens are kept in a database"),
+        (["revoke", "DB", "bm_0"], "there is no token 'bm_0'"),
+    ],
+)
+def test_mistakes_are_one_line(db, words, part):
+    result = invoke("token", *(db if word == "DB" else word for word in words))
+    assert result.exit_code == 2
+    assert part in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["create", "list", "revoke"])
+def test_every_command_has_help_with_an_example(command):
+    assert f"Example: bestmix token {command}" in invoke("token", command, "--help").stdout

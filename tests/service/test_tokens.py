@@ -1,0 +1,62 @@
+import time
+
+import pytest
+
+from bestmix import Problem, Uniform, open_storage
+from bestmix.service.tokens import Scope, Tokens, digest, new_token, prefix_of
+
+
+@pytest.fixture
+def storage(tmp_path):
+    with open_storage(tmp_path / "x.db") as storage:
+        yield storage
+
+
+def test_a_token_is_found_by_its_prefix_and_fits_its_own_text_only(storage):
+    tokens = Tokens(storage)
+    (made, text), (_, other) = tokens.create("work", label="ann"), tokens.create("work")
+    found = tokens.find(prefix_of(text))
+    assert found == made
+    assert found.fits(text)
+    assert not found.fits(other)
+    assert not found.fits(text + "x")
+    assert found.digest == digest(text) != text
+
+
+def test_texts_are_never_the_same():
+    assert len({new_token(Scope.read)[1] for _ in range(1000)}) == 1000
+
+
+def test_a_revoked_token_stays_revoked(storage):
+    tokens = Tokens(storage)
+    made, _ = tokens.create("read")
+    tokens.revoke(made.prefix)
+    first = tokens.find(made.prefix).revoked
+    tokens.revoke(made.prefix)
+    assert tokens.find(made.prefix).revoked == first
+    assert tokens.find(made.prefix).state(time.time()) == "revoked"
+    assert not tokens.any_valid()
+
+
+def test_days_end_a_token(storage):
+    made, _ = Tokens(storage).create("read", days=1.0)
+    now = time.time()
+    assert (made.state(now), made.state(now + 86401)) == ("valid", "expired")
+
+
+def test_a_token_of_one_experiment_knows_its_key_whatever_it_is_called_later(storage):
+    experiment = storage.create("r", Problem(["a", "b"]), 4, Uniform())
+    made, _ = Tokens(storage).create("work", experiment="r")
+    experiment.rename("s")
+    assert made.experiment == storage.open("s").record.key
+
+
+@pytest.mark.parametrize("text", ["", "bm", "bm__", "bm_123_x", "xx_01234567_y", "bm_0123abcd"])
+def test_what_is_no_token_has_no_prefix(text):
+    assert prefix_of(text) == ""
+
+
+@pytest.mark.parametrize("scope", Scope)
+@pytest.mark.parametrize("wanted", Scope)
+def test_each_scope_includes_those_before_it(scope, wanted):
+    assert scope.allows(wanted) is (list(Scope).index(scope) >= list(Scope).index(wanted))
