@@ -6,7 +6,7 @@ from scipy import optimize
 from tests.kernels.states import decided, random_instance, told
 
 from bestmix import Instance
-from bestmix.kernels import conditions, stopping
+from bestmix.kernels import conditions, simplex, stopping
 from bestmix.kernels.conditions import PRIOR
 
 
@@ -30,7 +30,7 @@ def nearest(state, j, row):
             result += miss**2 / (variance + 1e-9 * direction @ (PRIOR * state.pooled) @ direction * (a >= noisy))
         return result
 
-    start = (state.basis.price if row < 0 else state.basis.inverse[row]).copy()
+    start = (simplex.prices(state.basis) if row < 0 else simplex.inverse(state.basis)[row]).copy()
     rng = np.random.default_rng(0)
     starts = [start + s * rng.normal(size=m) * (0.1 + np.abs(start)) for s in (0.0, 0.01, 0.1, 0.3)]
     options = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 8000, "maxfev": 8000}

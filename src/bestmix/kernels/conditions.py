@@ -71,7 +71,7 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
 @compiled
 def solve(means: Floats, bound: Floats, everything: Integers, state: State) -> int:
     """Elastic program of all columns, from ``basis``; a simplex status."""
-    load_elastic(means, bound, everything, state)
+    load_elastic(means, bound, everything, state.program)
     columns.rescale(state.program, state.scale)
     return maximise(state.program, state.basis)
 
@@ -82,7 +82,7 @@ def maximise(program: Program, basis: Basis) -> int:
     few = program.mu.shape[0] <= sifting.SMALL
     status = simplex.maximise(program, basis) if few else sifting.maximise(program, basis)
     if status == simplex.OPTIMAL:
-        simplex.set_prices(program.mu, basis, simplex.VALUE)
+        simplex.set_prices(program, basis, simplex.VALUE)
     return status
 
 
@@ -94,24 +94,23 @@ def load_basis(means: Floats, bound: Floats, everything: Integers, state: State)
     condition.
     """
     program, basis = state.program, state.basis
-    load_elastic(means, bound, everything, state)
+    load_elastic(means, bound, everything, program)
     columns.measure(columns.pick(program, basis.column), state.scale)
     columns.apply(state.scale, program)
     if not simplex.invert(program, basis):
         return False
-    simplex.set_prices(program.mu, basis, simplex.VALUE)
+    simplex.set_prices(program, basis, simplex.VALUE)
     return True
 
 
 @compiled
-def load_elastic(means: Floats, bound: Floats, everything: Integers, state: State) -> None:
+def load_elastic(means: Floats, bound: Floats, everything: Integers, program: Program) -> None:
     """Write all columns, unscaled, and the elastic one."""
-    mu, u, e = state.program
-    n, costs = u.shape
-    columns.load(means, bound, everything, columns.part(state.program, 0, n - 1))
-    mu[n - 1], e[n - 1] = -PENALTY, 0.0
+    n, costs = program.u.shape
+    columns.load(means, bound, everything, columns.part(program, 0, n - 1))
+    program.mu[n - 1], program.e[n - 1] = -PENALTY, 0.0
     for l in range(costs):
-        u[n - 1, l] = -1.0
+        program.u[n - 1, l] = -1.0
 
 
 @compiled
@@ -161,7 +160,7 @@ def variance(direction: Floats, common: float, count: int, scatter: Floats) -> f
 def conditions(state: State) -> None:
     """Gap of each column's condition, and the terms of its variance."""
     u, e, scale = state.program.u, state.program.e, state.scale
-    basis, inverse, price = state.basis.column, state.basis.inverse, state.basis.price
+    basis, inverse, price = state.basis.column, simplex.inverse(state.basis), simplex.prices(state.basis)
     counts, scatter, pooled = state.counts, state.scatter, state.pooled
     gap, own, coefficient = state.gap, state.own, state.coefficient
     n, costs = u.shape

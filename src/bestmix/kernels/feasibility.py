@@ -36,18 +36,16 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     margin = widest_margin(0, state, safe)
     if margin == -np.inf:
         return False
-    safest[:] = safe.column
+    safest[:], weight, price = safe.column, simplex.weights(safe), simplex.prices(safe)
     direction[:] = 0.0
     for l in range(costs):
-        direction[1 + l] = safe.price[l] / state.scale[2 + l]
+        direction[1 + l] = price[l] / state.scale[2 + l]
     common, spread = variance(direction, 0.0, 1, state.pooled) * PRIOR, 0.0
     for i in range(m):
         term[i] = 0.0
         if safest[i] < unknown:
             a = safest[i]
-            term[i] = (
-                safe.inverse[i, costs] * safe.inverse[i, costs] * own_variance(direction, common, counts[a], scatter[a])
-            )
+            term[i] = weight[i] * weight[i] * own_variance(direction, common, counts[a], scatter[a])
             spread += term[i] / counts[a]
     return margin * margin < DOUBT * DOUBT * spread
 
@@ -66,7 +64,7 @@ def widest_margin(first: int, state: State, safe: Basis) -> float:
         return -np.inf
     for i in range(costs + 1):
         if safe.column[i] == n - 1:
-            return RAISED - float(safe.inverse[i, costs])
+            return RAISED - float(simplex.weights(safe)[i])
     return RAISED
 
 

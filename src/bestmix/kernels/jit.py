@@ -13,6 +13,16 @@ def compiled(function: F) -> F:
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
+def inlined(function: F) -> F:
+    """As ``compiled``, and put into its callers: a call counts references to every array that is passed."""
+    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
+
+
+def compiled_here(function: F) -> F:
+    """As ``compiled``, but not kept on disk: for a function that is made while the program runs."""
+    return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+
+
 @compiled
 def plain(value: int) -> int:
     """The value as a variable: for a constant argument Numba would compile the callee once more."""

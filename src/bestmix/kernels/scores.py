@@ -58,13 +58,14 @@ def intersection_values(
         score[j], state[j] = -np.inf, EXACT if status != simplex.OPTIMAL else BOUND
     if status != simplex.OPTIMAL:
         return status
+    value = simplex.prices(basis)[m - 1]
     for i in range(m):
-        score[column[i]], state[column[i]] = basis.price[m - 1], EXACT
+        score[column[i]], state[column[i]] = value, EXACT
     if m == 2:
         pairs.lift(column[0], program, score)
         pairs.lift(column[1], program, score)
     elif m == 3:
-        triples.lift(program, basis.inverse, basis.price, score)
+        triples.lift(program, simplex.inverse(basis), simplex.prices(basis), score)
     elif m > 3:
         neighbours(program, basis, plain(NOBODY), score)
     trial = simplex.new_basis(m - 1)
@@ -79,7 +80,7 @@ def intersection_values(
             lift(program, trial, score)
         elif state[j] == BOUND and climbing:
             trial.column[:] = column
-            trial.inverse[:] = basis.inverse
+            trial.work[:] = basis.work
             climb(j, program, trial, score)
             state[j] = CLIMBED
         else:
@@ -96,9 +97,9 @@ def lift(program: Program, basis: Basis, score: Floats) -> None:
     if m == 2:
         pairs.lift(basis.column[0], program, score)
     elif simplex.restart(program, basis):
-        simplex.set_prices(program.mu, basis, simplex.VALUE)
+        simplex.set_prices(program, basis, simplex.VALUE)
         if m == 3:
-            triples.lift(program, basis.inverse, basis.price, score)
+            triples.lift(program, simplex.inverse(basis), simplex.prices(basis), score)
         else:
             neighbours(program, basis, plain(NOBODY), score)
 
@@ -111,12 +112,12 @@ def neighbours(program: Program, basis: Basis, kept: int, score: Floats) -> tupl
     column ``kept`` and improves the value; (-1, -1) if there is none. The basis is feasible, with
     its prices set.
     """
-    u, e, inverse = program.u, program.e, basis.inverse
+    u, e, inverse, price = program.u, program.e, simplex.inverse(basis), simplex.prices(basis)
     n, m = e.shape[0], basis.column.shape[0]
-    value = basis.price[m - 1]
+    value = price[m - 1]
     gain, column, row = TIE, NOBODY, NOBODY
     for j in range(n):
-        d = simplex.reduced_cost(program, basis.price, j)
+        d = simplex.reduced_cost(program, price, j)
         if d <= 0.0 and score[j] >= value:
             continue
         step, leaves = np.inf, -1
@@ -147,9 +148,10 @@ def climb(j: int, program: Program, basis: Basis, score: Floats) -> None:
             return
         simplex.set_direction(program, column, basis)
         simplex.pivot(row, column, basis)
-        simplex.set_prices(program.mu, basis, simplex.VALUE)
+        simplex.set_prices(program, basis, simplex.VALUE)
+        value = simplex.prices(basis)[m - 1]
         for member in basis.column:
-            score[member] = max(score[member], basis.price[m - 1])
+            score[member] = max(score[member], value)
         column, row = neighbours(program, basis, j, score)
 
 
@@ -191,8 +193,9 @@ def lagrangian(program: Program, scale: Floats, basis: Basis, score: Floats) -> 
         score[j] = -np.inf
     if status != simplex.OPTIMAL and status != simplex.DEFICIENT:
         return status
+    price = simplex.prices(basis)
     for j in range(n):
-        d = min(simplex.reduced_cost(program, basis.price, j), 0.0)
+        d = min(simplex.reduced_cost(program, price, j), 0.0)
         if e[j] == 0.0:
             for l in range(m - 1):
                 if u[j, l] != 0.0:

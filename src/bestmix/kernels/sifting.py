@@ -27,7 +27,7 @@ def maximise(program: Program, basis: Basis) -> int:
         if status > simplex.INFEASIBLE:
             break
         phase = simplex.VIOLATION if status == simplex.INFEASIBLE else simplex.VALUE
-        added = add_best(program, basis.price, phase, chosen, taken, size)
+        added = add_best(program, simplex.prices(basis), phase, chosen, taken, size)
         if added == size:
             break
         size = added

@@ -3,6 +3,8 @@
 Columns come scaled from ``columns.py``. The basis inverse is kept whole, because a basis has only
 L + 1 columns. Ties in the ratio test are broken lexicographically (row by row of the inverse), which
 excludes cycling from a cold start; after many pivots Bland's rule takes over as a second guard.
+
+Only functions that call no other take arrays out of a tuple: elsewhere each would be counted as one more reference.
 """
 
 from typing import NamedTuple
@@ -12,7 +14,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import compiled, inlined
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
 
@@ -33,31 +35,42 @@ class Basis(NamedTuple):
     ----------
     column
         Positions of its columns (m,); below zero it is the artificial column of row -1 - entry.
-    inverse
-        Inverse of the matrix of its columns (m, m); the last column of it are the weights.
-    price
-        Row prices (m,): the shadow prices of the costs, then the objective.
-    direction
-        Coordinates of the column that enters (m,).
-    sign
-        Signs of the artificial columns (m,).
-    scratch
-        Space for the inversion (m, m).
+    work
+        Space of the simplex (2 m + 3, m), one array because kernels pass it on at every step: the inverse in rows
+        [0, m), the entering direction in row m, the row prices in row m + 1, the artificials' signs in row m + 2,
+        scratch below. Others read it through ``inverse``, ``weights`` and ``prices``.
     """
 
     column: Integers
-    inverse: Floats
-    price: Floats
-    direction: Floats
-    sign: Floats
-    scratch: Floats
+    work: Floats
 
 
 @compiled
 def new_basis(costs: int) -> Basis:
     """A basis that is still to be found, for this many costs."""
-    m = costs + 1
-    return Basis(np.full(m, -1), np.zeros((m, m)), np.zeros(m), np.zeros(m), np.ones(m), np.zeros((m, m)))
+    return Basis(np.full(costs + 1, -1), np.empty((2 * costs + 5, costs + 1)))
+
+
+@compiled
+def inverse(basis: Basis) -> Floats:
+    """Inverse of the matrix of the basis's columns (m, m)."""
+    result: Floats = basis.work[: basis.column.shape[0]]
+    return result
+
+
+@compiled
+def weights(basis: Basis) -> Floats:
+    """Weights of the columns (m,)."""
+    m = basis.column.shape[0]
+    result: Floats = basis.work[:m, m - 1]
+    return result
+
+
+@compiled
+def prices(basis: Basis) -> Floats:
+    """Row prices (m,): the shadow prices of the costs, then the objective."""
+    result: Floats = basis.work[basis.column.shape[0] + 1]
+    return result
 
 
 @compiled
@@ -74,10 +87,9 @@ def maximise(program: Program, basis: Basis) -> int:
     INFEASIBLE, with artificials in the basis; DEFICIENT when the columns do not span all rows, so that
     an artificial stays at zero in place of a column; or STALLED, which only broken numbers can cause.
     """
-    mu, column = program.mu, basis.column
-    if column.shape[0] == 2 and mu.shape[0] <= pairs.FEW and pairs.best(program, column):
+    if basis.column.shape[0] == 2 and program.mu.shape[0] <= pairs.FEW and pairs.best(program, basis.column):
         if invert(program, basis):
-            set_prices(mu, basis, VALUE)
+            set_prices(program, basis, VALUE)
             return OPTIMAL
     if not restart(program, basis) and not cold_start(program, basis):
         return INFEASIBLE
@@ -93,52 +105,67 @@ def maximise(program: Program, basis: Basis) -> int:
 
 @compiled
 def cold_start(program: Program, basis: Basis) -> bool:
-    """Start from the arm that violates the rows least, with a slack or an artificial on each row."""
+    """Start from the arm that violates the rows least; False when there is none."""
+    found = choose_first(program, basis)
+    return invert(program, basis) and found
+
+
+@inlined
+def choose_first(program: Program, basis: Basis) -> bool:
+    """The arm that violates the rows least, with a slack or an artificial on each row; False without an arm."""
+    column, work = basis
     u, e = program.u, program.e
-    column, sign = basis.column, basis.sign
     n, costs = u.shape
-    slack = np.full(costs, -1)
+    for l in range(costs):
+        column[l] = -1
     for j in range(n):
         if e[j] == 0.0:
             for l in range(costs):
                 if u[j, l] > 0.0:
-                    slack[l] = j
+                    column[l] = j
     first, least = -1, np.inf
     for j in range(n):
         if e[j] != 0.0:
             total = 0.0
             for l in range(costs):
-                total += abs(u[j, l]) if slack[l] < 0 else max(u[j, l], 0.0)
+                total += abs(u[j, l]) if column[l] < 0 else max(u[j, l], 0.0)
             if total < least:
                 first, least = j, total
                 if total == 0.0:
                     break
     if first < 0:  # no arm: every row is missed
         for l in range(costs + 1):
-            column[l], sign[l] = -1 - l, 1.0
-        invert(program, basis)
+            column[l], work[costs + 3, l] = -1 - l, 1.0
         return False
     column[costs] = first
     for l in range(costs):
-        fits = slack[l] >= 0 and u[first, l] <= 0.0
-        column[l] = slack[l] if fits else -1 - l
-        sign[l] = -1.0 if u[first, l] > 0.0 else 1.0
-    return invert(program, basis)
+        if column[l] < 0 or u[first, l] > 0.0:
+            column[l] = -1 - l
+        work[costs + 3, l] = -1.0 if u[first, l] > 0.0 else 1.0
+    return True
 
 
 @compiled
 def restart(program: Program, basis: Basis) -> bool:
     """Invert the basis passed in; False when it is none of these columns, singular or not feasible on them."""
-    e = program.e
-    column, inverse = basis.column, basis.inverse
-    m = column.shape[0]
-    for i in range(m):
-        if not 0 <= column[i] < e.shape[0]:
+    return exists(program, basis) and invert(program, basis) and is_feasible(basis)
+
+
+@inlined
+def exists(program: Program, basis: Basis) -> bool:
+    """Whether the basis is made of columns of the program."""
+    for j in basis.column:
+        if not 0 <= j < program.e.shape[0]:
             return False
-    if not invert(program, basis):
-        return False
+    return True
+
+
+@inlined
+def is_feasible(basis: Basis) -> bool:
+    """Whether no weight is negative."""
+    m = basis.column.shape[0]
     for i in range(m):
-        if not inverse[i, m - 1] >= -FEASIBLE:
+        if not basis.work[i, m - 1] >= -FEASIBLE:
             return False
     return True
 
@@ -149,77 +176,85 @@ def invert(program: Program, basis: Basis) -> bool:
 
     Two and three rows have their closed form, unless it is ill conditioned; Gauss-Jordan does the rest.
     """
+    m = basis.column.shape[0]
+    if (m == 2 and invert_two(program, basis)) or (m == 3 and invert_three(program, basis)):
+        return True
+    return eliminate(program, basis)
+
+
+@inlined
+def eliminate(program: Program, basis: Basis) -> bool:
+    """Invert the basis matrix by Gauss and Jordan's method; False when it is singular."""
+    column, work = basis
     u, e = program.u, program.e
-    column, inverse, sign, scratch = basis.column, basis.inverse, basis.sign, basis.scratch
-    m = column.shape[0]
-    if m == 2 and column[0] >= 0 and column[1] >= 0 and invert_two(program, basis):
-        return True
-    if m == 3 and min(column[0], column[1], column[2]) >= 0 and invert_three(program, basis):
-        return True
-    costs = m - 1
+    m, costs = column.shape[0], u.shape[1]
     for i in range(m):
         for k in range(m):
-            inverse[k, i] = 1.0 if k == i else 0.0
-            scratch[k, i] = 0.0
+            work[k, i] = 1.0 if k == i else 0.0
+            work[m + 3 + k, i] = 0.0
         if column[i] < 0:
-            scratch[-1 - column[i], i] = sign[-1 - column[i]]
+            work[m + 3 - 1 - column[i], i] = work[m + 2, -1 - column[i]]
         else:
             for l in range(costs):
-                scratch[l, i] = u[column[i], l]
-            scratch[costs, i] = e[column[i]]
+                work[m + 3 + l, i] = u[column[i], l]
+            work[m + 3 + costs, i] = e[column[i]]
     for i in range(m):
         r = i
         for k in range(i + 1, m):
-            if abs(scratch[k, i]) > abs(scratch[r, i]):
+            if abs(work[m + 3 + k, i]) > abs(work[m + 3 + r, i]):
                 r = k
-        pivot = scratch[r, i]
+        pivot = work[m + 3 + r, i]
         if not abs(pivot) > PIVOT:
             return False
         for k in range(m):
-            scratch[i, k], scratch[r, k] = scratch[r, k], scratch[i, k]
-            inverse[i, k], inverse[r, k] = inverse[r, k], inverse[i, k]
+            work[m + 3 + i, k], work[m + 3 + r, k] = work[m + 3 + r, k], work[m + 3 + i, k]
+            work[i, k], work[r, k] = work[r, k], work[i, k]
         for k in range(m):
-            scratch[i, k] /= pivot
-            inverse[i, k] /= pivot
+            work[m + 3 + i, k] /= pivot
+            work[i, k] /= pivot
         for q in range(m):
-            factor = scratch[q, i]
+            factor = work[m + 3 + q, i]
             if q != i and factor != 0.0:
                 for k in range(m):
-                    scratch[q, k] -= factor * scratch[i, k]
-                    inverse[q, k] -= factor * inverse[i, k]
+                    work[m + 3 + q, k] -= factor * work[m + 3 + i, k]
+                    work[q, k] -= factor * work[i, k]
     return True
 
 
-@compiled
+@inlined
 def invert_two(program: Program, basis: Basis) -> bool:
-    """Closed form of the inverse for one cost; False when it is ill conditioned."""
+    """Closed form of the inverse for one cost; False when it is ill conditioned or has an artificial column."""
+    column, work = basis
     u, e = program.u, program.e
-    column, inverse = basis.column, basis.inverse
     p, q = column[0], column[1]
+    if p < 0 or q < 0:
+        return False
     determinant = u[p, 0] * e[q] - u[q, 0] * e[p]
     if not abs(determinant) > WELL_CONDITIONED:
         return False
     scale = 1.0 / determinant
-    inverse[0, 0], inverse[0, 1] = scale * e[q], -scale * u[q, 0]
-    inverse[1, 0], inverse[1, 1] = -scale * e[p], scale * u[p, 0]
+    work[0, 0], work[0, 1] = scale * e[q], -scale * u[q, 0]
+    work[1, 0], work[1, 1] = -scale * e[p], scale * u[p, 0]
     return True
 
 
-@compiled
+@inlined
 def invert_three(program: Program, basis: Basis) -> bool:
-    """Closed form of the inverse for two costs; False when it is ill conditioned."""
+    """Closed form of the inverse for two costs; False when it is ill conditioned or has an artificial column."""
+    column, work = basis
     u, e = program.u, program.e
-    column, inverse = basis.column, basis.inverse
     p, q, r = column[0], column[1], column[2]
+    if min(p, q, r) < 0:
+        return False
     qr, rp, pq = cross(u, q, r), cross(u, r, p), cross(u, p, q)
     determinant = qr * e[p] + rp * e[q] + pq * e[r]
     if not abs(determinant) > WELL_CONDITIONED:
         return False
     scale = 1.0 / determinant
     for row, i, j, weight in ((0, q, r, qr), (1, r, p, rp), (2, p, q, pq)):
-        inverse[row, 0] = scale * (u[i, 1] * e[j] - u[j, 1] * e[i])
-        inverse[row, 1] = scale * (u[j, 0] * e[i] - u[i, 0] * e[j])
-        inverse[row, 2] = scale * weight
+        work[row, 0] = scale * (u[i, 1] * e[j] - u[j, 1] * e[i])
+        work[row, 1] = scale * (u[j, 0] * e[i] - u[i, 0] * e[j])
+        work[row, 2] = scale * weight
     return True
 
 
@@ -233,15 +268,14 @@ def cross(u: Floats, i: int, j: int) -> float:
 @compiled
 def improve(program: Program, basis: Basis, phase: float) -> int:
     """Pivot until no column improves the phase's objective: VIOLATION or VALUE."""
-    column = basis.column
-    m = column.shape[0]
+    m = basis.column.shape[0]
     patience = 20 * (m + 10)
     for step in range(100 * patience):
         if phase == VIOLATION and violation(basis) <= 0.0:
             return OPTIMAL
-        set_prices(program.mu, basis, phase)
+        set_prices(program, basis, phase)
         rule = BLAND if step > patience else STEEPEST
-        j = entering(program, basis.price, phase, rule)
+        j = entering(program, basis.work[m + 1], phase, rule)
         if j < 0:
             return OPTIMAL
         set_direction(program, j, basis)
@@ -257,27 +291,28 @@ def improve(program: Program, basis: Basis, phase: float) -> int:
 @compiled
 def violation(basis: Basis) -> float:
     """Total of the artificials in the current basic solution."""
-    column, inverse = basis.column, basis.inverse
+    column, work = basis
     m = column.shape[0]
     total = 0.0
     for i in range(m):
         if column[i] < 0:
-            total += inverse[i, m - 1]
+            total += work[i, m - 1]
     return total
 
 
 @compiled
-def set_prices(mu: Floats, basis: Basis, phase: float) -> None:
+def set_prices(program: Program, basis: Basis, phase: float) -> None:
     """Row prices of the basis: the shadow prices of the costs, then the objective."""
-    column, inverse, price = basis.column, basis.inverse, basis.price
+    mu = program.mu
+    column, work = basis
     m = column.shape[0]
     for k in range(m):
-        price[k] = 0.0
+        work[m + 1, k] = 0.0
     for i in range(m):
         gain = phase - 1.0 if column[i] < 0 else phase * mu[column[i]]
         if gain != 0.0:
             for k in range(m):
-                price[k] += gain * inverse[i, k]
+                work[m + 1, k] += gain * work[i, k]
 
 
 @compiled
@@ -332,27 +367,27 @@ def entering_one(program: Program, price: Floats, phase: float, rule: int) -> in
 @compiled
 def set_direction(program: Program, j: int, basis: Basis) -> None:
     """Coordinates of column j in the basis."""
+    work = basis.work
     u, e = program.u, program.e
-    inverse, direction = basis.inverse, basis.direction
     m = u.shape[1] + 1
     for i in range(m):
-        y = inverse[i, m - 1] * e[j]
+        y = work[i, m - 1] * e[j]
         for l in range(m - 1):
-            y += inverse[i, l] * u[j, l]
-        direction[i] = y
+            y += work[i, l] * u[j, l]
+        work[m, i] = y
 
 
 @compiled
 def leaving(basis: Basis, rule: int) -> int:
     """Row of the basis that reaches zero first; lexicographic on ties (BLAND: smallest column)."""
-    column, direction = basis.column, basis.direction
+    column, work = basis
     m = column.shape[0]
     largest = 0.0
     for i in range(m):
-        largest = max(largest, abs(direction[i]))
+        largest = max(largest, abs(work[m, i]))
     row = -1
     for i in range(m):
-        if direction[i] > PIVOT * largest and (row < 0 or before(i, row, basis, rule)):
+        if work[m, i] > PIVOT * largest and (row < 0 or before(i, row, basis, rule)):
             row = i
     return row
 
@@ -360,12 +395,12 @@ def leaving(basis: Basis, rule: int) -> int:
 @compiled
 def before(i: int, r: int, basis: Basis, rule: int) -> bool:
     """Whether row i leaves the basis rather than row r."""
-    column, inverse, direction = basis.column, basis.inverse, basis.direction
+    column, work = basis
     m = column.shape[0]
-    yi, yr = direction[i], direction[r]
+    yi, yr = work[m, i], work[m, r]
     for step in range(m):
         k = m - 1 if step == 0 else step - 1
-        left, right = inverse[i, k] * yr, inverse[r, k] * yi
+        left, right = work[i, k] * yr, work[r, k] * yi
         if abs(left - right) > TIE * (abs(left) + abs(right)):
             return bool(left < right)
         if rule == BLAND:
@@ -376,36 +411,43 @@ def before(i: int, r: int, basis: Basis, rule: int) -> bool:
 @compiled
 def pivot(i: int, j: int, basis: Basis) -> None:
     """Replace row i of the basis by column j, whose direction is set."""
-    column, inverse, direction = basis.column, basis.inverse, basis.direction
+    column, work = basis
     m = column.shape[0]
     for k in range(m):
-        inverse[i, k] /= direction[i]
+        work[i, k] /= work[m, i]
     for q in range(m):
-        if q != i and direction[q] != 0.0:
+        if q != i and work[m, q] != 0.0:
             for k in range(m):
-                inverse[q, k] -= direction[q] * inverse[i, k]
+                work[q, k] -= work[m, q] * work[i, k]
     column[i] = j
 
 
 @compiled
 def drive_out(program: Program, basis: Basis) -> bool:
     """Replace artificials that stayed in the basis at zero; False when some row has no column."""
-    u, e = program.u, program.e
-    column, inverse = basis.column, basis.inverse
-    n, m = u.shape[0], column.shape[0]
     spanned = True
-    for i in range(m):
-        if column[i] < 0:
-            best, chosen = PIVOT, -1
-            for j in range(n):
-                y = inverse[i, m - 1] * e[j]
-                for l in range(m - 1):
-                    y += inverse[i, l] * u[j, l]
-                if abs(y) > best:
-                    best, chosen = abs(y), j
+    for i in range(basis.column.shape[0]):
+        if basis.column[i] < 0:
+            chosen = largest_in_row(i, program, basis)
             if chosen < 0:
                 spanned = False
                 continue
             set_direction(program, chosen, basis)
             pivot(i, chosen, basis)
     return spanned
+
+
+@inlined
+def largest_in_row(i: int, program: Program, basis: Basis) -> int:
+    """Column with the largest coordinate on row i of the basis; -1 when all are zero."""
+    work = basis.work
+    u, e = program.u, program.e
+    n, m = u.shape[0], u.shape[1] + 1
+    best, chosen = PIVOT, -1
+    for j in range(n):
+        y = work[i, m - 1] * e[j]
+        for l in range(m - 1):
+            y += work[i, l] * u[j, l]
+        if abs(y) > best:
+            best, chosen = abs(y), j
+    return chosen

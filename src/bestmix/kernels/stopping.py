@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from bestmix.arrays import Floats
+from bestmix.kernels import simplex
 from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
 from bestmix.kernels.jit import compiled
 
@@ -79,8 +80,9 @@ def distance(j: int, row: int, state: State) -> float:
     m = basis.shape[0]
     dual = row < 0
     price, normal, step = np.empty(m), np.empty((m, m + 1)), np.empty(m)
+    start = simplex.prices(state.basis) if dual else simplex.inverse(state.basis)[row]
     for k in range(m):
-        price[k] = state.basis.price[k] if dual else state.basis.inverse[row, k]
+        price[k] = start[k]
     if not dual:
         price[m - 1] = 0.0
     least = np.inf

@@ -93,22 +93,22 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
         check_settled(sifting.maximise(program, basis), feasible=True)
     basis.column.sort()
     check_settled(simplex.OPTIMAL if simplex.invert(program, basis) else simplex.STALLED)
-    weight = basis.inverse[:, costs].copy()
+    weight = simplex.weights(basis).copy()
     weight[weight < simplex.FEASIBLE] = np.maximum(np.round(weight[weight < simplex.FEASIBLE], 12), 0.0)
     mixture = np.zeros(arms)
     for j, x in zip(basis.column, weight, strict=True):
         if j >= 0 and 0 <= allowed[j] < arms:
             mixture[allowed[j]] = x
     mixture /= mixture.sum()
-    simplex.set_prices(program.mu, basis, simplex.VALUE)
+    simplex.set_prices(program, basis, simplex.VALUE)
     return Solution(
         status={simplex.OPTIMAL: "optimal", simplex.INFEASIBLE: "infeasible"}.get(status, "degenerate"),
         value=float(mixture[mixture > 0] @ means[mixture > 0, 0]),
         mixture=mixture,
         slack=_slack(means, bound, mixture),
         basis=tuple(int(allowed[j]) for j in basis.column if j >= 0 and allowed[j] >= 0),
-        dual=np.full(costs, np.nan) if status == simplex.INFEASIBLE else _prices(basis.price[:costs], scale),
-        inverse=_unscale(basis.inverse, basis.column, allowed, arms, scale),
+        dual=np.full(costs, np.nan) if status == simplex.INFEASIBLE else _prices(simplex.prices(basis)[:costs], scale),
+        inverse=_unscale(simplex.inverse(basis).copy(), basis.column, allowed, arms, scale),
     )
 
 

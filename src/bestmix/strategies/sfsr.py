@@ -156,7 +156,7 @@ class SFSR:
         shape = len(instance.arms), len(instance.problem.arms), len(instance.bound), budget
         ends = np.array(round_ends(*shape), dtype=np.int64)
         if callable(self.score):
-            return bind(_with_function(self.score), instance, ends)
+            return bind(_with_function(self.score), instance, ends, rejects.OWN)
         kind = rejects.INTERSECTION if self.score == "intersection" else rejects.LAGRANGIAN
         return bind(rejects.successive, instance, ends, kind)
 
