@@ -5,7 +5,8 @@ cost l is the unit vector l with e = 0 and mu = 0. A mixture is x >= 0 with sum_
 sum_j x_j e_j = 1. Columns are scaled so that the arms' entries fill [-1, 1]: a tolerance in the
 kernels then means the same for rewards of 1e-6 and for costs of 1e3.
 
-Whatever finite means come in, scaled columns and the reciprocals of their scale are finite.
+Whatever finite means come in, scaled columns and the reciprocals of their scale are finite: costs that
+are all too near their bound for a reciprocal count as at their bound.
 """
 
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import compiled, inlined
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).tiny)  # the reciprocal of a smaller number can overflow
@@ -35,7 +36,7 @@ def new_program(size: int, costs: int) -> Program:
     return Program(np.empty(size), np.empty((size, costs)), np.empty(size))
 
 
-@compiled
+@inlined
 def part(program: Program, first: int, last: int) -> Program:
     """Some of the columns, in the same memory."""
     return Program(program.mu[first:last], program.u[first:last], program.e[first:last])
@@ -52,7 +53,7 @@ def load(means: Floats, bound: Floats, columns: Integers, program: Program) -> N
     """Write the unscaled ``columns`` into the program.
 
     ``means`` is (K, 1 + L), reward first. A difference between cost and bound that is within
-    rounding of zero, or too small for a reciprocal, becomes zero: the arm counts as exactly at its bound.
+    rounding of zero becomes zero, so that an arm exactly at its bound counts as exactly there.
     """
     mu, u, e = program
     arms, costs = means.shape[0], bound.shape[0]
@@ -70,11 +71,9 @@ def load(means: Floats, bound: Floats, columns: Integers, program: Program) -> N
 
 @compiled
 def above(mean: float, bound: float) -> float:
-    """How far a mean cost is above its bound, always finite; zero within rounding and below SMALLEST."""
+    """How far a mean cost is above its bound; zero within rounding."""
     gap = mean - bound
-    if gap == np.inf or gap == -np.inf:
-        gap = LARGEST if gap > 0.0 else -LARGEST
-    return 0.0 if abs(gap) <= max(ROUNDING * max(abs(mean), abs(bound)), SMALLEST) else gap
+    return 0.0 if abs(gap) <= ROUNDING * max(abs(mean), abs(bound)) else gap
 
 
 @compiled
@@ -100,7 +99,7 @@ def rescale(program: Program, scale: Floats) -> None:
     apply(scale, program)
 
 
-@compiled
+@inlined
 def arms_among(e: Floats) -> int:
     """Number of arms: slacks stand last."""
     n = int(e.shape[0])
@@ -109,7 +108,7 @@ def arms_among(e: Floats) -> int:
     return n
 
 
-@compiled
+@inlined
 def measure(program: Program, scale: Floats) -> None:
     """Write the scale of loaded columns: (reward middle, reward spread, cost spreads), with finite reciprocals."""
     mu, u, e = program
@@ -130,10 +129,14 @@ def measure(program: Program, scale: Floats) -> None:
         for j in range(n):
             size = abs(u[j, l])
             largest = size if size > largest else largest
-        scale[2 + l] = largest if largest > 0.0 else 1.0
+        if largest == np.inf:  # a cost and its bound at the two ends of what floats hold
+            largest = LARGEST
+            for j in range(n):
+                u[j, l] = max(-LARGEST, min(u[j, l], LARGEST))
+        scale[2 + l] = largest if largest >= SMALLEST else 1.0
 
 
-@compiled
+@inlined
 def apply(scale: Floats, program: Program) -> None:
     """Divide the arms' columns by their scale. Slacks stay unit vectors: slack l is in units of cost spread l."""
     mu, u, e = program

@@ -223,7 +223,7 @@ def worst_alone(means: Floats, bound: Floats, arms: Integers, score: Floats) -> 
             spread = max(spread, abs(columns.above(means[arms[j], 1 + l], bound[l])))
         for j in range(n):
             over = columns.above(means[arms[j], 1 + l], bound[l])
-            if over > 0.0:
+            if over > columns.SMALLEST:
                 excess[j] = max(excess[j], over / spread)
     for j in range(n):
         worst, size = max(worst, excess[j]), max(size, abs(means[arms[j], 0]))
