@@ -185,6 +185,7 @@ class Challenger:
             "mixture": verdict.mixture.tolist(),
             "regret": verdict.regret if np.isfinite(verdict.regret) else None,
             "certified": verdict.certified,
+            "enough": verdict.enough,
         }
         if size == 0 or verdict.enough:
             return closed
