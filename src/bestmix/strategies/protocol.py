@@ -58,6 +58,14 @@ class Extendable(Protocol):
         """Memory under a larger budget."""
 
 
+@runtime_checkable
+class Certifying(Protocol):
+    """A strategy that certifies the mix to deploy."""
+
+    def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
+        """That mix (K,); None where nothing is certified, or was asked to be."""
+
+
 class Replicator(Protocol):
     """Simulated runs: fills the arrays that ``kernels/rejects.py`` describes."""
 

@@ -45,7 +45,8 @@ class Plan:
     budgets
         What each strategy needs, the smallest first.
     guarantee
-        Trials with which Theorem 1 guarantees the error to SFSR; None where that is not known.
+        Trials with which Theorem 1 bounds SFSR's error as wanted, if means and noise are exactly those of
+        ``instance``; a guess or an estimate of a pilot log, so this promises nothing. None where it is not known.
     at_least
         About as many trials are needed by any consistent algorithm (``any``) and by uniform sampling
         (``uniform``), by the exponents of Theorem 2 read as those of normal tails; None where they are not known.
@@ -129,7 +130,10 @@ class Plan:
             return [self.note]
         lines = []
         if self.guarantee is not None:
-            lines.append(f"Theorem 1 guarantees the error to SFSR with {self.guarantee:,} trials; it is a loose bound.")
+            lines.append(
+                f"If the means and the noise are exactly as guessed, SFSR is wrong at most so often with "
+                f"{self.guarantee:,} trials, by Theorem 1, which is a loose bound. Guesses carry no guarantee."
+            )
         if self.at_least:
             anyone, uniform = self.at_least["any"], self.at_least["uniform"]
             lines.append(
