@@ -42,6 +42,14 @@ class StrategyName(StrEnum):
     single = "single"
 
 
+class Measure(StrEnum):
+    """What simulations are compared by."""
+
+    error = "error"
+    loss = "loss"
+    kept = "kept"
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Figure = Annotated[Path | None, typer.Option(help="Save a figure (.png, .svg or .pdf).", show_default=False)]
 Report = Annotated[Path | None, typer.Option(help="Save a report (.html).", show_default=False)]

@@ -111,6 +111,21 @@ class CellResult:
         """95% interval of the mean loss (normal)."""
         return _mean(self.outcomes.loss)[1]
 
+    def measured(self, by: str) -> tuple[float, tuple[float, float]]:
+        """What figures and tables compare, with its 95% interval: ``"error"``, ``"loss"`` or ``"kept"``.
+
+        >>> from bestmix import Uniform, simulate
+        >>> cell = simulate("D1P", Uniform(), budget=2000, runs=50)
+        >>> cell.measured("error") == (cell.error_rate, cell.interval)
+        True
+        """
+        values = {
+            "error": (self.error_rate, self.interval),
+            "loss": (self.loss, self.loss_interval),
+            "kept": (self.kept, self.kept_interval),
+        }
+        return values[checks.choice("by", by, list(values))]
+
     def row(self) -> dict[str, Any]:
         """One row of the table."""
         low, high = self.interval
