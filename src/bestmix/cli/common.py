@@ -173,9 +173,7 @@ def parse_bounds(texts: list[str], option: str = "--bound") -> dict[str, float]:
     return bounds
 
 
-def make_strategy(
-    name: StrategyName, confidence: float | None = None, tolerance: str | None = None
-) -> "Strategy":
+def make_strategy(name: StrategyName, confidence: float | None = None, tolerance: str | None = None) -> "Strategy":
     """The strategy of that name."""
     from bestmix.strategies import SFSR, Challenger, SingleArm, Uniform
 

@@ -145,5 +145,7 @@ def budget_table(answer: "Plan") -> Table:
         low, high = b.error_interval
         rate = f"{b.error_rate:.4f} ({low:.4f}–{high:.4f})"
         best = answer.best is b
-        table.add_row(Text(b.strategy), budget, f"{b.least:,}", rate, f"{b.loss:.3g}", style="bold cyan" if best else "")
+        table.add_row(
+            Text(b.strategy), budget, f"{b.least:,}", rate, f"{b.loss:.3g}", style="bold cyan" if best else ""
+        )
     return table

@@ -67,7 +67,7 @@ def run(
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend()
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
-    if tolerance is not None and not search.memory.get("certificate", {}).get("enough"):
+    if tolerance is not None and rec.trials == budget and not (search.memory.get("certificate") or {}).get("enough"):
         common.messages().print(f"The budget of {budget} trials ended before a mix was certainly within {tolerance}.")
     elif tolerance is None and confidence and rec.trials == budget and (rec.support_probability or 0.0) < confidence:
         common.messages().print(f"The budget of {budget} trials ended before {100 * confidence:g}% was reached.")

@@ -1,7 +1,8 @@
 """Challenger: spend the trials on whatever could still overturn the current answer.
 
 With a fixed budget it decides in rounds; with a confidence it stops when the answer is sure enough, and with a
-tolerance when it is good enough. Nothing about these is proven: what is claimed was measured by simulation.
+tolerance when it is good enough. Nothing about these is proven, what is claimed was measured by simulation; but with
+``proven`` the last one is.
 """
 
 from collections.abc import Mapping
@@ -13,18 +14,19 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import ELASTIC
+from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, conditions, replicate, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
-from bestmix.strategies import enough
+from bestmix.strategies import enough, proven
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
-NEWER = ("tolerance",)  # options that saved searches of 0.1 do not have
+NEWER = ("tolerance", "proven", "sigma", "ranges")  # options that saved searches of 0.1 do not have
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,15 @@ class Challenger:
         With a confidence: stop as soon as a mix is good enough, not only when the best one is known. With that confidence
         it then keeps all limits, and no mix that keeps them earns more by the tolerance: an amount of reward, or a text
         such as ``"1%"`` of what the mix earns. The mix to deploy is the safe one of that moment.
+    proven
+        With a tolerance: stop by intervals that provably hold for all arms at all times, instead of by measured ones. It takes
+        many more trials, and needs ``sigma`` or ``ranges``.
+    sigma
+        For ``proven``: scale of the sub-Gaussian noise, a number for all metrics or one for each by name ("reward", and
+        the costs); for Gaussian noise its standard deviation.
+    ranges
+        Or the lowest and the highest value of each metric by name, whose noise then has half the width as its scale. A
+        trial outside is refused.
     heuristic_stop
         Stop as soon as the estimated chance of a wrong support is at most this, such as 0.05, without the margin
         and the exact check that ``confidence`` has. A heuristic: its errors can be more frequent than it says.
@@ -72,6 +83,9 @@ class Challenger:
     rounds: int | None = None
     first_share: float = 0.1
     tolerance: float | str | None = None
+    proven: bool = False
+    sigma: float | Mapping[str, float] | None = None
+    ranges: Mapping[str, tuple[float, float]] | None = None
 
     def __post_init__(self) -> None:
         for name in ("confidence", "delta", "heuristic_stop"):
@@ -94,6 +108,16 @@ class Challenger:
             )
 
     def _check_tolerance(self) -> None:
+        scaled = self.sigma is not None or self.ranges is not None
+        if self.proven and (self.tolerance is None or (self.sigma is None) == (self.ranges is None)):
+            raise checks.InvalidInput(
+                "proven",
+                expected="a tolerance, and either sigma or ranges, with it",
+                got=f"tolerance {self.tolerance}, sigma {self.sigma} and ranges {self.ranges}",
+                remedy="the proof needs the scale of the noise: try ranges={'reward': (0, 1), ...}",
+            )
+        if scaled and not self.proven:
+            raise checks.InvalidInput("sigma", "the scale of the noise is only used with proven=True", "leave it out")
         if self.tolerance is None:
             return
         enough.parse_tolerance(self.tolerance)
@@ -109,7 +133,7 @@ class Challenger:
     def name(self) -> str:
         """Challenger, with how it stops."""
         if self.tolerance is not None:
-            return f"Challenger[{1 - self._delta:g}, within {self.tolerance}]"
+            return f"Challenger[{1 - self._delta:g}, within {self.tolerance}{', proven' if self.proven else ''}]"
         if self._delta:
             return f"Challenger[{1 - self._delta:g}]"
         return f"Challenger[stop {self.heuristic_stop:g}]" if self.heuristic_stop else "Challenger"
@@ -136,6 +160,8 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.arms)
         check_budget(problem, budget, least=unknown)
+        if self.proven:
+            proven.scales(problem, self.sigma, self.ranges)
         first = allocation.first_pulls(budget, unknown, self._settings(unknown))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
 
@@ -157,7 +183,7 @@ class Challenger:
         closed: Memory = {"quota": None, "basis": [int(j) for j in state.basis.column], "reasons": {}}
         unknown, settings = len(evidence.counts), self._settings(len(evidence.counts))
         size = allocation.round_size(budget, unknown, int(evidence.counts.sum()), settings)
-        if self.tolerance is not None and not _says_infeasible(state):
+        if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
             return self._good_enough(evidence, state, size, memory, closed), told
         if size == 0 or stopping.stops(settings, state):
             return closed, told
@@ -180,19 +206,26 @@ class Challenger:
     ) -> Memory:
         """Memory after a round of a run with a tolerance; the rounds alternate between the two allocations."""
         problem, data, chance = evidence.problem, enough.estimates_of(evidence), float(conditions.chance(state))
-        verdict = enough.judge(data, problem.bound, chance, self._delta, enough.parse_tolerance(self.tolerance or 0.0))
-        closed["certificate"] = {
-            "mixture": verdict.mixture.tolist(),
-            "regret": verdict.regret if np.isfinite(verdict.regret) else None,
-            "certified": verdict.certified,
-            "enough": verdict.enough,
-        }
-        if size == 0 or verdict.enough:
+        verdict = self._verdict(evidence, data, chance)
+        closed["certificate"] = None if verdict is None else verdict.to_dict()
+        if size == 0 or verdict is None or verdict.enough:
             return closed
-        if not memory.get("narrows"):
+        if not memory.get("narrows") and not _says_infeasible(state):
             plan = enough.allocate(data, problem.bound, chance, self._delta, size, len(evidence.counts))
             return closed | {"narrows": True, "quota": plan.trials.tolist(), "reasons": _named(problem, plan.reasons)}
         return closed | {"narrows": False} | _own_round(problem, state, size)
+
+    def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> enough.Verdict | None:
+        """What is certain; None when it is proven that no mix keeps the limits."""
+        problem, tolerance = evidence.problem, enough.parse_tolerance(self.tolerance or 0.0)
+        if not self.proven:
+            return enough.judge(data, problem.bound, chance, self._delta, tolerance)
+        return proven.judge(evidence, proven.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
+
+    def check_trials(self, problem: Problem, rows: Floats) -> None:
+        """Refuse values outside of the given ranges."""
+        if self.ranges is not None:
+            proven.check_within(problem, self.ranges, rows)
 
     def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
         """The mix to deploy as things stand (K,), where a tolerance asks for a certified one; else None.
@@ -232,7 +265,9 @@ class Challenger:
     def to_dict(self) -> dict[str, Any]:
         """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""
         data = {"kind": "Challenger", **asdict(self)}
-        return {key: value for key, value in data.items() if key not in NEWER or value is not None}
+        if self.ranges is not None:
+            data["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
+        return {key: value for key, value in data.items() if key not in NEWER or value not in (None, False)}
 
 
 def _labels(problem: Problem) -> list[str]:

@@ -5,7 +5,7 @@ the best mix need not be known for that: of two equal arms either will do. The r
 way: the bound on the regret, and the margin that the safe mix keeps from the limits.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,15 @@ class Verdict(NamedTuple):
     def enough(self) -> bool:
         """Whether the run may stop."""
         return self.certified and self.regret <= self.tolerance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "mixture": self.mixture.tolist(),
+            "regret": self.regret if np.isfinite(self.regret) else None,
+            "certified": bool(self.certified),
+            "enough": bool(self.enough),
+        }
 
 
 def estimates_of(evidence: Evidence) -> safety.Estimates:

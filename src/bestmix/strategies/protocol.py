@@ -66,6 +66,14 @@ class Certifying(Protocol):
         """That mix (K,); None where nothing is certified, or was asked to be."""
 
 
+@runtime_checkable
+class Checking(Protocol):
+    """A strategy that refuses trials it cannot reckon with."""
+
+    def check_trials(self, problem: Problem, rows: Floats) -> None:
+        """ValueError for a row (reward, costs) of (m, 1 + L) that must not be told."""
+
+
 class Replicator(Protocol):
     """Simulated runs: fills the arrays that ``kernels/rejects.py`` describes."""
 

@@ -142,7 +142,10 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        lines = [self.sentence(), f"{'strategy':<14} {'budget':>12} {'between':>25}  error rate (95% interval)  mean loss"]
+        lines = [
+            self.sentence(),
+            f"{'strategy':<14} {'budget':>12} {'between':>25}  error rate (95% interval)  mean loss",
+        ]
         for b in self.budgets:
             budget = f"> {b.most:,}" if b.trials is None else f"{b.trials:,}"
             between = "" if b.trials is None else f"{b.least:,} and {b.trials:,}"
