@@ -1,7 +1,7 @@
 """What is deployed: how often limits are truly broken, what safety costs, and whether good enough is good enough.
 
-Safe mixes after uniform trials, on the catalog and on random instances with equal and unequal variances and with 0/1 and
-rare 0/1 costs; then runs of Challenger with a tolerance, ties included.
+Safe mixes after uniform trials, on the catalog and on random instances with equal and unequal variances and with 0/1
+and rare 0/1 costs; then runs of Challenger with a tolerance, ties included.
 """
 
 from collections.abc import Iterator, Sequence

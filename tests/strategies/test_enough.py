@@ -50,7 +50,7 @@ def test_a_share_is_of_the_value():
 def test_estimates_know_the_known_arms_and_the_metrics_of_zeros_and_ones():
     problem = Problem(["a", "b"], {"x": 1.0}, {"k": Known(0.5, {"x": 0.2})})
     rows = np.array([[0.0, 0.3], [1.0, 0.4], [1.0, 0.9]])
-    data = enough.estimates_of(Evidence(problem, [Moments(2).plus(rows), Moments(2).plus(rows + [[1.0, 0.0]])]))
+    data = enough.estimates_of(Evidence(problem, [Moments(2).plus(rows), Moments(2).plus(rows + np.array([1.0, 0.0]))]))
     assert data.binary.tolist() == [[True, False], [False, False], [False, False]]
     assert data.counts.tolist() == [3.0, 3.0, np.inf]
     assert not data.covariances[2].any()

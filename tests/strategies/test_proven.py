@@ -107,14 +107,14 @@ def test_values_outside_their_range_are_refused_everywhere(tmp_path):
     strategy = Challenger(confidence=0.95, tolerance=0.1, proven=True, ranges=RANGES)
     problem = Problem(["a", "b"], {"x": 1.0})
     search = strategy.start(problem, 1000)
-    with pytest.raises(ValueError, match="reward: expected values from 0 to 3, as its range says, got 3.5"):
+    with pytest.raises(ValueError, match=r"reward: expected values from 0 to 3, as its range says, got 3\.5"):
         search.tell("a", [1.0, 3.5], [[0.0], [0.0]])
     assert search.trials == 0
     assert json.loads(Search.from_json(search.to_json()).to_json()) == json.loads(search.to_json())
     exp = open_experiment(tmp_path / "x.db", "sure", problem, 1000, strategy)
     (trial,) = exp.ask(1)
-    with pytest.raises(ValueError, match="x: expected values from -1 to 2.5"):
+    with pytest.raises(ValueError, match=r"x: expected values from -1 to 2\.5"):
         exp.tell(trial, 1.0, [9.0])
     log = {"arm": ["a"], "reward": [1.0], "x": [9.0]}
-    with pytest.raises(ValueError, match="x: expected values from -1 to 2.5"):
+    with pytest.raises(ValueError, match=r"x: expected values from -1 to 2\.5"):
         open_experiment(tmp_path / "x.db", "log", problem, 1000, strategy, log=log)

@@ -187,7 +187,7 @@ def _panel(ax: "Axes", name: str, instance: Instance, first: bool) -> None:
 
 
 def plot_measure(result: SweepResult, by: str, instance: str | None = None, ax: "Axes | None" = None) -> "Axes":
-    """Each strategy's mean loss (``by="loss"``) or share of kept limits (``by="kept"``) over the budget, with intervals.
+    """Each strategy's mean loss (``by="loss"``) or share of kept limits (``by="kept"``) over the budget.
 
     >>> from bestmix import SFSR, Uniform, sweep
     >>> result = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)

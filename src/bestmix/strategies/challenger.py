@@ -47,12 +47,12 @@ class Challenger:
     delta
         The same as ``confidence = 1 - delta``.
     tolerance
-        With a confidence: stop as soon as a mix is good enough, not only when the best one is known. With that confidence
-        it then keeps all limits, and no mix that keeps them earns more by the tolerance: an amount of reward, or a text
-        such as ``"1%"`` of what the mix earns. The mix to deploy is the safe one of that moment.
+        With a confidence: stop as soon as a mix is good enough, not only when the best one is known. With that
+        confidence it then keeps all limits, and no mix that keeps them earns more by the tolerance: an amount of
+        reward, or a text such as ``"1%"`` of what the mix earns. The mix to deploy is the safe one of that moment.
     proven
-        With a tolerance: stop by intervals that provably hold for all arms at all times, instead of by measured ones. It takes
-        many more trials, and needs ``sigma`` or ``ranges``.
+        With a tolerance: stop by intervals that provably hold for all arms at all times, instead of by measured
+        ones. It takes many more trials, and needs ``sigma`` or ``ranges``.
     sigma
         For ``proven``: scale of the sub-Gaussian noise, a number for all metrics or one for each by name ("reward", and
         the costs); for Gaussian noise its standard deviation.

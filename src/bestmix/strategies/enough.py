@@ -129,7 +129,7 @@ def allocate(data: safety.Estimates, bound: Floats, chance: float, delta: float,
     limit = quantiles(data, guess.mixture, risk).min(initial=np.inf)
     variances = np.diagonal(data.covariances, axis1=1, axis2=2)[:, 1:]
     parts = lam * guess.mixture[:, None] ** 2 * variances  # of each margin (K, L), times its trials
-    trials, reasons = np.zeros(unknown, dtype=np.int64), {}
+    trials, reasons = np.zeros(unknown, dtype=np.int64), dict[int, dict[int, int]]()
     step = allocation.chunk_size(size, unknown)
     while (some := min(step, size - int(trials.sum()))) > 0:
         gain = np.hstack([_regret_gains(terms, counts, level, q), _margin_gains(parts, lam, counts, limit)])[:unknown]
@@ -153,7 +153,7 @@ def _terms(data: safety.Estimates, guess: Solution, lam: Floats) -> Floats:
 
 
 def _regret_gains(terms: Floats, counts: Floats, level: Floats, q: Floats) -> Floats:
-    """q h_j k_ja / sqrt(V_j) for arm a and bound j (K, K)."""
+    """Entries q h_j k_ja / sqrt(V_j) for arm a and bound j (K, K)."""
     deviation = np.sqrt((terms / counts).sum(axis=1))
     upper = level + q * deviation
     top = int(np.argmax(upper))
@@ -163,6 +163,6 @@ def _regret_gains(terms: Floats, counts: Floats, level: Floats, q: Floats) -> Fl
 
 
 def _margin_gains(parts: Floats, lam: Floats, counts: Floats, q: float) -> Floats:
-    """q lam_l p_a^2 var_al / margin_l for arm a and limit l (K, L); ``parts`` without q and the margin."""
+    """Entries q lam_l p_a^2 var_al / margin_l for arm a and limit l (K, L); ``parts`` without q and the margin."""
     squared = (parts / counts[:, None]).sum(axis=0) / np.where(lam > 0, lam, 1.0)
     return np.asarray(q * parts / np.where(squared > 0, np.sqrt(squared), np.inf))

@@ -1,14 +1,15 @@
 """Good enough, with a proof: intervals that hold for all arms at all times, whatever the allocation does.
 
-Each metric of a trial is sub-Gaussian around its mean with a given scale s, and independent of the past given the arm. For one
-arm and one metric the normal mixture of exp(theta S - theta^2 s^2 n / 2) is a supermartingale in the arm's own trials, so
-by Ville's inequality the mean of n trials is within s rad(n) of the truth for all n at once, except with a chance of
+Each metric of a trial is sub-Gaussian around its mean with a given scale s, and independent of the past given the arm.
+For one arm and one metric the normal mixture of exp(theta S - theta^2 s^2 n / 2) is a supermartingale in the arm's own
+trials, so by Ville's inequality the mean of n trials is within s rad(n) of the truth for all n at once, except with a
+chance of
 
     delta / m,     rad(n)^2 = (1 + rho / n) (2 log(m / delta) + log(1 + n / rho)) / n,
 
-with m the number of pairs of an arm and a metric. While all hold, costs raised by their radius make a program whose mixes keep
-the limits, and rewards raised and costs lowered one that no mix beats. Nothing is assumed of how metrics depend on each
-other. docs/explanation/proven.md has the theorem.
+with m the number of pairs of an arm and a metric. While all hold, costs raised by their radius make a program whose
+mixes keep the limits, and rewards raised and costs lowered one that no mix beats. Nothing is assumed of how metrics
+depend on each other. docs/explanation/proven.md has the theorem.
 """
 
 from collections.abc import Mapping

@@ -89,8 +89,8 @@ class Plan:
         if self.tolerance is not None:
             return (
                 f"Plan {high:,} trials with {self.best.strategy}: the mix then loses at most {self.tolerance:.3g} of "
-                "reward on average (regret, and what is above a limit at its shadow price), if the means are as guessed "
-                f"(the need is between {low:,} and {high:,})."
+                "reward on average (regret, and what is above a limit at its shadow price), if the means are as "
+                f"guessed (the need is between {low:,} and {high:,})."
             )
         return (
             f"Plan {high:,} trials with {self.best.strategy}: wrong in at most {self.error:.3g} of all cases, if the "
