@@ -19,6 +19,7 @@ PARTS = (
     "confidence",
     "robustness",
     "oracle",
+    "deploy",
 )
 
 

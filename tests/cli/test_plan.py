@@ -29,7 +29,7 @@ def test_a_table_and_a_figure(place):
         "Plan ",
         "Trials for an error of 0.1",
         "USLP",
-        "Theorem 1 guarantees",
+        "by Theorem 1",
         "Hard because",
         "Guesses a little off",
     )

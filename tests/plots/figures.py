@@ -12,7 +12,7 @@ FIVE = Instance([1.7, 2.6, 0.5, 2.1, 1.2], [[0.0, 1.8, 0.8, 1.3, 2.0]], [1.0])
 def cell(instance, strategy, budget, errors, runs=1000):
     outcome = np.zeros(runs, np.uint8)
     outcome[:errors] = 1
-    return CellResult(instance, strategy, budget, 0, Outcomes(outcome, np.zeros(runs, np.int64), *np.zeros((2, runs))))
+    return CellResult(instance, strategy, budget, 0, Outcomes(outcome, np.zeros(runs, np.int64), *np.zeros((3, runs))))
 
 
 def table(*errors, names=("one",), strategies=("SFSR", "USLP"), budgets=(1000, 2000, 4000)):

@@ -40,7 +40,7 @@ def test_a_strategy_without_runs_of_its_own_is_simulated_by_ask_and_tell():
 
 @pytest.mark.parametrize("part", [slice(0, 2), slice(1, None), slice(0, 0)])
 def test_outcomes_are_cut_and_joined(part):
-    whole = Outcomes(np.arange(4, dtype=np.uint8), np.arange(4), np.arange(4.0), -np.arange(4.0))
+    whole = Outcomes(np.arange(4, dtype=np.uint8), np.arange(4), np.arange(4.0), -np.arange(4.0), np.ones(4))
     assert len(whole[part]) == len(range(4)[part])
     joined = Outcomes.join([whole[:2], whole[2:]])
     for name, values in vars(joined).items():

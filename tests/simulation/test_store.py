@@ -9,7 +9,7 @@ CELL = Cell(bm.catalog.load("D1P"), bm.Uniform(), 400, 3)
 
 
 def outcomes(count, regret=0.0):
-    return Outcomes(np.zeros(count, np.uint8), np.full(count, 400), np.full(count, regret), np.zeros(count))
+    return Outcomes(np.zeros(count, np.uint8), np.full(count, 400), np.full(count, regret), *np.zeros((2, count)))
 
 
 def test_chunks_come_back_block_by_block(tmp_path):

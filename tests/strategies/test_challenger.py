@@ -161,6 +161,8 @@ def test_a_tie_does_not_take_all_of_the_budget():
         ({"confidence": 0.9, "delta": 0.1}, "expected one of them"),
         ({"heuristic_stop": 2}, "between 0 and 1"),
         ({"rounds": 0}, "rounds"),
+        ({"tolerance": 0.1}, "a confidence with it"),
+        ({"confidence": 0.9, "tolerance": "x"}, "a positive amount"),
         ({"first_share": 1.0}, "between 0 and 1"),
     ],
 )
@@ -179,6 +181,12 @@ def test_a_budget_is_needed_unless_the_run_stops_by_itself():
 def test_names_say_how_a_run_stops():
     names = [Challenger(), Challenger(confidence=0.95), Challenger(delta=0.01), Challenger(heuristic_stop=0.1)]
     assert [s.name for s in names] == ["Challenger", "Challenger[0.95]", "Challenger[0.99]", "Challenger[stop 0.1]"]
+    assert Challenger(confidence=0.95, tolerance="1%").name == "Challenger[0.95, within 1%]"
+
+
+def test_options_that_older_files_do_not_have_are_left_out_where_they_are_not_used():
+    assert set(Challenger().to_dict()) == {"kind", "confidence", "delta", "heuristic_stop", "rounds", "first_share"}
+    assert Challenger(delta=0.1, tolerance=0.2).to_dict()["tolerance"] == 0.2
 
 
 def test_data_without_spread_are_shared_out_evenly():

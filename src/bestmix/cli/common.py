@@ -42,6 +42,14 @@ class StrategyName(StrEnum):
     single = "single"
 
 
+class Measure(StrEnum):
+    """What simulations are compared by."""
+
+    error = "error"
+    loss = "loss"
+    kept = "kept"
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Figure = Annotated[Path | None, typer.Option(help="Save a figure (.png, .svg or .pdf).", show_default=False)]
 Report = Annotated[Path | None, typer.Option(help="Save a report (.html).", show_default=False)]
@@ -56,6 +64,14 @@ Confidence = Annotated[
         max=1.0,
         help="Stop as soon as the answer is this sure, such as 0.95; the budget is then a cap.",
         show_default="spend the budget",
+    ),
+]
+Tolerance = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT",
+        help="With --confidence: stop as soon as a mix is this close to the best, such as 0.01, or 1% of its value.",
+        show_default="find the best mix itself",
     ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
@@ -157,12 +173,14 @@ def parse_bounds(texts: list[str], option: str = "--bound") -> dict[str, float]:
     return bounds
 
 
-def make_strategy(name: StrategyName, confidence: float | None = None) -> "Strategy":
+def make_strategy(name: StrategyName, confidence: float | None = None, tolerance: str | None = None) -> "Strategy":
     """The strategy of that name."""
     from bestmix.strategies import SFSR, Challenger, SingleArm, Uniform
 
+    if tolerance is not None and confidence is None:
+        raise ValueError("--tolerance: expected a confidence with it, got none; add --confidence 0.95")
     if name is StrategyName.challenger:
-        return Challenger(confidence=confidence)
+        return Challenger(confidence=confidence, tolerance=tolerance)
     if confidence is not None:
         raise ValueError(f"--confidence: only challenger stops when it is sure, got --strategy {name}; leave one out")
     if name is StrategyName.uniform:

@@ -32,10 +32,13 @@ def compare(
         Path | None,
         typer.Option("--table", "--csv", help="Save the table (.csv, .json or .parquet).", show_default=False),
     ] = None,
+    by: Annotated[
+        common.Measure, typer.Option(help="What to compare: wrong supports, mean loss of the mix, or limits kept.")
+    ] = common.Measure.error,
     figure: common.Figure = None,
     as_json: common.Json = False,
 ) -> None:
-    """Compare strategies on one instance by how often each is wrong.
+    """Compare strategies on one instance by how often each is wrong, or by what its mix loses.
 
     Example: [bold]bestmix compare D2P --strategy sfsr --strategy uniform --budget 4000 --figure d2p.png[/bold]
     """
@@ -57,5 +60,5 @@ def compare(
     if figure:
         from bestmix import plots
 
-        saved.append(plots.save(plots.comparison_figure(result, found[instance]), figure))
-    conclude(result, saved, as_json, {"instance": instance})
+        saved.append(plots.save(plots.comparison_figure(result, found[instance], by.value), figure))
+    conclude(result, saved, as_json, {"instance": instance}, by)

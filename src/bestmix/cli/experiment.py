@@ -64,6 +64,8 @@ def create(
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Arms and bounds (.toml or .json).")],
     budget: Annotated[int, typer.Option(min=0, help="The most trials to make.", show_default=False)],
     strategy: common.Strategies = common.StrategyName.challenger,
+    confidence: common.Confidence = None,
+    tolerance: common.Tolerance = None,
     lease: Annotated[float, typer.Option(help="Seconds that a worker has for a trial.")] = 60.0,
     failures: Annotated[int, typer.Option(min=1, help="Failed trials that end it.")] = 100,
     notes: Annotated[str, typer.Option(help="Whatever should be remembered.", show_default=False)] = "",
@@ -85,7 +87,7 @@ def create(
         if url.startswith(("http://", "https://")):
             raise ValueError("--log: a server takes no log; give the database's own URL, or tell the trials one by one")
         terms |= {"log": log, "arm": arm, "reward": reward}
-    chosen = common.make_strategy(strategy)
+    chosen = common.make_strategy(strategy, confidence, tolerance)
     # What is wrong is said before a file is made.
     with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as trial:
         trial.create(name, found, budget, chosen, **terms)

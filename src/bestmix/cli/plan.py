@@ -46,6 +46,14 @@ def plan(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of all runs.")] = 0,
     most: Annotated[int, typer.Option(min=1, help="Trials at which the search is given up.")] = 10_000_000,
+    tolerance: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AMOUNT",
+            help="Plan for this mean loss of the mix, such as 0.01 or 1%, instead of for the support.",
+            show_default="plan for the error",
+        ),
+    ] = None,
     threads: common.Threads = None,
     figure: Annotated[
         Path | None, typer.Option(help="Save the figure here (.png, .svg or .pdf).", show_default="GUESS-plan.png")
@@ -81,6 +89,7 @@ def plan(
             runs=runs,
             seed=seed,
             most=most,
+            tolerance=tolerance,
             threads=threads,
             progress=lambda sentence: status.update(f"{sentence} ...{hint if 'SFSR' in sentence else ''}"),
         )
@@ -123,17 +132,20 @@ def show(answer: "Plan") -> None:
 def budget_table(answer: "Plan") -> Table:
     """A strategy a row, the one that needs the fewest trials first and bold."""
     runs = answer.budgets[0].runs
-    table = Table(title=f"Trials for an error of {answer.error:g}", title_justify="left", title_style="bold")
+    goal = f"an error of {answer.error:g}" if answer.tolerance is None else f"a mean loss of {answer.tolerance:.3g}"
+    table = Table(title=f"Trials for {goal}", title_justify="left", title_style="bold")
     table.caption, table.caption_justify = (
         f"{runs:,} simulated runs of each budget, seed {answer.budgets[0].seed}",
         "left",
     )
-    for name in ("strategy", "budget", "need is above", "simulated error (95% interval)"):
+    for name in ("strategy", "budget", "need is above", "simulated error (95% interval)", "mean loss"):
         table.add_column(name, justify="left" if name == "strategy" else "right")
     for b in answer.budgets:
         budget = f"more than {b.most:,}" if b.trials is None else f"{b.trials:,}"
         low, high = b.error_interval
         rate = f"{b.error_rate:.4f} ({low:.4f}–{high:.4f})"
         best = answer.best is b
-        table.add_row(Text(b.strategy), budget, f"{b.least:,}", rate, style="bold cyan" if best else "")
+        table.add_row(
+            Text(b.strategy), budget, f"{b.least:,}", rate, f"{b.loss:.3g}", style="bold cyan" if best else ""
+        )
     return table

@@ -31,6 +31,7 @@ def run(
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Trials to make at once.")] = 1,
     strategy: common.Strategies = common.StrategyName.challenger,
     confidence: common.Confidence = None,
+    tolerance: common.Tolerance = None,
     state: Annotated[
         Path | None, typer.Option(help="Where the run is kept (.json).", show_default="next to the problem")
     ] = None,
@@ -62,11 +63,13 @@ def run(
     asked = Problem.load(problem)
     trials = Trials(command, asked, retries, timeout)
     with locked(state):
-        search = open_search(asked, common.make_strategy(strategy, confidence), budget, state, fresh)
+        search = open_search(asked, common.make_strategy(strategy, confidence, tolerance), budget, state, fresh)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend()
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
-    if confidence and rec.trials == budget and (rec.support_probability or 0.0) < confidence:
+    if tolerance is not None and rec.trials == budget and not (search.memory.get("certificate") or {}).get("enough"):
+        common.messages().print(f"The budget of {budget} trials ended before a mix was certainly within {tolerance}.")
+    elif tolerance is None and confidence and rec.trials == budget and (rec.support_probability or 0.0) < confidence:
         common.messages().print(f"The budget of {budget} trials ended before {100 * confidence:g}% was reached.")
 
 

@@ -201,7 +201,13 @@ def draw(result: "SweepResult", grid: "Grid", path: Path) -> Path:
     return plots.save(plots.sweep_figure(result, grid.instances if plane else None), path)
 
 
-def conclude(result: "SweepResult", saved: list[Path], as_json: bool, more: dict[str, Any]) -> None:
+def conclude(
+    result: "SweepResult",
+    saved: list[Path],
+    as_json: bool,
+    more: dict[str, Any],
+    by: common.Measure = common.Measure.error,
+) -> None:
     """Print the table, or everything as JSON."""
     if as_json:
         from bestmix.answers.recommendation import finite
@@ -211,28 +217,41 @@ def conclude(result: "SweepResult", saved: list[Path], as_json: bool, more: dict
         return
     console = common.output()
     for name in dict.fromkeys(cell.instance for cell in result):
-        console.print(error_table(result, name))
+        console.print(measure_table(result, name, by))
     for path in saved:
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
 
 
-def error_table(result: "SweepResult", instance: str) -> Table:
-    """Budgets downwards, strategies across; the lowest error rate of each budget in bold."""
+MEASURES = {
+    common.Measure.error: "wrong answers in %",
+    common.Measure.kept: "mixes that keep all limits in %",
+    common.Measure.loss: "mean loss",
+}
+
+
+def measure_table(result: "SweepResult", instance: str, by: common.Measure = common.Measure.error) -> Table:
+    """Budgets downwards, strategies across; the best of each budget in bold."""
     cells = [cell for cell in result if cell.instance == instance]
     strategies = list(dict.fromkeys(cell.strategy for cell in cells))
-    title = f"{instance}: wrong answers in % of {cells[0].runs:,} runs (95% interval)"
+    title = f"{instance}: {MEASURES[by]} of {cells[0].runs:,} runs (95% interval)"
     table = Table(title=Text(title), title_justify="left", title_style="bold")
     table.add_column("budget", justify="right")
     for name in strategies:
         table.add_column(Text(name), justify="right", overflow="fold")
     for budget in dict.fromkeys(cell.budget for cell in cells):
         row = [next(c for c in cells if (c.strategy, c.budget) == (name, budget)) for name in strategies]
-        least = min(cell.errors for cell in row)
-        table.add_row(f"{budget:,}", *(_rate(c, len(row) > 1 and c.errors == least) for c in row))
+        values = [c.measured(by.value)[0] for c in row]
+        best = max(values) if by is common.Measure.kept else min(values)
+        table.add_row(
+            f"{budget:,}", *(_entry(c, by, len(row) > 1 and v == best) for c, v in zip(row, values, strict=True))
+        )
     return table
 
 
-def _rate(cell: "CellResult", best: bool) -> Text:
-    low, high = cell.interval
-    text = f"{100 * cell.error_rate:.2f} ({100 * low:.2f}–{100 * high:.2f})"
+def _entry(cell: "CellResult", by: common.Measure, best: bool) -> Text:
+    value, (low, high) = cell.measured(by.value)
+    if by is common.Measure.loss:
+        text = f"{value:.4g} ({low:.4g}–{high:.4g})"
+    else:
+        text = f"{100 * value:.2f} ({100 * low:.2f}–{100 * high:.2f})"
     return Text(text, style="bold cyan" if best else "")

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend import recommend
@@ -35,7 +37,7 @@ from bestmix.experiments.model import (
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
-from bestmix.strategies.protocol import MOST_TRIALS
+from bestmix.strategies.protocol import MOST_TRIALS, Checking
 from bestmix.strategies.rounds import Recipe
 
 if TYPE_CHECKING:
@@ -155,6 +157,8 @@ class Experiment:
                 "results", "expected (trial, reward, costs) for each", "give a list of these three"
             ) from None
         checked = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
+        if isinstance(self._recipe.strategy, Checking) and checked:
+            self._recipe.strategy.check_trials(self.problem, np.array([values for _, values in checked]))
         if not checked:
             return []
         checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)

@@ -9,6 +9,7 @@ from bestmix.arrays import Floats
 from bestmix.experiments.model import Row
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
+from bestmix.strategies.protocol import Checking
 from bestmix.strategies.rounds import Recipe
 
 WORKER = "log"
@@ -26,6 +27,9 @@ class Start:
 def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, now: float) -> Start:
     """Give the log's trials to the strategy as it asks for them; the rest is surplus."""
     tables = _tables(recipe.problem, log, arm, reward)
+    if isinstance(recipe.strategy, Checking):
+        for table in tables:
+            recipe.strategy.check_trials(recipe.problem, table)
     used, moments, rows = [0] * len(tables), rounds.no_trials(recipe.problem), list[Row]()
     step, closed = rounds.begin(recipe, budget), list[Any]()
     while step.quota is not None:

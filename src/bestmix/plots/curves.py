@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 NO_ERROR = "no error seen: end of the 95% interval"
 LINE: dict[str, Any] = {"markersize": 6, "linewidth": 1.6}
+BARS: dict[str, Any] = {"capsize": 2.5, "elinewidth": 1.1, "zorder": 3}
+LABELS = {"loss": "mean loss", "kept": "share of mixes that keep all limits"}
 FEW = 8  # arms that all get their names
 MOST_RATIO = 80.0  # between the budgets on a linear axis, on which an exponential decrease is a straight line
 
@@ -72,16 +74,15 @@ def styles(strategies: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def _draw_curve(ax: "Axes", cells: list[CellResult], look: Mapping[str, Any]) -> None:
-    bars: dict[str, Any] = {"capsize": 2.5, "elinewidth": 1.1, "zorder": 3}
     if seen := [c for c in cells if c.errors]:
         budgets, rates = [c.budget for c in seen], [c.error_rate for c in seen]
         # Where every run was wrong the interval ends at the rate, up to rounding.
         reach = [[abs(c.error_rate - c.interval[end]) for c in seen] for end in (0, 1)]
-        ax.errorbar(budgets, rates, yerr=reach, **bars, **LINE, **_edge(look), **look)
+        ax.errorbar(budgets, rates, yerr=reach, **BARS, **LINE, **_edge(look), **look)
     if unseen := [c for c in cells if not c.errors]:
         budgets, ends = [c.budget for c in unseen], [c.interval[1] for c in unseen]
         hollow = {**look, "linestyle": "none", "markersize": 6, "markerfacecolor": "none"}
-        ax.errorbar(budgets, ends, yerr=[0.5 * end for end in ends], uplims=True, **bars, **hollow)
+        ax.errorbar(budgets, ends, yerr=[0.5 * end for end in ends], uplims=True, **BARS, **hollow)
 
 
 def _edge(look: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,15 +92,21 @@ def _edge(look: Mapping[str, Any]) -> dict[str, Any]:
 
 def _scale(ax: "Axes", cells: Sequence[CellResult], lowest: float) -> None:
     """Logarithmic upwards; linear to the right unless the budgets differ too much."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    budgets = sorted({cell.budget for cell in cells})
     ax.set_yscale("log")
     ax.set_ylim(lowest, 1.25)
     steps = (1.0, 2.0, 5.0) if lowest > 0.05 else (1.0,)
     ax.yaxis.set_major_locator(LogLocator(subs=steps, numticks=10))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
+    _across(ax, sorted({cell.budget for cell in cells}))
+
+
+def _across(ax: "Axes", budgets: list[int]) -> None:
+    """The axis of budgets."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+
     if _far_apart(budgets):
         ax.set_xscale("log")
         ax.xaxis.set_minor_locator(NullLocator())
@@ -179,8 +186,36 @@ def _panel(ax: "Axes", name: str, instance: Instance, first: bool) -> None:
         ax.set_ylabel("")
 
 
-def comparison_figure(result: SweepResult, instance: Instance) -> "Figure":
-    """One instance: its arms against each cost, up to two, and next to them the error curves.
+def plot_measure(result: SweepResult, by: str, instance: str | None = None, ax: "Axes | None" = None) -> "Axes":
+    """Each strategy's mean loss (``by="loss"``) or share of kept limits (``by="kept"``) over the budget.
+
+    >>> from bestmix import SFSR, Uniform, sweep
+    >>> result = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
+    >>> plot_measure(result, "kept").get_ylabel()
+    'share of mixes that keep all limits'
+    """
+    if by == "error":
+        return plot_errors(result, instance, ax)
+    wanted = instance or next(iter(result)).instance
+    cells = [cell for cell in result if cell.instance == wanted]
+    with style():
+        ax = new_axes() if ax is None else ax
+        for strategy, look in styles(list(dict.fromkeys(cell.strategy for cell in result))).items():
+            seen = sorted((c for c in cells if c.strategy == strategy), key=lambda c: c.budget)
+            values, ends = zip(*(c.measured(by) for c in seen), strict=True)
+            reach = [[abs(v - e[k]) for v, e in zip(values, ends, strict=True)] for k in (0, 1)]
+            ax.errorbar([c.budget for c in seen], values, yerr=reach, **BARS, **LINE, **_edge(look), **look)
+        _across(ax, sorted({cell.budget for cell in cells}))
+        if by == "kept":
+            ax.set_ylim(0.0, 1.02)
+        else:
+            ax.set_yscale("log")
+        ax.set_ylabel(LABELS[by])
+        return ax
+
+
+def comparison_figure(result: SweepResult, instance: Instance, by: str = "error") -> "Figure":
+    """One instance: its arms against each cost, up to two, and next to them the curves of what is compared.
 
     >>> from bestmix import SFSR, Uniform, sweep
     >>> from bestmix import catalog
@@ -200,12 +235,12 @@ def comparison_figure(result: SweepResult, instance: Instance) -> "Figure":
         for place, cost in enumerate(costs):
             ax = plot_instance(instance, cost, figure.add_subplot(grid[0, place]), named)
             ax.set_ylabel("mean reward" if place == 0 else "")
-        plot_errors(result, None, figure.add_subplot(grid[0, len(costs)]))
-        _legends(figure, result)
+        plot_measure(result, by, None, figure.add_subplot(grid[0, len(costs)]))
+        _legends(figure, result, by)
         return figure
 
 
-def _legends(figure: "Figure", result: SweepResult) -> None:
+def _legends(figure: "Figure", result: SweepResult, by: str = "error") -> None:
     """What the arms are above all panels, what the curves are below them."""
     from matplotlib.lines import Line2D
 
@@ -216,7 +251,7 @@ def _legends(figure: "Figure", result: SweepResult) -> None:
         figure.legend(list(kinds.values()), list(kinds), loc="outside upper left", ncols=len(kinds), fontsize=9)
     looks = styles(list(dict.fromkeys(cell.strategy for cell in result)))
     curves = {name: Line2D([], [], **look, **LINE) for name, look in looks.items()}
-    if any(not cell.errors for cell in result):
+    if by == "error" and any(not cell.errors for cell in result):
         arrow: dict[str, Any] = {"marker": r"$\downarrow$", "markersize": 9, "linestyle": "none"}
         curves[NO_ERROR] = Line2D([], [], color=COLOURS["muted"], **arrow)
     across = len(curves) if sum(len(name) + 8 for name in curves) < 14 * figure.get_figwidth() else 3

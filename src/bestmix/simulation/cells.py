@@ -17,43 +17,41 @@ from numpy.typing import NDArray
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
-from bestmix.strategies import Strategy
-from bestmix.strategies.protocol import Compiled, Replicable, Replicator, Scored
+from bestmix.strategies import Search, Strategy
+from bestmix.strategies.protocol import Certifying, Compiled, Replicable, Replicator, Scored
 
 BLOCK = 250  # runs that share a generator; changing it changes every result
+ROUNDING = 1e-12  # of the largest mean cost: an excess that is none
 CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE = 0, 1, 2
 
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What each run came to; regret and violation are NaN where the verdict was infeasible.
+    """What each run came to; regret, violation and loss are NaN where the verdict was infeasible.
 
     ``outcome`` is CORRECT, WRONG_SUPPORT or WRONGLY_INFEASIBLE. ``regret`` is the best value minus the
-    true mean reward of the recommended mixture, and negative where it buys reward with a violation;
-    ``violation`` is the largest excess of a true mean cost over its bound.
+    true mean reward of the mix that the run ended with, and negative where it buys reward with a violation;
+    ``violation`` is the largest excess of a true mean cost over its bound. ``loss`` is the regret plus every excess
+    at its true shadow price: never negative, and zero for the best mix alone. Runs kept by 0.1 have no loss (NaN).
     """
 
     outcome: NDArray[np.uint8]
     pulls: Integers
     regret: Floats
     violation: Floats
+    loss: Floats
 
     def __len__(self) -> int:
         return len(self.outcome)
 
     def __getitem__(self, runs: slice) -> "Outcomes":
-        return Outcomes(self.outcome[runs], self.pulls[runs], self.regret[runs], self.violation[runs])
+        return Outcomes(*(values[runs] for values in vars(self).values()))
 
     @classmethod
     def join(cls, parts: list["Outcomes"]) -> "Outcomes":
         """One after another."""
-        parts = [cls(np.empty(0, np.uint8), np.empty(0, np.int64), np.empty(0), np.empty(0)), *parts]
-        return cls(
-            np.concatenate([part.outcome for part in parts]),
-            np.concatenate([part.pulls for part in parts]),
-            np.concatenate([part.regret for part in parts]),
-            np.concatenate([part.violation for part in parts]),
-        )
+        parts = [cls(np.empty(0, np.uint8), np.empty(0, np.int64), *np.empty((3, 0))), *parts]
+        return cls(*(np.concatenate(values) for values in zip(*(vars(part).values() for part in parts), strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,15 +105,20 @@ class Cell:
         return Outcomes.join(parts)
 
     def _block(self, block: int, size: int) -> tuple[Integers, Floats, Integers]:
-        costs = len(self.instance.bound)
-        answer, weight = np.zeros((size, 1 + costs), dtype=np.int64), np.zeros((size, 1 + costs))
-        pulls = np.zeros(size, dtype=np.int64)
-        run = self.fast or self._live
-        run(self.generator(block), answer, weight, pulls)
-        return answer, weight, pulls
+        """Basis, mix (runs, K) and number of trials of each run of a block; the basis -1 is the verdict infeasible."""
+        arms, costs = self.instance.means.shape[0], len(self.instance.bound)
+        answer, pulls = np.zeros((size, 1 + costs), dtype=np.int64), np.zeros(size, dtype=np.int64)
+        if self.fast is None:
+            return answer, self._live(self.generator(block), answer, pulls), pulls
+        weight = np.zeros((size, 1 + costs))
+        self.fast(self.generator(block), answer, weight, pulls)
+        mixture = np.zeros((size, arms + costs))
+        np.add.at(mixture, (np.arange(size)[:, None], np.maximum(answer, 0)), weight)
+        return answer, mixture[:, :arms], pulls
 
-    def _live(self, rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
-        """Runs of any strategy through its ask and tell."""
+    def _live(self, rng: np.random.Generator, answer: Integers, pulls: Integers) -> Floats:
+        """Runs of any strategy through its ask and tell; their mixes."""
+        mixture = np.zeros((len(answer), len(self.instance.arms)))
         problem = self.instance.problem
         index = {name: j for j, name in enumerate(problem.columns)}
         for run in range(len(answer)):
@@ -129,25 +132,32 @@ class Cell:
             if said.feasible:
                 columns = sorted(index[name] for name in said.basis)
                 answer[run, : len(columns)] = columns
-                weight[run, : len(columns)] = [said.mixture.get(problem.columns[j], 0.0) for j in columns]
+                certified = self._certified(search)
+                mixture[run] = [said.mixture.get(arm, 0.0) for arm in problem.names] if certified is None else certified
             else:
                 answer[run, 0] = -1
+        return mixture
 
-    def _judge(self, best: Solution, answer: Integers, weight: Floats, pulls: Integers) -> Outcomes:
+    def _certified(self, search: Search) -> Floats | None:
+        """The mix that a strategy has certified, which is then the one to judge."""
+        if not isinstance(self.strategy, Certifying):
+            return None
+        return self.strategy.mixture(search.problem, search.memory)
+
+    def _judge(self, best: Solution, answer: Integers, mixture: Floats, pulls: Integers) -> Outcomes:
         """Compare answers with the truth."""
-        arms, costs = len(self.instance.arms), len(self.instance.bound)
         said_feasible = answer[:, 0] >= 0
         same = (answer == np.array(best.basis)).all(axis=1) if best.feasible else ~said_feasible
         right = same & (said_feasible == best.feasible)
         outcome = np.where(right, CORRECT, np.where(said_feasible, WRONG_SUPPORT, WRONGLY_INFEASIBLE)).astype(np.uint8)
-        truth = np.vstack([self.instance.means, np.zeros((costs, 1 + costs))])
-        share = np.where((answer < arms) & said_feasible[:, None], weight, 0.0)
-        mixed = np.einsum("rj,rjd->rd", share, truth[answer])
+        mixed = mixture @ self.instance.means
         regret = (best.value if best.feasible else np.nan) - mixed[:, 0]
-        violation = np.max(mixed[:, 1:] - self.instance.bound, axis=1, initial=0.0)
-        for values in (regret, violation):
+        excess = np.maximum(mixed[:, 1:] - self.instance.bound, 0.0)
+        excess[excess <= ROUNDING * np.abs(self.instance.means[:, 1:]).max(axis=0, initial=0.0)] = 0.0
+        violation, loss = excess.max(axis=1, initial=0.0), regret + excess @ best.dual
+        for values in (regret, violation, loss):
             values[~said_feasible] = np.nan
-        return Outcomes(outcome, pulls, regret, violation)
+        return Outcomes(outcome, pulls, regret, violation, loss)
 
 
 def run_chunk(cell: Cell, first: int, last: int, runs: int) -> Outcomes:

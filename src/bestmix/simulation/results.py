@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks, files
+from bestmix.arrays import Floats
 from bestmix.simulation.cells import CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE, Outcomes
 
 Z = 1.959963984540054  # 97.5% quantile of the standard normal
@@ -75,6 +76,56 @@ class CellResult:
         """Mean number of trials made."""
         return float(self.outcomes.pulls.mean()) if self.runs else math.nan
 
+    @property
+    def kept(self) -> float:
+        """Share of the recommended mixes that truly keep all limits; NaN when every verdict was infeasible."""
+        kept, mixes = self._kept()
+        return kept / mixes if mixes else math.nan
+
+    @property
+    def kept_interval(self) -> tuple[float, float]:
+        """95% interval of that share (Wilson)."""
+        return wilson(*self._kept())
+
+    def _kept(self) -> tuple[int, int]:
+        violation = self.outcomes.violation
+        return int((violation <= 0).sum()), int((~np.isnan(violation)).sum())
+
+    @property
+    def regret(self) -> float:
+        """Mean regret of the recommended mixes; below zero where they buy reward with violations."""
+        return _mean(self.outcomes.regret)[0]
+
+    @property
+    def regret_interval(self) -> tuple[float, float]:
+        """95% interval of the mean regret (normal)."""
+        return _mean(self.outcomes.regret)[1]
+
+    @property
+    def loss(self) -> float:
+        """Mean loss: regret, and every excess over a bound at its true shadow price."""
+        return _mean(self.outcomes.loss)[0]
+
+    @property
+    def loss_interval(self) -> tuple[float, float]:
+        """95% interval of the mean loss (normal)."""
+        return _mean(self.outcomes.loss)[1]
+
+    def measured(self, by: str) -> tuple[float, tuple[float, float]]:
+        """What figures and tables compare, with its 95% interval: ``"error"``, ``"loss"`` or ``"kept"``.
+
+        >>> from bestmix import Uniform, simulate
+        >>> cell = simulate("D1P", Uniform(), budget=2000, runs=50)
+        >>> cell.measured("error") == (cell.error_rate, cell.interval)
+        True
+        """
+        values = {
+            "error": (self.error_rate, self.interval),
+            "loss": (self.loss, self.loss_interval),
+            "kept": (self.kept, self.kept_interval),
+        }
+        return values[checks.choice("by", by, list(values))]
+
     def row(self) -> dict[str, Any]:
         """One row of the table."""
         low, high = self.interval
@@ -91,12 +142,34 @@ class CellResult:
             "wrong_support": self.wrong_support,
             "wrongly_infeasible": self.wrongly_infeasible,
         }
-        for name in ("pulls", "regret", "violation"):
+        for name in ("pulls", "regret", "violation", "loss"):
             row |= _summary(name, vars(self.outcomes)[name].astype(np.float64))
-        return row
+        row |= dict(zip(("loss_low", "loss_high"), self.loss_interval, strict=True))
+        return row | dict(zip(("kept", "kept_low", "kept_high"), (self.kept, *self.kept_interval), strict=True))
+
+    def __str__(self) -> str:
+        wrong, kept = (_shown(*pair) for pair in ((self.error_rate, self.interval), (self.kept, self.kept_interval)))
+        return (
+            f"{self.strategy} on {self.instance}, budget {self.budget:,}, {self.runs:,} runs: wrong support {wrong}, "
+            f"limits kept {kept}, loss {_shown(self.loss, self.loss_interval)}"
+        )
 
 
-def _summary(name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+def _shown(value: float, interval: tuple[float, float]) -> str:
+    return f"{value:.4f} ({interval[0]:.4f}, {interval[1]:.4f})"
+
+
+def _mean(values: Floats) -> tuple[float, tuple[float, float]]:
+    """Mean of the runs that have a value, with its 95% interval."""
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return math.nan, (math.nan, math.nan)
+    mean = float(values.mean())
+    half = Z * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
+    return mean, (mean - half, mean + half)
+
+
+def _summary(name: str, values: Floats) -> dict[str, float]:
     """Mean and quantiles of the runs that have a value."""
     values = values[~np.isnan(values)]
     if not len(values):
@@ -160,10 +233,12 @@ class SweepResult:
             raise checks.InvalidInput(path, "expected a name that ends in .csv, .json or .parquet", "rename it")
 
     def __str__(self) -> str:
-        lines = [f"{'instance':<10} {'strategy':<12} {'budget':>8} {'runs':>7}  error rate (95% interval)"]
+        title = f"{'error rate (95% interval)':<25}  {'limits kept':<25}  loss"
+        lines = [f"{'instance':<10} {'strategy':<12} {'budget':>8} {'runs':>7}  {title}"]
         for c in self.cells:
-            rate = f"{c.error_rate:.4f} ({c.interval[0]:.4f}, {c.interval[1]:.4f})"
-            lines.append(f"{c.instance:<10} {c.strategy:<12} {c.budget:>8} {c.runs:>7}  {rate}")
+            pairs = (c.error_rate, c.interval), (c.kept, c.kept_interval), (c.loss, c.loss_interval)
+            shown = "  ".join(f"{_shown(*pair):<25}" for pair in pairs).rstrip()
+            lines.append(f"{c.instance:<10} {c.strategy:<12} {c.budget:>8} {c.runs:>7}  {shown}")
         return "\n".join(lines)
 
 

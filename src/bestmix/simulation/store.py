@@ -34,7 +34,8 @@ class ChunkFolder:
         for first, path in self.files.get(cell.digest, []):
             try:
                 with path.open("rb") as file, np.load(file) as data:
-                    all_runs = Outcomes(data["outcome"], data["pulls"], data["regret"], data["violation"])
+                    loss = data["loss"] if "loss" in data else np.full(len(data["regret"]), np.nan)
+                    all_runs = Outcomes(data["outcome"], data["pulls"], data["regret"], data["violation"], loss)
             except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
                 continue
             for k in range(0, len(all_runs), BLOCK):

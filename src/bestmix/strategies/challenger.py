@@ -1,7 +1,8 @@
 """Challenger: spend the trials on whatever could still overturn the current answer.
 
-With a fixed budget it decides in rounds; with a confidence it stops when the answer is sure enough. Nothing
-about either is proven yet: what is claimed was measured by simulation.
+With a fixed budget it decides in rounds; with a confidence it stops when the answer is sure enough, and with a
+tolerance when it is good enough. Nothing about these is proven, what is claimed was measured by simulation; but with
+``proven`` the last one is.
 """
 
 from collections.abc import Mapping
@@ -13,16 +14,19 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import ELASTIC
+from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, conditions, replicate, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
+from bestmix.strategies import enough, proven
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
+NEWER = ("tolerance", "proven", "sigma", "ranges")  # options that saved searches of 0.1 do not have
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,19 @@ class Challenger:
         only a cap, and may be left out. None spends the whole budget.
     delta
         The same as ``confidence = 1 - delta``.
+    tolerance
+        With a confidence: stop as soon as a mix is good enough, not only when the best one is known. With that
+        confidence it then keeps all limits, and no mix that keeps them earns more by the tolerance: an amount of
+        reward, or a text such as ``"1%"`` of what the mix earns. The mix to deploy is the safe one of that moment.
+    proven
+        With a tolerance: stop by intervals that provably hold for all arms at all times, instead of by measured
+        ones. It takes many more trials, and needs ``sigma`` or ``ranges``.
+    sigma
+        For ``proven``: scale of the sub-Gaussian noise, a number for all metrics or one for each by name ("reward", and
+        the costs); for Gaussian noise its standard deviation.
+    ranges
+        Or the lowest and the highest value of each metric by name, whose noise then has half the width as its scale. A
+        trial outside is refused.
     heuristic_stop
         Stop as soon as the estimated chance of a wrong support is at most this, such as 0.05, without the margin
         and the exact check that ``confidence`` has. A heuristic: its errors can be more frequent than it says.
@@ -65,6 +82,10 @@ class Challenger:
     heuristic_stop: float | None = None
     rounds: int | None = None
     first_share: float = 0.1
+    tolerance: float | str | None = None
+    proven: bool = False
+    sigma: float | Mapping[str, float] | None = None
+    ranges: Mapping[str, tuple[float, float]] | None = None
 
     def __post_init__(self) -> None:
         for name in ("confidence", "delta", "heuristic_stop"):
@@ -78,6 +99,7 @@ class Challenger:
                 f"confidence and delta: expected one of them, got {self.confidence} and {self.delta}; "
                 "delta is one minus the confidence"
             )
+        self._check_tolerance()
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
         if not 0 < checks.number("first_share", self.first_share) < 1:
@@ -85,9 +107,33 @@ class Challenger:
                 "first_share", expected="a number between 0 and 1", got=self.first_share, remedy="try 0.1"
             )
 
+    def _check_tolerance(self) -> None:
+        scaled = self.sigma is not None or self.ranges is not None
+        if self.proven and (self.tolerance is None or (self.sigma is None) == (self.ranges is None)):
+            raise checks.InvalidInput(
+                "proven",
+                expected="a tolerance, and either sigma or ranges, with it",
+                got=f"tolerance {self.tolerance}, sigma {self.sigma} and ranges {self.ranges}",
+                remedy="the proof needs the scale of the noise: try ranges={'reward': (0, 1), ...}",
+            )
+        if scaled and not self.proven:
+            raise checks.InvalidInput("sigma", "the scale of the noise is only used with proven=True", "leave it out")
+        if self.tolerance is None:
+            return
+        enough.parse_tolerance(self.tolerance)
+        if not self._delta or self.heuristic_stop is not None:
+            raise checks.InvalidInput(
+                "tolerance",
+                expected="a confidence with it, and no heuristic_stop",
+                got=f"confidence {self.confidence} and heuristic_stop {self.heuristic_stop}",
+                remedy="try confidence=0.95",
+            )
+
     @property
     def name(self) -> str:
         """Challenger, with how it stops."""
+        if self.tolerance is not None:
+            return f"Challenger[{1 - self._delta:g}, within {self.tolerance}{', proven' if self.proven else ''}]"
         if self._delta:
             return f"Challenger[{1 - self._delta:g}]"
         return f"Challenger[stop {self.heuristic_stop:g}]" if self.heuristic_stop else "Challenger"
@@ -114,6 +160,8 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.arms)
         check_budget(problem, budget, least=unknown)
+        if self.proven:
+            proven.scales(problem, self.sigma, self.ranges)
         first = allocation.first_pulls(budget, unknown, self._settings(unknown))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
 
@@ -123,35 +171,70 @@ class Challenger:
 
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Find the conditions in doubt and decide on the next round's trials."""
-        problem, counts = evidence.problem, evidence.counts
-        label = [*problem.columns, ELASTIC]
-        state = conditions.new_state(len(counts), len(evidence.means), len(problem.bounds))
-        state.counts[:] = counts
-        state.scatter[:] = evidence.scatters
-        state.basis.column[: len(memory["basis"])] = memory["basis"]
-        check_settled(conditions.solve(evidence.means, problem.bound, np.arange(len(label) - 1), state))
-        conditions.pool(state)
-        conditions.conditions(state)
-        z = conditions.z_scores(state)
+        state = self._state(evidence, memory)
         told: dict[str, Any] = {
-            "scores": {name: float(s) for name, s in zip(label, z, strict=True) if abs(s) < np.inf},
+            "scores": {
+                name: float(z)
+                for name, z in zip(_labels(evidence.problem), conditions.z_scores(state), strict=True)
+                if abs(z) < np.inf
+            },
             "reasons": memory["reasons"],
         }
-        memory = {"quota": None, "basis": [int(j) for j in state.basis.column], "reasons": {}}
-        spent = int(counts.sum())
-        settings = self._settings(len(counts))
-        size = allocation.round_size(budget, len(counts), spent, settings)
+        closed: Memory = {"quota": None, "basis": [int(j) for j in state.basis.column], "reasons": {}}
+        unknown, settings = len(evidence.counts), self._settings(len(evidence.counts))
+        size = allocation.round_size(budget, unknown, int(evidence.counts.sum()), settings)
+        if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
+            return self._good_enough(evidence, state, size, memory, closed), told
         if size == 0 or stopping.stops(settings, state):
-            return memory, told
-        arm, reason = np.empty((2, allocation.decisions(len(counts))), dtype=np.int64)
-        owed, step = np.empty_like(counts), allocation.chunk_size(size, len(counts))
-        chunks = allocation.allocate(state, size, arm, reason, owed)
-        reasons: dict[str, dict[str, int]] = {}
-        for k in range(chunks):
-            some = min(step, size - k * step)
-            spent_on = reasons.setdefault(label[arm[k]], {})
-            spent_on[label[reason[k]]] = spent_on.get(label[reason[k]], 0) + some
-        return memory | {"quota": owed.tolist(), "reasons": reasons}, told
+            return closed, told
+        return closed | _own_round(evidence.problem, state, size), told
+
+    def _state(self, evidence: Evidence, memory: Memory) -> conditions.State:
+        """The optimum at the estimates with its conditions, from the basis of the round before."""
+        problem = evidence.problem
+        state = conditions.new_state(len(evidence.counts), len(evidence.means), len(problem.bounds))
+        state.counts[:] = evidence.counts
+        state.scatter[:] = evidence.scatters
+        state.basis.column[: len(memory["basis"])] = memory["basis"]
+        check_settled(conditions.solve(evidence.means, problem.bound, np.arange(len(problem.columns)), state))
+        conditions.pool(state)
+        conditions.conditions(state)
+        return state
+
+    def _good_enough(
+        self, evidence: Evidence, state: conditions.State, size: int, memory: Memory, closed: Memory
+    ) -> Memory:
+        """Memory after a round of a run with a tolerance; the rounds alternate between the two allocations."""
+        problem, data, chance = evidence.problem, enough.estimates_of(evidence), float(conditions.chance(state))
+        verdict = self._verdict(evidence, data, chance)
+        closed["certificate"] = None if verdict is None else verdict.to_dict()
+        if size == 0 or verdict is None or verdict.enough:
+            return closed
+        if not memory.get("narrows") and not _says_infeasible(state):
+            plan = enough.allocate(data, problem.bound, chance, self._delta, size, len(evidence.counts))
+            return closed | {"narrows": True, "quota": plan.trials.tolist(), "reasons": _named(problem, plan.reasons)}
+        return closed | {"narrows": False} | _own_round(problem, state, size)
+
+    def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> enough.Verdict | None:
+        """What is certain; None when it is proven that no mix keeps the limits."""
+        problem, tolerance = evidence.problem, enough.parse_tolerance(self.tolerance or 0.0)
+        if not self.proven:
+            return enough.judge(data, problem.bound, chance, self._delta, tolerance)
+        return proven.judge(evidence, proven.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
+
+    def check_trials(self, problem: Problem, rows: Floats) -> None:
+        """Refuse values outside of the given ranges."""
+        if self.ranges is not None:
+            proven.check_within(problem, self.ranges, rows)
+
+    def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
+        """The mix to deploy as things stand (K,), where a tolerance asks for a certified one; else None.
+
+        >>> Challenger().mixture(Problem(["a", "b"]), {"quota": None}) is None
+        True
+        """
+        certificate = memory.get("certificate")
+        return None if certificate is None or not certificate["certified"] else np.array(certificate["mixture"])
 
     def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
         """Memory under a larger budget: the rounds to come grow, and a run that was over decides once more.
@@ -175,11 +258,43 @@ class Challenger:
     def with_chances(self, instance: Instance, budget: int) -> Replication | None:
         """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
         self.begin(instance.problem, budget)
+        if self.tolerance is not None:
+            return None
         return bind(replicate.challenger, instance, budget, self._settings(len(instance.problem.arms)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"kind": "Challenger", **asdict(self)}
+        """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""
+        data = {"kind": "Challenger", **asdict(self)}
+        if self.ranges is not None:
+            data["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
+        return {key: value for key, value in data.items() if key not in NEWER or value not in (None, False)}
+
+
+def _labels(problem: Problem) -> list[str]:
+    return [*problem.columns, ELASTIC]
+
+
+def _says_infeasible(state: conditions.State) -> bool:
+    """Whether the elastic column is in the basis: no mix of the estimates keeps the bounds."""
+    return bool((state.basis.column == len(state.gap) - 1).any())
+
+
+def _own_round(problem: Problem, state: conditions.State, size: int) -> Memory:
+    """The trials of a round that go to the conditions in doubt, and their reasons."""
+    unknown, label = len(state.counts), _labels(problem)
+    arm, reason = np.empty((2, allocation.decisions(unknown)), dtype=np.int64)
+    owed, step = np.empty_like(state.counts), allocation.chunk_size(size, unknown)
+    reasons: dict[str, dict[str, int]] = {}
+    for k in range(allocation.allocate(state, size, arm, reason, owed)):
+        spent = reasons.setdefault(label[arm[k]], {})
+        spent[label[reason[k]]] = spent.get(label[reason[k]], 0) + min(step, size - k * step)
+    return {"quota": owed.tolist(), "reasons": reasons}
+
+
+def _named(problem: Problem, reasons: Mapping[int, Mapping[int, int]]) -> dict[str, dict[str, int]]:
+    """Reasons by the names of arms and columns."""
+    names = problem.columns
+    return {names[a]: {names[j]: n for j, n in spent.items()} for a, spent in reasons.items()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,6 +58,22 @@ class Extendable(Protocol):
         """Memory under a larger budget."""
 
 
+@runtime_checkable
+class Certifying(Protocol):
+    """A strategy that certifies the mix to deploy."""
+
+    def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
+        """That mix (K,); None where nothing is certified, or was asked to be."""
+
+
+@runtime_checkable
+class Checking(Protocol):
+    """A strategy that refuses trials it cannot reckon with."""
+
+    def check_trials(self, problem: Problem, rows: Floats) -> None:
+        """ValueError for a row (reward, costs) of (m, 1 + L) that must not be told."""
+
+
 class Replicator(Protocol):
     """Simulated runs: fills the arrays that ``kernels/rejects.py`` describes."""
 

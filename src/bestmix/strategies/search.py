@@ -16,7 +16,7 @@ from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import MOST_TRIALS, Strategy, extended
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, Strategy, extended
 
 FORMAT = "bestmix search 1"
 KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
@@ -90,6 +90,8 @@ class Search:
         position = self.problem.index(arm)
         rewards = checks.array("rewards", np.atleast_1d(np.asarray(rewards, dtype=object)), (None,), "(trials,)")
         rows = np.column_stack([rewards, self.problem.cost_rows(costs, len(rewards))])
+        if isinstance(self.strategy, Checking):
+            self.strategy.check_trials(self.problem, rows)
         owed = self._owed_by(position)
         if len(rows) > owed:
             if self.done:

@@ -16,6 +16,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import balance, overtaking
 from bestmix.theory.gaps.geometry import Geometry, nearest_balance
 from bestmix.theory.gaps.hyperplanes import Plane, basis_weights, collapse, entering_plane
+from bestmix.theory.gaps.regularity import can_be_basis, can_rest_on
 from bestmix.theory.gaps.shared_arms import polish
 
 PROOF = 1e-4  # a proven squared gap is right up to this share
@@ -65,7 +66,7 @@ class RivalSearch:
         """The nearest instance in which the optimal basis stops being feasible (eq. Delta0)."""
         whole = [face for face in self.faces if len(face) == len(self.basis) - 1]
         if not whole:
-            return Rival(self.basis, np.inf, (), np.empty((0, 1 + self.shape.costs)), np.inf)
+            return self._never(self.basis)
         face = min(whole, key=lambda f: self.faces[f][0])
         value, moves, _ = self.faces[face]
         sure = all(proven for f, (_, _, proven) in self.faces.items() if len(f) == len(self.basis) - 1)
@@ -90,6 +91,8 @@ class RivalSearch:
         with the optimal basis, or the rival makes do with the columns that both share. Reduced costs change their
         sign nowhere else, unless the columns of the optimal basis become dependent on the way.
         """
+        if not can_be_basis(self.shape, basis):
+            return np.inf
         if not self.planes:
             return 0.0
         flat = self.degenerate(basis)
@@ -99,6 +102,8 @@ class RivalSearch:
     def exact(self, basis: tuple[int, ...]) -> Rival | None:
         """The gap in closed form, where a hyperplane or the shared columns alone give it."""
         new = [j for j in basis if j not in self.basis]
+        if not can_be_basis(self.shape, basis):
+            return self._never(basis)
         if len(new) != 1 or not self.planes:
             return None
         plane, flat, floor = self.planes[new[0]], self.degenerate(basis), self.floor(basis)
@@ -112,8 +117,14 @@ class RivalSearch:
     def degenerate(self, basis: tuple[int, ...]) -> Rival:
         """The gap by way of a mix that needs only columns which the two bases share."""
         common = tuple(j for j in self.basis if j in basis)
-        value, moves, proven = self.faces.get(common, (np.inf, np.empty((0, 1 + self.shape.costs)), True))
+        if common not in self.faces or not can_rest_on(self.shape, basis, common):
+            return self._never(basis)
+        value, moves, proven = self.faces[common]
         return Rival(basis, value, common, moves, value if proven else 0.0)
+
+    def _never(self, basis: tuple[int, ...]) -> Rival:
+        """A rival that no move makes one."""
+        return Rival(basis, np.inf, (), np.empty((0, 1 + self.shape.costs)), np.inf)
 
     def found(self, bases: Sequence[tuple[int, ...]]) -> list[Rival]:
         """Gaps by search, not proven."""

@@ -1,4 +1,4 @@
-"""The budget that a strategy needs for a wanted error, by bisection on the simulator."""
+"""The budget that a strategy needs for a wanted error, or mean loss, by bisection on the simulator."""
 
 import math
 from collections.abc import Callable
@@ -26,13 +26,17 @@ class Budget:
     least
         With this budget the whole interval is above the wanted error: the true need is likely between the two.
     error_rate, error_interval
-        Simulated with ``trials``: share of wrong answers, and its 95% interval.
+        Simulated with ``trials``, or with ``most``: share of wrong answers, and its 95% interval.
+    loss, loss_interval
+        The mean loss there: regret, and what is above a limit at its shadow price.
     runs, seed
         Of each simulation.
     most
         Where the search was given up.
     curve
         Budgets tried with all runs, and their error rates.
+    losses
+        All budgets tried, and their mean losses.
     """
 
     strategy: str
@@ -44,10 +48,13 @@ class Budget:
     seed: int
     most: int
     curve: tuple[tuple[int, float], ...] = field(repr=False)
+    loss: float = math.nan
+    loss_interval: tuple[float, float] = (math.nan, math.nan)
+    losses: tuple[tuple[int, float], ...] = field(default=(), repr=False)
 
 
 class Bisection:
-    """The search for the budget with which a strategy's error rate is as wanted."""
+    """The search for the budget with which a strategy's error rate, or mean loss, is as wanted."""
 
     def __init__(self, rates: ErrorRates, error: float) -> None:
         self.rates, self.error = rates, error
@@ -83,10 +90,10 @@ class Bisection:
         low, high = found
 
         def safe(budget: int) -> bool:
-            return wilson(self.rates.errors(budget, runs), runs)[1] <= self.error
+            return self.rates.interval(budget, runs)[1] <= self.error
 
         def maybe(budget: int) -> bool:
-            return wilson(self.rates.errors(budget, runs), runs)[0] <= self.error
+            return self.rates.interval(budget, runs)[0] <= self.error
 
         while not safe(high):
             if high >= most:
@@ -116,4 +123,6 @@ class Bisection:
         errors = self.rates.errors(most if trials is None else trials, runs)
         curve = sorted((budget, wrong / n) for (budget, n), wrong in self.rates.counts.items() if n == runs)
         name, interval = self.rates.strategy.name, wilson(errors, runs)
-        return Budget(name, trials, least, errors / runs, interval, runs, self.rates.seed, most, tuple(curve))
+        losses = {budget: loss for (budget, _), (loss, _) in sorted(self.rates.losses.items())}
+        known = *self.rates.loss(most if trials is None else trials, runs), tuple(losses.items())
+        return Budget(name, trials, least, errors / runs, interval, runs, self.rates.seed, most, tuple(curve), *known)

@@ -1,4 +1,4 @@
-"""Error rates of one strategy on one instance, by simulation: what every search for a budget asks for."""
+"""Error rates and losses of one strategy on one instance, by simulation: what every search for a budget asks for."""
 
 import math
 from collections.abc import Mapping
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from bestmix.problems.instance import Instance
 from bestmix.simulation import simulate
 from bestmix.simulation.cells import BLOCK, Cell
+from bestmix.simulation.results import wilson
 from bestmix.strategies import Strategy
 
 HOPELESS = 0.3  # an error beyond which a block of runs says all that a curve needs
@@ -20,6 +21,7 @@ class ErrorRates:
         self.instance, self.strategy = instance, strategy
         self.seed, self.threads = seed, threads
         self.counts: dict[tuple[int, int], int] = {}
+        self.losses: dict[tuple[int, int], tuple[float, tuple[float, float]]] = {}
 
     @property
     def key(self) -> str:
@@ -32,11 +34,21 @@ class ErrorRates:
         if key not in self.counts:
             result = simulate(self.instance, self.strategy, budget, runs, self.seed, threads=self.threads)
             self.counts[key] = result.errors
+            self.losses[key] = result.loss, result.loss_interval
         return self.counts[key]
 
     def rate(self, budget: int, runs: int) -> float:
         """The share of wrong answers."""
         return self.errors(budget, runs) / runs
+
+    def interval(self, budget: int, runs: int) -> tuple[float, float]:
+        """Its 95% interval."""
+        return wilson(self.errors(budget, runs), runs)
+
+    def loss(self, budget: int, runs: int) -> tuple[float, tuple[float, float]]:
+        """Mean loss of the recommended mixes, with its 95% interval."""
+        self.errors(budget, runs)
+        return self.losses[budget, runs]
 
     def rough_rate(self, budget: int, runs: int) -> float:
         """``rate``, from fewer runs where it is far above all that anybody wants."""
@@ -58,6 +70,18 @@ class ErrorRates:
     def growing(self, step: int) -> int:
         """Budgets for a curve: five trials for two arms at first, then each about 1.41 times the one before."""
         return round(2.5 * len(self.instance.arms) * 2 ** (step / 2))
+
+
+class LossRates(ErrorRates):
+    """The same simulations, by what the recommended mix loses."""
+
+    def rate(self, budget: int, runs: int) -> float:
+        """The mean loss."""
+        return self.loss(budget, runs)[0]
+
+    def interval(self, budget: int, runs: int) -> tuple[float, float]:
+        """Its 95% interval."""
+        return self.loss(budget, runs)[1]
 
 
 def trials_for(error: float, points: Points, runs: int) -> float:

@@ -11,11 +11,12 @@ from bestmix.problems.problem import Known
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.strategies import SFSR, Challenger, SingleArm, Strategy, Uniform
+from bestmix.strategies.enough import parse_tolerance
 from bestmix.strategies.protocol import MOST_TRIALS
 from bestmix.theory.bounds import any_exponent, budget_for
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
 from bestmix.theory.planning.bisection import Bisection, Budget
-from bestmix.theory.planning.error_rates import ErrorRates
+from bestmix.theory.planning.error_rates import ErrorRates, LossRates
 from bestmix.theory.planning.guesses import read_guess
 from bestmix.theory.planning.sensitivity import Sensitivity, sensitivity_of
 from bestmix.theory.sentences import reasons
@@ -25,6 +26,7 @@ ERRORS = 40  # that are expected among the runs, at least, with the wanted error
 SMALLEST = 1e-4  # error that can be planned for
 PILOT = 100  # trials of each arm that guessed means are taken to be worth
 LARGEST_BUDGET = 10_000_000  # where the search for a budget ends
+NO_THEORY = "The theorems are about the support, not about the loss, so there are no theoretical budgets."
 
 
 def built_in() -> list[Strategy]:
@@ -45,7 +47,8 @@ class Plan:
     budgets
         What each strategy needs, the smallest first.
     guarantee
-        Trials with which Theorem 1 guarantees the error to SFSR; None where that is not known.
+        Trials with which Theorem 1 bounds SFSR's error as wanted, if means and noise are exactly those of
+        ``instance``; a guess or an estimate of a pilot log, so this promises nothing. None where it is not known.
     at_least
         About as many trials are needed by any consistent algorithm (``any``) and by uniform sampling
         (``uniform``), by the exponents of Theorem 2 read as those of normal tails; None where they are not known.
@@ -56,6 +59,8 @@ class Plan:
         Sentences about the two or three arms or bounds that make it hard, the worst first.
     sensitivity
         What the best strategy needs if the guesses are a little wrong; None when it was not asked for.
+    tolerance
+        The wanted mean loss, where the budgets are for that; None where they are for the error.
     """
 
     instance: Instance
@@ -67,6 +72,7 @@ class Plan:
     hard: tuple[str, ...]
     sensitivity: Sensitivity | None
     gaps: Gaps | None = field(repr=False)
+    tolerance: float | None = None
 
     @property
     def best(self) -> Budget | None:
@@ -75,13 +81,31 @@ class Plan:
 
     def sentence(self) -> str:
         """The answer in plain language."""
+        goal = f"error down to {self.error:g}" if self.tolerance is None else f"mean loss down to {self.tolerance:.3g}"
         if self.best is None:
             most = max((b.most for b in self.budgets), default=0)
-            return f"No strategy gets the error down to {self.error:g} with {most:,} trials."
+            return f"No strategy gets the {goal} with {most:,} trials.{self._consolation()}"
         low, high = self.best.least, self.best.trials
+        if self.tolerance is not None:
+            return (
+                f"Plan {high:,} trials with {self.best.strategy}: the mix then loses at most {self.tolerance:.3g} of "
+                "reward on average (regret, and what is above a limit at its shadow price), if the means are as "
+                f"guessed (the need is between {low:,} and {high:,})."
+            )
         return (
             f"Plan {high:,} trials with {self.best.strategy}: wrong in at most {self.error:.3g} of all cases, if the "
             f"means are as guessed (the need is between {low:,} and {high:,})."
+        )
+
+    def _consolation(self) -> str:
+        """Where answers nearly tie, which of them is found matters little: what the mix loses after few trials."""
+        known = [(loss, n, b.strategy) for b in self.budgets for n, loss in b.losses[:1] if math.isfinite(loss)]
+        if not known:
+            return ""
+        loss, trials, strategy = min(known)
+        return (
+            f" But answers that are so hard to tell apart are nearly equally good: with {trials:,} trials {strategy}'s "
+            f"mix loses {loss:.2g} of reward on average; give a tolerance to plan for the loss."
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -94,6 +118,9 @@ class Plan:
                 "error_rate": b.error_rate,
                 "low": b.error_interval[0],
                 "high": b.error_interval[1],
+                "loss": b.loss,
+                "loss_low": b.loss_interval[0],
+                "loss_high": b.loss_interval[1],
                 "runs": b.runs,
                 "seed": b.seed,
             }
@@ -104,8 +131,9 @@ class Plan:
         """Plain data for a JSON file."""
         return {
             "error": self.error,
+            "tolerance": self.tolerance,
             "instance": self.instance.to_dict(),
-            "budgets": self.rows(),
+            "budgets": [{k: v if v == v else None for k, v in row.items()} for row in self.rows()],
             "guarantee": self.guarantee,
             "at_least": None if self.at_least is None else dict(self.at_least),
             "note": self.note,
@@ -114,12 +142,15 @@ class Plan:
         }
 
     def __str__(self) -> str:
-        lines = [self.sentence(), f"{'strategy':<14} {'budget':>12} {'between':>25}  error rate (95% interval)"]
+        lines = [
+            self.sentence(),
+            f"{'strategy':<14} {'budget':>12} {'between':>25}  error rate (95% interval)  mean loss",
+        ]
         for b in self.budgets:
             budget = f"> {b.most:,}" if b.trials is None else f"{b.trials:,}"
             between = "" if b.trials is None else f"{b.least:,} and {b.trials:,}"
             rate = f"{b.error_rate:.4f} ({b.error_interval[0]:.4f}, {b.error_interval[1]:.4f})"
-            lines.append(f"{b.strategy:<14} {budget:>12} {between:>25}  {rate}")
+            lines.append(f"{b.strategy:<14} {budget:>12} {between:>25}  {rate:<25}  {b.loss:.3g}")
         lines += [*self.theory(), *self.hard]
         return "\n".join([*lines, *([self.sensitivity.sentence()] if self.sensitivity else [])])
 
@@ -129,7 +160,10 @@ class Plan:
             return [self.note]
         lines = []
         if self.guarantee is not None:
-            lines.append(f"Theorem 1 guarantees the error to SFSR with {self.guarantee:,} trials; it is a loose bound.")
+            lines.append(
+                f"If the means and the noise are exactly as guessed, SFSR is wrong at most so often with "
+                f"{self.guarantee:,} trials, by Theorem 1, which is a loose bound. Guesses carry no guarantee."
+            )
         if self.at_least:
             anyone, uniform = self.at_least["any"], self.at_least["uniform"]
             lines.append(
@@ -154,6 +188,7 @@ def plan(
     runs: int | None = None,
     seed: int = 0,
     most: int = LARGEST_BUDGET,
+    tolerance: float | str | None = None,
     threads: int | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Plan:
@@ -180,6 +215,10 @@ def plan(
         Of each simulated budget; by default 4,000 runs, and more for a small error.
     most
         Trials at which the search for a budget is given up.
+    tolerance
+        Plan for the mean loss instead of the error: how much less than the best mix the recommended one may earn on
+        average, what is above a limit counted at its shadow price. An amount, or a text such as ``"1%"`` of the best
+        value. Then ties do not matter, and there are no theoretical budgets and no draws around the guesses.
     threads
         How many; all cores by default.
     progress
@@ -206,17 +245,19 @@ def plan(
     tell("Reading the guesses")
     instance, counts = read_guess(source, bounds, known, arm, reward, drop_missing, pilot)
     recipes = built_in() if strategies is None else list(strategies)
-    _check(instance, recipes)
+    allowed = None if tolerance is None else _allowed(instance, tolerance)
+    _check(instance, recipes, unique=allowed is None)
     tell("Measuring the gaps")
-    found, note = _theory(instance)
+    found, note = _theory(instance) if allowed is None else (None, NO_THEORY)
+    kind, goal = (ErrorRates, error) if allowed is None else (LossRates, allowed)
     budgets = []
     for strategy in recipes:
         tell(f"Simulating {strategy.name}")
-        budgets.append(Bisection(ErrorRates(instance, strategy, seed, threads), error).budget(runs, most))
+        budgets.append(Bisection(kind(instance, strategy, seed, threads), goal).budget(runs, most))
     budgets.sort(key=lambda b: (b.trials is None, b.trials or 0, b.error_rate))
     chosen = next((s for s in recipes if budgets[0].trials is not None and s.name == budgets[0].strategy), None)
     sensitivity = None
-    if draws and chosen is not None and budgets[0].trials is not None:
+    if draws and allowed is None and chosen is not None and budgets[0].trials is not None:
         tell(f"Simulating {chosen.name} around the guesses")
         sensitivity = sensitivity_of(instance, counts, chosen, error, budgets[0].trials, draws, seed, threads)
     exponent = None if found is None else any_exponent(found)
@@ -230,10 +271,19 @@ def plan(
         hard=tuple(reasons(found)) if found else (),
         sensitivity=sensitivity,
         gaps=found,
+        tolerance=allowed,
     )
 
 
-def _check(instance: Instance, strategies: list[Strategy]) -> None:
+def _allowed(instance: Instance, tolerance: float | str) -> float:
+    """The tolerance as an amount of reward."""
+    best = solve(instance)
+    if not best.feasible:
+        raise checks.InvalidInput("source", "no mix keeps all bounds, so that no mix has a loss", "raise a bound")
+    return parse_tolerance(tolerance).of(best.value)
+
+
+def _check(instance: Instance, strategies: list[Strategy], unique: bool) -> None:
     names = checks.names("strategies", [s.name for s in strategies], "strategy")
     if not names:
         raise checks.InvalidInput(
@@ -244,9 +294,9 @@ def _check(instance: Instance, strategies: list[Strategy]) -> None:
             "source", expected="an arm whose means are unknown", got="none", remedy="there is nothing to try, see solve"
         )
     solution = solve(instance)
-    if solution.feasible and (reason := broken_condition(instance, solution)):
+    if unique and solution.feasible and (reason := broken_condition(instance, solution)):
         raise checks.InvalidInput(
-            "source", f"no budget is enough where {reason}", "change the means or the bounds a little"
+            "source", f"no budget is enough where {reason}", "give a tolerance, or change the means a little"
         )
 
 

@@ -1,0 +1,102 @@
+"""Good enough, with a proof: intervals that hold for all arms at all times, whatever the allocation does.
+
+Each metric of a trial is sub-Gaussian around its mean with a given scale s, and independent of the past given the arm.
+For one arm and one metric the normal mixture of exp(theta S - theta^2 s^2 n / 2) is a supermartingale in the arm's own
+trials, so by Ville's inequality the mean of n trials is within s rad(n) of the truth for all n at once, except with a
+chance of
+
+    delta / m,     rad(n)^2 = (1 + rho / n) (2 log(m / delta) + log(1 + n / rho)) / n,
+
+with m the number of pairs of an arm and a metric. While all hold, costs raised by their radius make a program whose
+mixes keep the limits, and rewards raised and costs lowered one that no mix beats. Nothing is assumed of how metrics
+depend on each other. docs/explanation/proven.md has the theorem.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.arrays import Floats
+from bestmix.problems.problem import Problem
+from bestmix.problems.solution import solve_means
+from bestmix.strategies.enough import Tolerance, Verdict
+
+RHO = 30.0  # trials at which the mixture is sharpest
+REWARD = "reward"
+
+
+def radius(counts: Floats, pairs: int, delta: float) -> Floats:
+    """Half width, in units of the scale, of intervals that hold for ``pairs`` means at all times; 0 for known arms.
+
+    >>> radius(np.array([30.0, np.inf]), pairs=1, delta=0.05).round(3)
+    array([0.668, 0.   ])
+    """
+    n = np.where(np.isfinite(counts), counts, 1.0)
+    squared = (1.0 + RHO / n) * (2.0 * np.log(pairs / delta) + np.log1p(n / RHO)) / n
+    return np.where(np.isfinite(counts), np.sqrt(squared), 0.0)
+
+
+def judge(evidence: Evidence, scale: Floats, delta: float, tolerance: Tolerance) -> Verdict | None:
+    """The best mix that keeps the limits for certain, with its regret's bound; None when for certain none does."""
+    unknown, means, bound = len(evidence.counts), evidence.means, evidence.problem.bound
+    counts = np.r_[evidence.counts, np.full(len(means) - unknown, np.inf)]
+    width = radius(counts, unknown * len(scale), delta)[:, None] * scale
+    raised, lowered = means.copy(), means.copy()
+    raised[:, 1:] += width[:, 1:]
+    lowered[:, 1:] -= width[:, 1:]
+    safe = solve_means(raised, bound)
+    p = safe.mixture
+    # r_a - r.p is off by at most (1 - p_a) w_a + sum_{k != a} p_k w_k
+    lowered[:, 0] += (1.0 - 2.0 * p) * width[:, 0] + p @ width[:, 0] - p @ means[:, 0]
+    best = solve_means(lowered, bound)
+    if best.status == "infeasible":
+        return None
+    return Verdict(p, max(best.value, 0.0), tolerance.of(float(p @ means[:, 0])), safe.status != "infeasible")
+
+
+def scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
+    """The scale of each metric (1 + L,): as given, or half the width of its range."""
+    names = [REWARD, *problem.costs]
+    if ranges is not None:
+        table = checks.mapping("ranges", ranges, "of metrics to (lowest, highest)")
+        checks.same_names("ranges", table, names, "metric")
+        ends = np.array([_ends(name, table[name]) for name in names])
+        return np.asarray((ends[:, 1] - ends[:, 0]) / 2.0)
+    if isinstance(sigma, Mapping):
+        checks.same_names("sigma", sigma, names, "metric")
+        values = [checks.number(f"sigma of {name}", sigma[name]) for name in names]
+    else:
+        values = [checks.number("sigma", sigma, "give the scale of the noise")] * len(names)
+    if min(values) < 0:
+        raise checks.InvalidInput("sigma", expected="scales of at least 0", got=f"{min(values):g}", remedy="see ranges")
+    return np.array(values)
+
+
+def _ends(name: str, ends: Any) -> tuple[float, float]:
+    if isinstance(ends, (tuple, list)) and len(ends) == 2:
+        low, high = (checks.number(f"range of {name}", end) for end in ends)
+        if low < high:
+            return low, high
+    raise checks.InvalidInput(
+        "ranges", expected=f"the lowest and the highest value of {name}", got=checks.shown(ends), remedy="as in (0, 1)"
+    )
+
+
+def check_within(problem: Problem, ranges: Mapping[str, Any], rows: Floats) -> None:
+    """Refuse trials (m, 1 + L) with a value outside of its range: the proof rests on them.
+
+    >>> check_within(Problem(["a"]), {"reward": (0, 1)}, np.array([[0.5]]))
+    """
+    for place, name in enumerate([REWARD, *problem.costs]):
+        low, high = _ends(name, ranges[name])
+        outside = (rows[:, place] < low) | (rows[:, place] > high)
+        if outside.any():
+            raise checks.InvalidInput(
+                name,
+                expected=f"values from {low:g} to {high:g}, as its range says",
+                got=f"{rows[outside, place][0]:g}",
+                remedy="what is proven rests on the range: start anew with a wider one",
+            )

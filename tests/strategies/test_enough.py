@@ -1,0 +1,141 @@
+import json
+
+import numpy as np
+import pytest
+
+from bestmix import Challenger, Instance, Known, Problem, Search, identify, open_experiment, solve
+from bestmix.answers import safety
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.experiments.audit import audit
+from bestmix.strategies import enough
+
+NOISE = {"sigma_reward": 0.3, "sigma_cost": 0.3}
+GOOD = Challenger(confidence=0.95, tolerance=0.1)
+
+
+def plain():
+    return Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], **NOISE)
+
+
+def twins():
+    """Two equal arms in the best mix: which of them it is nobody can tell."""
+    return Instance([1.7, 2.6, 2.6, 0.5], [[0.0, 1.8, 1.8, 0.8]], [1.0], **NOISE)
+
+
+def at_its_bound():
+    return Instance([1.0, 0.6, 0.3], [[1.0, 0.5, 0.2]], [1.0], **NOISE)
+
+
+def drive(search, instance, seed):
+    rng = np.random.default_rng(seed)
+    while owed := search.ask():
+        for arm, count in owed.items():
+            rows = instance.draw(instance.arms.index(arm), count, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    return search
+
+
+@pytest.mark.parametrize("tolerance", [0, -1.0, "x", "%", float("nan"), float("inf"), True, None, [1], "-1%"])
+def test_a_tolerance_is_a_positive_amount_or_share(tolerance):
+    with pytest.raises(ValueError, match="tolerance: expected a positive amount"):
+        enough.parse_tolerance(tolerance)
+
+
+def test_a_share_is_of_the_value():
+    assert enough.parse_tolerance("2 %").of(-50.0) == 1.0
+    assert enough.parse_tolerance("0.5") == enough.parse_tolerance(0.5) == enough.Tolerance(0.5, relative=False)
+
+
+def test_estimates_know_the_known_arms_and_the_metrics_of_zeros_and_ones():
+    problem = Problem(["a", "b"], {"x": 1.0}, {"k": Known(0.5, {"x": 0.2})})
+    rows = np.array([[0.0, 0.3], [1.0, 0.4], [1.0, 0.9]])
+    data = enough.estimates_of(Evidence(problem, [Moments(2).plus(rows), Moments(2).plus(rows + np.array([1.0, 0.0]))]))
+    assert data.binary.tolist() == [[True, False], [False, False], [False, False]]
+    assert data.counts.tolist() == [3.0, 3.0, np.inf]
+    assert not data.covariances[2].any()
+    assert data.means[2].tolist() == [0.5, 0.2]
+
+
+@pytest.mark.parametrize("case", [plain, twins, at_its_bound])
+def test_a_run_stops_with_a_mix_that_is_good_enough(case):
+    # 30 runs: each may be wrong with a chance of 5%, at most; more than 5 have then a chance of 0.3%.
+    instance, wrong = case(), 0
+    for seed in range(30):
+        search = drive(GOOD.start(instance.problem), instance, seed)
+        means = GOOD.mixture(search.problem, search.memory) @ instance.means
+        wrong += solve(instance).value - means[0] > 0.1 or (means[1:] > instance.bound).any()
+        assert search.trials < 10_000
+    assert wrong <= 5
+
+
+def test_a_tolerance_needs_fewer_trials_than_the_exact_support_and_a_small_one_more():
+    trials = [
+        identify(plain().problem, plain().sampler(seed=1), strategy=strategy).trials
+        for strategy in (Challenger(confidence=0.95, tolerance="20%"), Challenger(confidence=0.95, tolerance=0.03))
+    ]
+    assert trials[0] < trials[1]
+
+
+def test_a_verdict_is_enough_only_if_certified_and_within_the_tolerance():
+    assert enough.Verdict(np.ones(1), 0.1, 0.1, certified=True).enough
+    assert not enough.Verdict(np.ones(1), 0.2, 0.1, certified=True).enough
+    assert not enough.Verdict(np.ones(1), 0.0, 0.1, certified=False).enough
+
+
+def test_a_round_goes_to_the_arms_whose_trials_matter():
+    instance = Instance([1.7, 2.6, -9.0], [[0.0, 1.8, 0.8]], [1.0], **NOISE)
+    scatters = np.tile(0.09 * 49 * np.eye(2), (3, 1, 1))
+    data = safety.estimates(np.array(instance.means), scatters, np.full(3, 50.0))
+    plan = enough.allocate(data, instance.bound, 0.9, 0.05, 100, 3)
+    assert plan.trials.sum() == 100
+    assert plan.trials[2] == 0
+    assert {arm: sum(why.values()) for arm, why in plan.reasons.items()} == {0: plan.trials[0], 1: plan.trials[1]}
+
+
+def test_every_trial_has_a_reason_and_the_memory_is_plain_data():
+    search = drive(GOOD.start(twins().problem, 3000), twins(), 3)
+    for told in search.history[1:]:
+        assert {arm: sum(why.values()) for arm, why in told.reasons.items()} == told.pulls
+    assert json.loads(json.dumps(search.memory, allow_nan=False)) == search.memory
+
+
+def test_a_saved_search_goes_on_exactly(tmp_path):
+    whole = drive(GOOD.start(plain().problem, 2000), plain(), 5)
+    search, rng = GOOD.start(plain().problem, 2000), np.random.default_rng(5)
+    while owed := search.ask():
+        for arm, count in owed.items():
+            rows = plain().draw(plain().arms.index(arm), count, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+            search.save(tmp_path / "search.json")
+            search = Search.load(tmp_path / "search.json")
+    assert json.loads(search.to_json()) == json.loads(whole.to_json())
+    assert search.memory["certificate"]["enough"]
+
+
+def test_an_experiment_makes_the_same_decisions(tmp_path):
+    exp = open_experiment(tmp_path / "x.db", "good", plain().problem, 2000, GOOD)
+    rng = np.random.default_rng(7)
+    while trials := exp.ask(50):
+        rows = [(t, plain().draw(plain().arms.index(t.arm), 1, rng)[0]) for t in trials]
+        exp.tell_many([(t, row[0], row[1:]) for t, row in rows])
+    assert exp.state.status == "done"
+    assert exp.state.complete < 2000
+    assert audit(exp) == []
+
+
+def test_an_infeasible_problem_ends_with_that_verdict():
+    instance = Instance([1.0, 2.0], [[1.4, 1.5]], [1.0], **NOISE)
+    search = drive(GOOD.start(instance.problem), instance, 0)
+    assert not search.recommend().feasible
+    assert GOOD.mixture(search.problem, search.memory) is None
+
+
+def test_prices_without_noise_end_at_once():
+    problem = Problem(["a", "b"], {"x": 1.0})
+    search = GOOD.start(problem, 1000)
+    while owed := search.ask():
+        for arm, count in owed.items():
+            value = 1.0 + (arm == "b")
+            search.tell(arm, [value] * count, [[0.5 * value]] * count)
+    assert search.trials < 100
