@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from bestmix.answers.history import ROLES, question, role, spent_on
+from bestmix.answers.prices import price_words
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
@@ -129,7 +130,8 @@ class Answer:
         bound, slack = self.rec.problem.bounds[cost], self.rec.slack[cost]
         mean = bound - slack
         share = mean / bound if bound > 0 and math.isfinite(mean) else None
-        price = _price(bound, self.rec.shadow_prices.get(cost))
+        size = max((abs(e.costs[cost]) for e in self.rec.estimates.values() if math.isfinite(e.reward)), default=1.0)
+        price = _price(cost, bound, self.rec.shadow_prices.get(cost), size)
         return Bound(cost, formats.number(mean), formats.number(bound), formats.room(slack), share, slack < 0, price)
 
     @property
@@ -301,16 +303,13 @@ def _rejection(finished: Round, column: str) -> Rejection:
     return Rejection(finished.number, sum(finished.pulls.values()), column, score, margin)
 
 
-def _price(bound: float, price: float | None) -> str:
+def _price(cost: str, bound: float, price: float | None, size: float) -> str:
     """What a shadow price means, in words."""
     if price is None or not math.isfinite(price):
         return ""
     if price <= 0:
-        return "the bound does not limit the reward; a looser one would add nothing."
-    more = f"one more unit of the bound would add about {price:.2g} to the mean reward."
-    if bound <= 0:
-        return more
-    return f"{more} Loosening it by 1%, to {formats.number(1.01 * bound)}, would add about {0.01 * bound * price:.2g}."
+        return f"the limit on {cost} does not limit the reward; a looser one would add nothing."
+    return f"{price_words(cost, bound, price, size)}."
 
 
 def _doubt(rec: Recommendation, column: str) -> str:
