@@ -217,7 +217,11 @@ def tradeoff(
     problem, arms = evidence.problem, evidence.tried[evidence.tried < len(evidence.means)]
     names = [problem.names[a] for a in arms]
     result = _estimated(problem, names, evidence.means[arms], problem.bound, cost)
-    return result if safety is None else replace(result, safe=_safe(result, evidence, binary, safety, points), safety=safety)
+    return (
+        result
+        if safety is None
+        else replace(result, safe=_safe(result, evidence, binary, safety, points), safety=safety)
+    )
 
 
 def _estimated(problem: Problem, names: Sequence[str], means: Floats, bound: Floats, cost: str | None) -> TradeOff:
@@ -307,7 +311,9 @@ def _moments(e: Estimate, costs: Sequence[str]) -> Moments:
     # half = t sqrt(scatter / (n - 1) / n)
     n = e.trials
     spread = half / stdtrit(n - 1, 0.5 + LEVEL / 2) if n > 1 else np.zeros_like(half)
-    return Moments.from_statistics(n, np.array([e.reward, *(e.costs[c] for c in costs)]), np.diag(spread**2 * n * (n - 1)))
+    return Moments.from_statistics(
+        n, np.array([e.reward, *(e.costs[c] for c in costs)]), np.diag(spread**2 * n * (n - 1))
+    )
 
 
 def _look_binary(evidence: Evidence) -> Flags:

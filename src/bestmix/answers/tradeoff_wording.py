@@ -102,7 +102,9 @@ def _safe(found: "TradeOff") -> list[str]:
     parts = [
         f"{measured(p.value, (p.interval[1] - p.interval[0]) / 2)} at a limit of {bound:.4g}" for bound, p in said if p
     ]
-    missing = f"; nothing at {found.bound:.4g}: too few trials" if said[0][1] is None and found.bound >= found.least else ""
+    missing = (
+        f"; nothing at {found.bound:.4g}: too few trials" if said[0][1] is None and found.bound >= found.least else ""
+    )
     return [f"{lead}, the best mix earns {', '.join(parts)}{missing}."] if parts else []
 
 

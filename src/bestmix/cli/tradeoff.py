@@ -91,7 +91,9 @@ def _table(found: "TradeOff") -> Table:
     from bestmix.answers.tradeoff_wording import rows
 
     header, *body = rows(found)
-    table = Table(*map(Text, header), caption="at the estimated means", caption_justify="left")
+    table = Table(caption="at the estimated means", caption_justify="left")
+    for name in header:
+        table.add_column(Text(name), overflow="fold")
     for row, piece in zip(body, found.pieces, strict=True):
         table.add_row(*map(Text, row), style="bold cyan" if piece.low <= found.bound < piece.high else "")
     return table

@@ -104,7 +104,11 @@ class Axis:
         """
         for most in range(MOST_TICKS, 0, -1):
             values = self.values(most)
-            texts = [f"{v:g}" for v in values] if self.log else alike([float(f"{v / 10.0**self.power:.12g}") for v in values])
+            texts = (
+                [f"{v:g}" for v in values]
+                if self.log
+                else alike([float(f"{v / 10.0**self.power:.12g}") for v in values])
+            )
             needed = sum(TEXT_HEIGHT + (TEXT_HEIGHT if upwards else text_width(text)) for text in texts)
             if needed <= abs(self.end - self.start):
                 break
@@ -241,7 +245,7 @@ def _ends(axis: Axis, interval: tuple[float, float]) -> tuple[float, float] | No
 
 def _between(support: Sequence[tuple[float, float]], x: Axis, y: Axis) -> list[tuple[float, float]]:
     """Places of the mixes of two arms: a line, which a logarithmic axis bends."""
-    return [(x.at(cost), y.at(reward)) for cost, reward in np.linspace(*support, LINE_STEPS).tolist()]
+    return [(x.at(cost), y.at(reward)) for cost, reward in np.linspace(support[0], support[1], LINE_STEPS).tolist()]
 
 
 def _names(arms: Sequence[str], marks: Sequence[Mark], taken: Sequence[Box], wall: float) -> list[Name]:

@@ -1,7 +1,7 @@
 """What another limit would earn: the value of the best mix against a bound."""
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -99,11 +99,14 @@ def _draw_bound(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
     now = found.at(found.bound)
     text = f"now {found.bound:.4g}" + (f": {now.value:.3g}" if now.feasible else ": no mix")
     right = found.bound > (math.sqrt(low * high) if differ([low, high]) else (low + high) / 2)
-    place = {"xytext": (-5 if right else 5, -2), "textcoords": "offset points", "ha": "right" if right else "left"}
-    ax.annotate(
-        text, (found.bound, 1.0), xycoords=("data", "axes fraction"), va="top", color=COLOURS["bound"],
-        fontsize=SIZE, **place,
-    )  # fmt: skip
+    look: dict[str, Any] = {
+        "va": "top",
+        "ha": "right" if right else "left",
+        "color": COLOURS["bound"],
+        "fontsize": SIZE,
+    }
+    place = (-5 if right else 5, -2)
+    ax.annotate(text, (found.bound, 1.0), place, ("data", "axes fraction"), "offset points", **look)
 
 
 def _frame(ax: "Axes", low: float, high: float) -> None:
@@ -135,5 +138,11 @@ def _name_piece(ax: "Axes", piece: Piece, end: float, text: str) -> None:
     middle = math.sqrt(piece.low * end) if log else (piece.low + end) / 2
     value = piece.low_value + piece.slope * (middle - piece.low)
     side, step = ("right", -5) if piece.slope else ("center", 0)  # left of a line that rises
-    look = {"fontsize": SIZE, "color": COLOURS["support"], "ha": side, "va": "bottom", "parse_math": False}
-    ax.annotate(text, (middle, value), (step, 5), "data", "offset points", **look)  # type: ignore[arg-type]
+    look: dict[str, Any] = {
+        "fontsize": SIZE,
+        "color": COLOURS["support"],
+        "ha": side,
+        "va": "bottom",
+        "parse_math": False,
+    }
+    ax.annotate(text, (middle, value), (step, 5), "data", "offset points", **look)
