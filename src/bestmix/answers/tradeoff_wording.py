@@ -49,10 +49,10 @@ def _row(found: "TradeOff", piece: "Piece") -> list[str]:
 
 
 def _now(found: "TradeOff") -> str:
-    now = found.at(found.bound)
+    now, limit = found.at(found.bound), f"a limit on {found.cost} of {found.bound:.4g}"
     if not now.feasible:
-        return f"No mix keeps a limit on {found.cost} of {found.bound:.4g}; the smallest that one keeps is {found.least:.4g}."
-    return f"With a limit on {found.cost} of {found.bound:.4g} the best mix is {_mix(now.mixture)} and earns {now.value:.4g}."
+        return f"No mix keeps {limit}; the smallest that one keeps is {found.least:.4g}."
+    return f"With {limit} the best mix is {_mix(now.mixture)} and earns {now.value:.4g}."
 
 
 def _mix(mixture: Mapping[str, float]) -> str:

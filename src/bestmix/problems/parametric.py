@@ -79,13 +79,14 @@ def _unlimited(means: Floats, bound: Floats, cost: int) -> Integers | None:
     if not solution.feasible:
         return None
     numbers = np.r_[np.arange(arms), arms + others]
-    return np.r_[numbers[list(solution.basis)], arms + cost].astype(np.int64)
+    basis: Integers = np.r_[numbers[list(solution.basis)], arms + cost].astype(np.int64)
+    return basis
 
 
 def _inverse(matrix: Floats) -> Floats:
     """Of a basis, anew at every step: rounding does not add up."""
     try:
-        return np.linalg.inv(matrix)
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
     except np.linalg.LinAlgError:
         check_settled(simplex.STALLED)
         raise
