@@ -20,7 +20,7 @@ NARROW = 0.16  # of the width: a piece below has no room for its arms
 
 
 def plot_tradeoff(found: TradeOff, ax: "Axes | None" = None) -> "Axes":
-    """Value of the best mix against the bound, the arms along each piece, the safe mix with its band, and the bound now.
+    """Value of the best mix against the bound: the arms along each piece, the safe mix with its band, the bound now.
 
     Examples
     --------
