@@ -260,12 +260,12 @@ def _safe(found: TradeOff, evidence: Evidence, binary: Flags, safety: float, poi
 
 
 def _bounds(found: TradeOff, points: int) -> list[float]:
-    """Bounds to look at: evenly over the range and a little beyond, where the support changes, and the bound's own."""
+    """Bounds to look at: evenly over the range and a little beyond, the bound itself and those that sentences tell."""
     least, most = found.least, found.most
     end = most + BEYOND * ((most - least) or abs(most) or 1.0)
     spaced = np.geomspace if least > 0 and end / least >= ORDERS else np.linspace
     own = [b for b in (found.bound, *found.changed_bounds) if b >= least]
-    return sorted({*map(float, spaced(least, end, points)), *(piece.low for piece in found.pieces), *own})
+    return sorted({*map(float, spaced(least, end, points)), *own})
 
 
 def _safe_point(evidence: Evidence, data: Estimates, cost: str, bound: float, safety: float) -> SafePoint | None:

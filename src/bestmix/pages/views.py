@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 MOST_DOUBTS = 5  # conditions nearest to failing
 MOST_ROWS = 100  # of any other table
 MOST_LIMITS = 4  # whose trade-off is drawn
-MOST_SAFE_ARMS = 100  # beyond, the safe mix at many bounds would keep a page waiting
-SAFE_POINTS = 9  # bounds at which a page shows the safe mix
+MOST_SAFE_ARMS = 24  # beyond, the safe mix at many bounds would keep a page waiting
+SAFE_POINTS = 6  # bounds at which a page shows the safe mix
 SAFETY = 0.95
 RECENT_TRIALS = 50  # that the pace is measured on
 LEASED_TRIALS = 1000  # that workers are counted in
