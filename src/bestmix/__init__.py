@@ -27,6 +27,7 @@ _HOME = {
     "Solution": "problems.solution",
     "Strategy": "strategies",
     "SweepResult": "simulation",
+    "TradeOff": "answers.tradeoff",
     "Uniform": "strategies",
     "CellResult": "simulation",
     "ErrorBounds": "theory",
@@ -45,6 +46,7 @@ _HOME = {
     "simulate": "simulation",
     "solve": "problems.solution",
     "sweep": "simulation",
+    "tradeoff": "answers.tradeoff",
 }
 _MODULES = {
     "catalog": "problems.catalog",

@@ -119,3 +119,12 @@ def test_squares_that_no_longer_add_up_to_a_float_are_refused():
     with pytest.raises(ValueError, match="change the unit of measurement"):
         many.plus(np.full((600_000, 1), -1e150))
     assert many.count == 600_000
+
+
+def test_statistics_are_read_back_to_the_bit():
+    rng = np.random.default_rng(0)
+    for size in (1e-6, 1.0, 1e6):
+        told = Moments(3).plus(rng.normal(size=(17, 3)) * size)
+        again = Moments.from_statistics(told.count, told.mean(), told.scatter())
+        assert (again.mean() == told.mean()).all()
+        assert (again.scatter() == told.scatter()).all()

@@ -40,4 +40,4 @@ def test_text_and_html_show_the_same_table():
     assert tags.open == []
     assert "b" not in tags.seen
     assert tags.cells == sum(len(row) for row in found.rows())
-    assert "One more unit of a bound would add to the reward: dollars 1." in text
+    assert "1% more of the limit on dollars (1 -> 1.01) would add 0.01 to the reward." in text

@@ -24,7 +24,7 @@ def test_tells_everything(searched):
     for part in ("A title", "first note", "second note", "keeps all bounds", "The mix", "The bounds", "The arms"):
         assert part in page
     assert searched.sentence() in page
-    assert "one more unit of the bound would add about" in page
+    assert "1% more of the limit on dollars (1 -&gt; 1.01) would add" in page
     assert "What could overturn it" in page
     spent = {condition for r in searched.history for why in r.reasons.values() for condition in why}
     assert spent
@@ -95,7 +95,7 @@ def test_infeasible():
 
 def test_a_bound_that_does_not_bind():
     page = report(from_log(LOG, bounds={"dollars": 50.0}), figure=False)
-    assert "the bound does not limit the reward" in page
+    assert "the limit on dollars does not limit the reward" in page
 
 
 def test_no_bounds_and_no_trials():

@@ -10,7 +10,7 @@ def test_the_page_says_it_all():
     explained = explain(catalog.load("D2P"))
     text = str(explained)
     assert "Mix 66.7% arm10 with 33.3% arm20: mean reward 1.007." in text
-    assert "cost0: at its bound of 1; one more unit would add 1.03 to the reward." in text
+    assert "cost0: at its bound of 1; 1% more of the limit on cost0 (1 -> 1.01) would add 0.01 to the reward." in text
     assert "cost1: 0.0333 below its bound of 1; a looser bound would add nothing." in text
     assert "The closest rival, arm6 with arm20, is 0.0276" in text
     assert explained.binding == ["cost0"]

@@ -121,11 +121,22 @@ class Moments:
         """Add one trial in whole numbers."""
         parts = []
         for value, total in zip(row, self.sums, strict=True):
-            numerator, denominator = value.as_integer_ratio()
-            parts.append((numerator, denominator.bit_length() - 1))
+            parts.append(_parts(value))
             total.add(*parts[-1])
         for (i, j), total in zip(self._pairs(), self.products, strict=True):
             total.add(parts[i][0] * parts[j][0], parts[i][1] + parts[j][1])
+
+    @classmethod
+    def from_statistics(cls, count: int, mean: Floats, scatter: Floats) -> "Moments":
+        """Sums of trials of which only count, mean and scatter are known; both are read back to the bit."""
+        result = cls(len(mean), count)
+        parts = [_parts(value) for value in mean.tolist()]
+        for (number, shift), total in zip(parts, result.sums, strict=True):
+            total.add(count * number, shift)
+        for (i, j), total in zip(result._pairs(), result.products, strict=True):
+            total.add(count * parts[i][0] * parts[j][0], parts[i][1] + parts[j][1])
+            total.add(*_parts(float(scatter[i, j])))
+        return result
 
     def mean(self) -> Floats:
         """Mean vector, each entry correctly rounded; NaN without trials."""
@@ -174,3 +185,9 @@ class Moments:
 
     def _pairs(self) -> Iterable[tuple[int, int]]:
         return ((i, j) for i in range(self.size) for j in range(i, self.size))
+
+
+def _parts(value: float) -> tuple[int, int]:
+    """The whole number, and the power of two that divides it."""
+    numerator, denominator = value.as_integer_ratio()
+    return numerator, denominator.bit_length() - 1

@@ -4,6 +4,8 @@ import html
 import math
 from typing import TYPE_CHECKING
 
+from bestmix.answers.prices import price_sentences
+
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
 
@@ -55,9 +57,7 @@ def text(rec: "Recommendation") -> str:
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
     rule = "-" * max(map(len, lines))
-    prices = ", ".join(f"{c} {_short(p)}" for c, p in rec.shadow_prices.items() if p > 0)
-    extra = [f"One more unit of a bound would add to the reward: {prices}."] if prices else []
-    extra += [rec.note] if rec.note else []
+    extra = [*price_sentences(rec), *([rec.note] if rec.note else [])]
     if not rec.complete:
         extra.append("The search is not finished.")
     return "\n".join([sentence(rec), "", lines[0], rule, *lines[1:-1], rule, lines[-1], *extra])

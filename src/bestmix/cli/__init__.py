@@ -23,6 +23,7 @@ from bestmix.cli import (
     storage,
     sweep,
     token,
+    tradeoff,
     worker,
 )
 
@@ -39,6 +40,7 @@ app.command("solve")(solve.solve)
 app.command("run")(run.run)
 app.command("export")(export.export)
 app.command("plan")(plan.plan)
+app.command("tradeoff")(tradeoff.tradeoff)
 app.command("explain")(explain.explain)
 app.command("gaps")(gaps.gaps)
 app.command("instances")(instances.instances)

@@ -285,11 +285,12 @@ def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool)
 
 def show(rec: "Recommendation", console: Console) -> None:
     """The sentence, the table, the prices and the notes."""
+    from bestmix.answers.prices import price_sentences
+
     console.print(Text(rec.sentence(), style="bold" if rec.feasible else "bold yellow"))
     console.print(arms_table(rec))
-    for cost, price in rec.shadow_prices.items():
-        if price > 0:
-            console.print(f"One more unit of {cost} would add about {price:.2g} to the reward.", markup=False)
+    for line in price_sentences(rec):
+        console.print(line, markup=False)
     if rec.note:
         console.print(rec.note, markup=False)
     if not rec.complete:

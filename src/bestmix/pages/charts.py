@@ -10,6 +10,7 @@ import numpy as np
 
 from bestmix.answers.history import role
 from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.plots.axes import differ
 from bestmix.plots.labels import Box, place_names
 
 WIDTH, HEIGHT = 460.0, 340.0
@@ -20,8 +21,10 @@ MOST_MARKS = 200  # arms that are drawn
 MOST_BARS = 40  # arms in a chart of rewards alone
 MOST_LETTERS = 22  # of a name beside its mark
 MOST_TICKS = 8
+SHORT = (-3, 5)  # powers of ten of numbers that are short enough as they are
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAME_DISTANCE = 1.25  # of names from their marks, in relation to those of figures on paper
-LINE_STEPS = 40  # boxes along a line that names leave free
+LINE_STEPS = 40  # points of a line, which names leave free
 ROW = 22.0  # height of an arm in a chart of rewards alone
 
 
@@ -40,18 +43,45 @@ class Axis:
     high: float
     start: float
     end: float
+    log: bool = False
 
     def at(self, value: float) -> float:
         """The place of a value; values far outside stay near the frame."""
         share = (value - self.low) / (self.high - self.low)
+        if self.log:
+            share = math.log(value / self.low) / math.log(self.high / self.low) if value > 0 else -math.inf
         return self.start + min(max(share, -0.2), 1.2) * (self.end - self.start)
+
+    @property
+    def power(self) -> int:
+        """Power of ten that stands in the label rather than in every tick; 0 where numbers are short without.
+
+        >>> Axis(0.0, 0.0006, 0, 10).power, Axis(0.0, 0.5, 0, 10).power, Axis(0.0, 3e6, 0, 10).power
+        (-4, 0, 6)
+        """
+        size = max(abs(self.low), abs(self.high))
+        power = math.floor(math.log10(size)) if size else 0
+        return 0 if self.log or SHORT[0] <= power <= SHORT[1] else power
+
+    @property
+    def unit(self) -> str:
+        """The power of ten behind the label.
+
+        >>> Axis(0.0, 0.0006, 0, 10).unit
+        ' (×10⁻⁴)'
+        """
+        return f" (×10{str(self.power).translate(RAISED)})" if self.power else ""
 
     def values(self, most: int) -> list[float]:
         """A few round values.
 
         >>> Axis(0.0, 1.0, 0, 10).values(6)
         [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+        >>> Axis(0.0002, 0.2, 0, 10, log=True).values(6)
+        [0.001, 0.01, 0.1]
         """
+        if self.log:
+            return self._powers(most)
         raw = (self.high - self.low) / most
         size = 10.0 ** math.floor(math.log10(raw))
         step = next(m * size for m in (1, 2, 5, 10) if m * size >= raw)
@@ -59,15 +89,26 @@ class Axis:
         found = math.floor(self.high / step + 1e-9) - first + 1
         return [float(f"{(first + i) * step:.12g}") for i in range(found)]
 
+    def _powers(self, most: int) -> list[float]:
+        """Powers of ten, every second or third one where there are many."""
+        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+        return [float(f"1e{power}") for power in range(first, last + 1, math.ceil((last - first + 1) / most) or 1)]
+
     def ticks(self, upwards: bool = False) -> list[Tick]:
         """As many as stand side by side, or above each other, without touching.
 
         >>> [tick.text for tick in Axis(0.0, 0.001, 0, 200).ticks()]
         ['0.0000', '0.0005', '0.0010']
+        >>> [tick.text for tick in Axis(0.0, 0.0004, 0, 200).ticks()]
+        ['0', '1', '2', '3', '4']
         """
         for most in range(MOST_TICKS, 0, -1):
             values = self.values(most)
-            texts = alike(values)
+            texts = (
+                [f"{v:g}" for v in values]
+                if self.log
+                else alike([float(f"{v / 10.0**self.power:.12g}") for v in values])
+            )
             needed = sum(TEXT_HEIGHT + (TEXT_HEIGHT if upwards else text_width(text)) for text in texts)
             if needed <= abs(self.end - self.start):
                 break
@@ -85,6 +126,15 @@ def alike(values: Sequence[float]) -> list[str]:
         return texts
     decimals = max(len(text.partition(".")[2]) for text in texts) if texts else 0
     return [f"{value:.{decimals}f}" for value in values]
+
+
+def fit_costs(means: Sequence[float], ends: Iterable[float], start: float, end: float) -> Axis:
+    """An axis with room for costs and the ends of their intervals; logarithmic where the costs differ a hundredfold."""
+    if not differ(means):
+        return fit([*means, *ends], start, end)
+    low, high = min(means), max(means)
+    room = (high / low) ** 0.08
+    return Axis(low / room, high * room, start, end, log=True)
 
 
 def fit(values: Iterable[float], start: float, end: float) -> Axis:
@@ -136,7 +186,7 @@ class ArmsChart:
     upwards: Axis
     marks: Sequence[Mark]
     names: Sequence[Name]
-    line: Sequence[Mark]  # the two arms between which the mix lies, where there are two and one bound
+    line: Sequence[tuple[float, float]]  # between the two arms of the mix, where there are two and one bound
     width: float = WIDTH
     height: float = HEIGHT
 
@@ -161,15 +211,17 @@ def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
     arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
     arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -e.reward))[:MOST_MARKS]
     bound = rec.problem.bounds[cost]
-    costs = (v for e in arms for v in (e.costs[cost], *e.cost_intervals[cost]))
-    x = fit([bound, bound - rec.slack[cost], *costs], LEFT, WIDTH - RIGHT)
+    ends = (v for e in arms for v in e.cost_intervals[cost])
+    x = fit_costs([bound, bound - rec.slack[cost], *(e.costs[cost] for e in arms)], ends, LEFT, WIDTH - RIGHT)
     y = fit([v for e in arms for v in (e.reward, *e.reward_interval)], HEIGHT - BOTTOM, TOP)
     marks = [_arm(rec, e, cost, x, y) for e in arms]
-    support = [mark for mark in marks if mark.role == "support"]
-    line = support if len(support) == 2 and len(rec.problem.costs) == 1 else []
+    support = [(e.costs[cost], e.reward) for e in arms if e.arm in rec.mixture]
+    line = _between(support, x, y) if len(support) == 2 and len(rec.problem.costs) == 1 else []
     mix = [_mix(rec, cost, x, y)] if rec.mixture and math.isfinite(rec.value) else []
-    taken = [box for mark in [*marks, *mix] for box in mark.boxes()] + _steps(line)
-    names = _names([e.arm for e in arms], marks, [*taken, (x.at(bound) - 3, 0.0, x.at(bound) + 3, HEIGHT)])
+    taken = [box for mark in [*marks, *mix] for box in mark.boxes()]
+    taken += [(left - 3, top - 3, left + 3, top + 3) for left, top in line]
+    taken.append((x.at(bound) - 3, 0.0, x.at(bound) + 3, HEIGHT))
+    names = _names([e.arm for e in arms], marks, taken, x.at(bound))
     return ArmsChart(cost, bound, x, y, [*reversed(marks), *mix], names, line)
 
 
@@ -191,23 +243,19 @@ def _ends(axis: Axis, interval: tuple[float, float]) -> tuple[float, float] | No
     return (axis.at(low), axis.at(high)) if math.isfinite(high - low) and low < high else None
 
 
-def _steps(line: Sequence[Mark]) -> list[Box]:
-    """Small boxes along a line."""
-    if not line:
-        return []
-    start, end = line
-    places = np.linspace((start.x, start.y), (end.x, end.y), LINE_STEPS)
-    return [(x - 3, y - 3, x + 3, y + 3) for x, y in places]
+def _between(support: Sequence[tuple[float, float]], x: Axis, y: Axis) -> list[tuple[float, float]]:
+    """Places of the mixes of two arms: a line, which a logarithmic axis bends."""
+    return [(x.at(cost), y.at(reward)) for cost, reward in np.linspace(support[0], support[1], LINE_STEPS).tolist()]
 
 
-def _names(arms: Sequence[str], marks: Sequence[Mark], taken: Sequence[Box]) -> list[Name]:
+def _names(arms: Sequence[str], marks: Sequence[Mark], taken: Sequence[Box], wall: float) -> list[Name]:
     """Names beside the marks, where they cover the least."""
     chosen = [k for k, mark in enumerate(marks) if len(marks) <= MOST_NAMES or mark.role == "support"]
     texts = {k: shortened(arms[k]) for k in chosen}
     sizes = {k: (text_width(text, bold=marks[k].role == "support"), TEXT_HEIGHT) for k, text in texts.items()}
     spots = np.array([(mark.x, mark.y) for mark in marks]).reshape(-1, 2)
     frame = (LEFT, TOP - 6, WIDTH, HEIGHT - BOTTOM)
-    boxes = place_names(spots, sizes, taken, frame, point=NAME_DISTANCE)
+    boxes = place_names(spots, sizes, taken, frame, point=NAME_DISTANCE, wall=wall)
     return [_beside(marks[k], texts[k], box) for k, box in boxes.items()]
 
 

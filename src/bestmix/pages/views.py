@@ -5,13 +5,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bestmix.answers.history import ROLES, question, role, spent_on
+from bestmix.answers.prices import price_words
 from bestmix.answers.recommendation import Recommendation, Round
+from bestmix.answers.tradeoff import tradeoff
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
+from bestmix.pages.tradeoffs import TradeOffChart, tradeoff_chart
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
@@ -19,6 +23,10 @@ if TYPE_CHECKING:
 
 MOST_DOUBTS = 5  # conditions nearest to failing
 MOST_ROWS = 100  # of any other table
+MOST_LIMITS = 4  # whose trade-off is drawn
+MOST_SAFE_ARMS = 24  # beyond, the safe mix at many bounds would keep a page waiting
+SAFE_POINTS = 6  # bounds at which a page shows the safe mix
+SAFETY = 0.95
 RECENT_TRIALS = 50  # that the pace is measured on
 LEASED_TRIALS = 1000  # that workers are counted in
 UNCOUNTED_TRIALS = 12  # shown of those that did not count
@@ -77,6 +85,14 @@ class Spent(NamedTuple):
     share: float
 
 
+class WhatIf(NamedTuple):
+    """What another limit on a cost would earn."""
+
+    sentences: list[str]
+    safety: str
+    chart: TradeOffChart
+
+
 class Rejection(NamedTuple):
     """A column that a round rejected."""
 
@@ -129,7 +145,8 @@ class Answer:
         bound, slack = self.rec.problem.bounds[cost], self.rec.slack[cost]
         mean = bound - slack
         share = mean / bound if bound > 0 and math.isfinite(mean) else None
-        price = _price(bound, self.rec.shadow_prices.get(cost))
+        size = max((abs(e.costs[cost]) for e in self.rec.estimates.values() if math.isfinite(e.reward)), default=1.0)
+        price = _price(cost, bound, self.rec.shadow_prices.get(cost), size)
         return Bound(cost, formats.number(mean), formats.number(bound), formats.room(slack), share, slack < 0, price)
 
     @property
@@ -188,6 +205,22 @@ class Answer:
             "budget": "none set" if self.rec.budget is None else f"{self.rec.budget:,} trials",
         }
         return {name: fact for name, fact in facts.items() if fact}
+
+    @cached_property
+    def whatifs(self) -> list[WhatIf]:
+        """What other limits would earn, the costs one after the other; computed once."""
+        costs = self.rec.problem.costs[:MOST_LIMITS] if self.rec.mixture else ()
+        return [row for row in map(self._whatif, costs) if row is not None]
+
+    def _whatif(self, cost: str) -> WhatIf | None:
+        """None where there is nothing to draw, or the numbers are beyond floats."""
+        few = len(self.rec.estimates) <= MOST_SAFE_ARMS
+        try:
+            found = tradeoff(self.rec, cost, safety=SAFETY if few else None, points=SAFE_POINTS)
+        except ArithmeticError:
+            return None
+        drawable = found.pieces and math.isfinite(found.most - found.least)
+        return WhatIf(found.sentences(), f"{SAFETY:.0%}", tradeoff_chart(found)) if drawable else None
 
     @property
     def rounds(self) -> list[tuple[int, Mapping[str, float]]]:
@@ -301,16 +334,13 @@ def _rejection(finished: Round, column: str) -> Rejection:
     return Rejection(finished.number, sum(finished.pulls.values()), column, score, margin)
 
 
-def _price(bound: float, price: float | None) -> str:
+def _price(cost: str, bound: float, price: float | None, size: float) -> str:
     """What a shadow price means, in words."""
     if price is None or not math.isfinite(price):
         return ""
     if price <= 0:
-        return "the bound does not limit the reward; a looser one would add nothing."
-    more = f"one more unit of the bound would add about {price:.2g} to the mean reward."
-    if bound <= 0:
-        return more
-    return f"{more} Loosening it by 1%, to {formats.number(1.01 * bound)}, would add about {0.01 * bound * price:.2g}."
+        return f"the limit on {cost} does not limit the reward; a looser one would add nothing."
+    return f"{price_words(cost, bound, price, size)}."
 
 
 def _doubt(rec: Recommendation, column: str) -> str:

@@ -33,6 +33,7 @@ from bestmix.plots.theory import (
     plot_margins,
     plot_plan,
 )
+from bestmix.plots.tradeoff import plot_tradeoff, tradeoff_figure
 
 __all__ = [
     "COLOURS",
@@ -67,6 +68,7 @@ __all__ = [
     "plot_recommendation",
     "plot_reliability",
     "plot_scores",
+    "plot_tradeoff",
     "recommendation_figure",
     "rounds_figure",
     "save",
@@ -74,4 +76,5 @@ __all__ = [
     "strategy_style",
     "style",
     "sweep_figure",
+    "tradeoff_figure",
 ]

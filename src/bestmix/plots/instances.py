@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestmix import checks
+from bestmix.plots.axes import join, scale_costs
 from bestmix.plots.labels import SIZE, Box, bound_box, line_boxes, name_points, point_boxes, settle
 from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
 from bestmix.problems.instance import Instance
@@ -67,13 +68,15 @@ def _draw(ax: "Axes", points: list[tuple[float, float]], solution: Solution, bou
     draw_points(ax, [points[a] for a in best], "optimal", "arms of the best mix")
     if len(best) > 1:
         if joined:  # with more costs than one the mix does not lie on a line in this plane
-            ax.plot(*zip(*(points[a] for a in best), strict=True), color=COLOURS["support"], linewidth=1.3, zorder=2)
+            for start, end in zip(best, best[1:], strict=False):
+                join(ax, points[start], points[end], color=COLOURS["support"], linewidth=1.3, zorder=2)
         mean = float(solution.mixture @ np.array(points)[:, 0])
         draw_points(ax, [(mean, solution.value)], "mix", "the best mix")
     if joined:
         count_coinciding(ax, points)
     draw_bound(ax, bound)
     ax.margins(0.1)
+    scale_costs(ax, [bound, *(x for x, _ in points)])
 
 
 def plot_costs(instance: Instance, ax: "Axes | None" = None) -> "Axes":
@@ -151,4 +154,4 @@ def _name(
     taken: list[Box] = [*point_boxes(ax, points, reach=5), *point_boxes(ax, best, reach=6), bound_box(ax, bound)]
     for start, end in zip(best, best[1:], strict=False):
         taken += line_boxes(ax, start, end)
-    name_points(ax, points, {a: (instance.arms[a], colour[a]) for a in order}, taken)
+    name_points(ax, points, {a: (instance.arms[a], colour[a]) for a in order}, taken, wall=bound)

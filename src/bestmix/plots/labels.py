@@ -29,7 +29,11 @@ def pixels(ax: "Axes") -> float:
 
 
 def name_points(
-    ax: "Axes", points: Sequence[tuple[float, float]], names: Mapping[int, tuple[str, str]], taken: Sequence[Box]
+    ax: "Axes",
+    points: Sequence[tuple[float, float]],
+    names: Mapping[int, tuple[str, str]],
+    taken: Sequence[Box],
+    wall: float | None = None,
 ) -> None:
     """Write names next to points, on axes whose layout is settled.
 
@@ -43,6 +47,8 @@ def name_points(
         The text and the colour, by the point's position; those listed first choose first.
     taken
         What names should leave free.
+    wall
+        A value across, such as a bound: names stay on the same side of it as their points.
     """
     point = pixels(ax)
     spots = ax.transData.transform(points if len(points) else np.empty((0, 2)))
@@ -53,12 +59,18 @@ def name_points(
     }
     extents = {a: text.get_window_extent() for a, text in texts.items()}
     sizes = {a: (extent.width, extent.height) for a, extent in extents.items()}
-    for a, box in place_names(spots, sizes, taken, ax.bbox.extents, point).items():
+    border = None if wall is None else float(ax.transData.transform((wall, ax.get_ylim()[0]))[0])
+    for a, box in place_names(spots, sizes, taken, ax.bbox.extents, point, border).items():
         texts[a].xyann = tuple((np.array(box[:2]) - spots[a]) / point)
 
 
 def place_names(
-    spots: Floats, sizes: Mapping[int, tuple[float, float]], taken: Sequence[Box], frame: Sequence[float], point: float
+    spots: Floats,
+    sizes: Mapping[int, tuple[float, float]],
+    taken: Sequence[Box],
+    frame: Sequence[float],
+    point: float,
+    wall: float | None = None,
 ) -> dict[int, Box]:
     """Boxes for names near their spots, where they cover the least; what is on paper or on a page is the caller's.
 
@@ -72,6 +84,8 @@ def place_names(
         What names should leave free, and the box that they should not leave.
     point
         Pixels in a point of type.
+    wall
+        A place across: names stay on the same side of it as their spots.
 
     Examples
     --------
@@ -83,7 +97,8 @@ def place_names(
     for a, size in sizes.items():
         boxes = _around(spots[a], np.array(size), point)
         covered = _covered(boxes, np.array(filled).reshape(-1, 4))
-        best = boxes[np.argmin(3.0 * covered + _strayed(boxes, spots, a, np.array(frame)))]
+        strayed = _strayed(boxes, spots, a, np.array(frame)) + _crossed(boxes, float(spots[a, 0]), wall, point)
+        best = boxes[np.argmin(3.0 * covered + strayed)]
         found[a] = tuple(best)
         filled.append(found[a])
     return found
@@ -121,6 +136,14 @@ def _covered(boxes: Floats, taken: Floats) -> Floats:
     sides = np.minimum(boxes[:, None, 2:], taken[:, 2:]) - np.maximum(boxes[:, None, :2], taken[:, :2])
     result: Floats = np.prod(np.maximum(sides, 0.0), axis=2).sum(axis=1)
     return result
+
+
+def _crossed(boxes: Floats, spot: float, wall: float | None, point: float) -> Floats:
+    """How far each box reaches over the wall, seen from its spot; a spot on the wall has no side."""
+    if wall is None or abs(spot - wall) < point:
+        return np.zeros(len(boxes))
+    beyond: Floats = np.maximum(boxes[:, 2] - wall if spot < wall else wall - boxes[:, 0], 0.0)
+    return 10.0 * beyond
 
 
 def _strayed(boxes: Floats, spots: Floats, own: int, frame: Floats) -> Floats:

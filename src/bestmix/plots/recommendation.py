@@ -8,6 +8,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.history import ROLES, role
 from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.plots.axes import join, scale_costs
 from bestmix.plots.labels import Box, bound_box, name_points, pixels, point_boxes, settle
 from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
 
@@ -99,6 +100,7 @@ def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
     ax.set_xlabel(f"mean {cost}", parse_math=False)  # a name may hold a dollar sign
     ax.set_ylabel("mean reward")
     ax.margins(0.1)
+    scale_costs(ax, [bound, *(e.costs[cost] for e in arms)])
 
 
 def _legend(axes: "list[Axes]") -> tuple[list[Any], list[str]]:
@@ -148,8 +150,8 @@ def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
     """The mix's own point; with one cost it lies on the line between its arms."""
     support = [rec.estimates[arm] for arm in rec.mixture]
     if len(rec.problem.costs) == 1 and len(support) == 2:
-        ends = [e.costs[cost] for e in support], [e.reward for e in support]
-        ax.plot(*ends, color=COLOURS["support"], linewidth=1.3, zorder=2)
+        start, end = ((e.costs[cost], e.reward) for e in support)
+        join(ax, start, end, color=COLOURS["support"], linewidth=1.3, zorder=2)
     label = "the mix" if rec.feasible else "least violation"
     point = rec.problem.bounds[cost] - rec.slack[cost], rec.value
     look: dict[str, Any] = {"markersize": 15, "markeredgecolor": COLOURS["ink"], "markeredgewidth": 0.9}
@@ -195,7 +197,8 @@ def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
         if kind in ("support", "known") or len(arms) <= MOST_LABELS:
             names[a] = arms[a].arm, COLOURS[kind if kind in ("support", "known") else "muted"]
     settle(ax)
-    name_points(ax, [(e.costs[cost], e.reward) for e in arms], names, _occupied(rec, cost, ax))
+    points = [(e.costs[cost], e.reward) for e in arms]
+    name_points(ax, points, names, _occupied(rec, cost, ax), wall=rec.problem.bounds[cost])
 
 
 def _occupied(rec: Recommendation, cost: str, ax: "Axes") -> list[Box]:
@@ -206,7 +209,8 @@ def _occupied(rec: Recommendation, cost: str, ax: "Axes") -> list[Box]:
         if math.isfinite(e.reward):
             middle = np.array([e.costs[cost], e.reward])
             half = np.array([_half(e.cost_intervals[cost]), _half(e.reward_interval)])
-            (left, low), (x, y), (right, high) = ax.transData.transform([middle - half, middle, middle + half])
+            begin = np.maximum(middle - half, [ax.get_xlim()[0], -np.inf])  # a logarithmic axis has no zero
+            (left, low), (x, y), (right, high) = ax.transData.transform([begin, middle, middle + half])
             boxes += [(x - 5 * point, y - 5 * point, x + 5 * point, y + 5 * point)]
             boxes += [(left, y - 2 * point, right, y + 2 * point), (x - 2 * point, low, x + 2 * point, high)]
     boxes.append(bound_box(ax, rec.problem.bounds[cost]))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bestmix import checks
+from bestmix.answers.prices import price_words
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
@@ -105,7 +106,8 @@ class Explanation:
             elif slack > 0:
                 lines.append(f"{cost}: {slack:.3g} below its bound of {bound:.4g}; a looser bound would add nothing.")
             else:
-                lines.append(f"{cost}: at its bound of {bound:.4g}; one more unit would add {price:.3g} to the reward.")
+                words = price_words(cost, bound, price, float(abs(self.instance.cost[l]).max()))
+                lines.append(f"{cost}: at its bound of {bound:.4g}; {words}.")
         return lines
 
     def _dropped(self, found: Gaps) -> str:
@@ -131,7 +133,7 @@ def explain(instance: Instance) -> Explanation:
       Mix 44.4% arm0 with 55.6% arm1: mean reward 2.2.
     <BLANKLINE>
     The bounds
-      cost0: at its bound of 1; one more unit would add 0.5 to the reward.
+      cost0: at its bound of 1; 1% more of the limit on cost0 (1 -> 1.01) would add 0.005 to the reward.
     <BLANKLINE>
     What could change it
       The closest rival, arm0 with arm3, is 0.193 standard deviations of one trial away. ...

@@ -1,0 +1,99 @@
+"""``bestmix tradeoff``: what another limit would earn."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from bestmix.cli import common
+from bestmix.cli.solve import DROP
+
+if TYPE_CHECKING:
+    from bestmix.answers.tradeoff import TradeOff
+
+LOGS = (".csv", ".parquet")
+
+
+def tradeoff(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A .csv or .parquet file, one trial a row; or an instance: a name from the catalog, or a file.",
+            show_default=False,
+        ),
+    ],
+    cost: Annotated[str | None, typer.Option(help="The cost whose limit moves.", show_default="the first")] = None,
+    reward: Annotated[str, typer.Option(help="Column of the reward.")] = "reward",
+    bound: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NUMBER", help="Largest acceptable mean of a cost; repeat it.", show_default=False),
+    ] = None,
+    arm: Annotated[str, typer.Option(help="Column of the arm.")] = "arm",
+    safety: Annotated[float, typer.Option(min=0.5, max=0.999, help="Certainty with which limits are kept.")] = 0.95,
+    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
+    figure: common.Figure = None,
+    as_json: common.Json = False,
+) -> None:
+    """What if a limit were different: the value of the best mix against it, and where the arms of the mix change.
+
+    Example: [bold]bestmix tradeoff trials.csv --reward quality --bound dollars=5 --cost dollars --figure f.png[/bold]
+    """
+    bounds = common.parse_bounds(bound or [])
+    common.Outputs(figure).check()
+    with common.messages().status("Loading ..."), common.missing_values(DROP):
+        from bestmix.answers.tradeoff import tradeoff as find
+
+        if Path(source).suffix.lower() in LOGS:
+            columns = {"arm": arm, "reward": reward, "bounds": bounds, "drop_missing": drop_missing}
+            found = find(Path(source), cost, safety=safety, **columns)  # type: ignore[arg-type]
+        else:
+            found = _of_instance(source, bounds, cost)
+    saved = _save(found, figure)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict() | {"files": list(map(str, saved))}, indent=1, allow_nan=False))
+        return
+    show(found)
+    for path in saved:
+        common.output().print(f"Saved {path}", markup=False, soft_wrap=True)
+
+
+def _of_instance(source: str, bounds: dict[str, float], cost: str | None) -> "TradeOff":
+    from bestmix.answers.tradeoff import tradeoff as find
+    from bestmix.cli.grid import find_instance
+
+    if bounds:
+        raise ValueError(f"--bound: an instance has its own bounds, got {', '.join(bounds)}; leave it out")
+    return find(find_instance(source, Path.cwd(), f"source {source}"), cost)
+
+
+def _save(found: "TradeOff", figure: Path | None) -> list[Path]:
+    from bestmix import plots
+
+    return [plots.save(plots.tradeoff_figure(found), figure)] if figure else []
+
+
+def show(found: "TradeOff") -> None:
+    """The sentences, and the table of ranges with the one of today marked."""
+    console = common.output()
+    first, *others = found.sentences()
+    console.print(Text(first, style="bold" if found.at(found.bound).feasible else "bold yellow"))
+    for line in others:
+        console.print(line, markup=False)
+    if found.pieces:
+        console.print(_table(found))
+
+
+def _table(found: "TradeOff") -> Table:
+    from bestmix.answers.tradeoff_wording import rows
+
+    header, *body = rows(found)
+    table = Table(caption="at the estimated means", caption_justify="left")
+    for name in header:
+        table.add_column(Text(name), overflow="fold")
+    for row, piece in zip(body, found.pieces, strict=True):
+        table.add_row(*map(Text, row), style="bold cyan" if piece.low <= found.bound < piece.high else "")
+    return table

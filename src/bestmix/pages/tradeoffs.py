@@ -1,0 +1,118 @@
+"""The value of the best mix against a limit, as places on a drawing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestmix.answers.tradeoff import Piece, TradeOff
+from bestmix.pages.charts import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Axis,
+    Mark,
+    Name,
+    fit,
+    shortened,
+    text_width,
+)
+from bestmix.plots.axes import differ
+from bestmix.plots.tradeoff import shown_range
+
+STEPS = 30  # points of a piece that a logarithmic axis bends
+GAP = 8.0  # between a line and its text
+
+
+@dataclass(frozen=True)
+class TradeOffChart:
+    """A limit across, mean reward upwards: the best mix at the estimates, the safe one with its band, today's limit."""
+
+    cost: str
+    bound: float
+    across: Axis
+    upwards: Axis
+    value: Sequence[tuple[float, float]]
+    knots: Sequence[Mark]  # where the arms of the mix change
+    names: Sequence[Name]  # which arms, where there is room
+    safe: Sequence[tuple[float, float]]
+    band: Sequence[tuple[float, float]]
+    height: float = 0.8 * HEIGHT
+    width: float = WIDTH
+
+    @property
+    def short_cost(self) -> str:
+        """The cost's name below the axis."""
+        return shortened(self.cost)
+
+    @property
+    def bound_at(self) -> float | None:
+        """Where today's limit stands; None when it is beyond the frame."""
+        inside = self.across.low <= self.bound <= self.across.high
+        return self.across.at(self.bound) if inside else None
+
+    @property
+    def bound_anchor(self) -> str:
+        """On which side of the limit there is room for its text."""
+        return "end" if self.across.at(self.bound) > 0.6 * self.width else "start"
+
+
+def tradeoff_chart(found: TradeOff) -> TradeOffChart:
+    """The curve with everything in its place; it needs a piece.
+
+    >>> from bestmix import Instance, tradeoff
+    >>> chart = tradeoff_chart(tradeoff(Instance([1.0, 1.75, 2.0], [[0.0, 1.0, 2.0]], [1.0])))
+    >>> len(chart.knots), chart.safe
+    (3, [])
+    """
+    low, high = shown_range(found)
+    safe = [point for point in found.safe if low <= point.bound <= high]
+    ends = [value for point in safe for value in point.interval]
+    x = _axis(low, high)
+    values = [piece.low_value for piece in found.pieces]
+    y = fit([*values, *ends], TradeOffChart.height - BOTTOM, TOP)
+    line = [spot for piece in found.pieces for spot in _along(piece, high, x, y)]
+    band = [(p.bound, p.interval[0]) for p in safe] + [(p.bound, p.interval[1]) for p in reversed(safe)]
+    return TradeOffChart(
+        cost=found.cost,
+        bound=found.bound,
+        across=x,
+        upwards=y,
+        value=line,
+        knots=[_knot(piece, found.cost, x, y) for piece in found.pieces],
+        names=[name for piece in found.pieces for name in _name(piece, high, x, y)],
+        safe=[(x.at(p.bound), y.at(p.value)) for p in safe],
+        band=[(x.at(bound), y.at(value)) for bound, value in band],
+    )
+
+
+def _axis(low: float, high: float) -> Axis:
+    log = differ([low, high])
+    begin = low * (low / high) ** 0.04 if log else low - 0.04 * (high - low)
+    return Axis(begin, high, LEFT, WIDTH - RIGHT, log)
+
+
+def _along(piece: Piece, end: float, x: Axis, y: Axis) -> list[tuple[float, float]]:
+    bounds = np.linspace(piece.low, min(piece.high, end), STEPS if x.log else 2).tolist()
+    return [(x.at(bound), y.at(piece.low_value + piece.slope * (bound - piece.low))) for bound in bounds]
+
+
+def _knot(piece: Piece, cost: str, x: Axis, y: Axis) -> Mark:
+    title = f"{cost} {piece.low:.4g}: reward {piece.low_value:.4g}; from here on {', '.join(piece.support)}"
+    return Mark("support", x.at(piece.low), y.at(piece.low_value), title)
+
+
+def _name(piece: Piece, end: float, x: Axis, y: Axis) -> list[Name]:
+    """The arms of a piece, left above its middle; none where there is no room."""
+    (left, _), *_, (right, _) = spots = _along(piece, end, x, y)
+    text = shortened(" + ".join(piece.support))
+    middle, height = spots[len(spots) // 2] if x.log else np.mean(spots, axis=0).tolist()
+    flat = piece.slope == 0
+    width = text_width(text)
+    room = right - left if flat else middle - LEFT
+    if width > room or right - left < 0.5 * width:
+        return []
+    return [Name(middle if flat else middle - GAP, height - GAP + 2, text, "support", "middle" if flat else "end")]

@@ -1,0 +1,38 @@
+"""Axes of costs: a logarithmic one where costs differ by orders of magnitude."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ORDERS = 100.0  # from which factor between costs on an axis is logarithmic
+MARGIN = 0.1  # of an axis, on either side
+CURVE = 60  # points of a line that a logarithmic axis bends
+
+
+def differ(values: Iterable[float]) -> bool:
+    """Whether positive values differ a hundredfold, so that a linear axis would press most of them together.
+
+    >>> differ([0.0002, 0.1]), differ([0.0, 0.1]), differ([1.0, 50.0])
+    (True, False, False)
+    """
+    found = list(values)
+    return bool(found) and min(found) > 0 and max(found) / min(found) >= ORDERS
+
+
+def scale_costs(ax: "Axes", values: Sequence[float]) -> None:
+    """Make the axis of costs logarithmic where they want it; intervals that reach below zero leave the frame."""
+    if not differ(values):
+        return
+    ax.set_xscale("log")
+    low, high = np.log(min(values)), np.log(max(values))
+    room = MARGIN * (high - low)
+    ax.set_xlim(float(np.exp(low - room)), float(np.exp(high + room)))
+
+
+def join(ax: "Axes", start: tuple[float, float], end: tuple[float, float], **look: object) -> None:
+    """All mixes of two points: a line, which a logarithmic axis bends."""
+    ax.plot(*np.linspace(start, end, CURVE).T, **look)  # type: ignore[arg-type]

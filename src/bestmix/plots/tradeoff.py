@@ -1,0 +1,148 @@
+"""What another limit would earn: the value of the best mix against a bound."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bestmix.answers.tradeoff import BEYOND, Piece, SafePoint, TradeOff
+from bestmix.plots.axes import CURVE, MARGIN, differ
+from bestmix.plots.labels import SIZE
+from bestmix.plots.theme import COLOURS, new_axes, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FAR = 1.0  # ranges above the one in which the bound binds: a bound beyond is not in the figure
+MOST_LETTERS = 34  # of the arms along a piece
+NARROW = 0.16  # of the width: a piece below has no room for its arms
+
+
+def plot_tradeoff(found: TradeOff, ax: "Axes | None" = None) -> "Axes":
+    """Value of the best mix against the bound: the arms along each piece, the safe mix with its band, the bound now.
+
+    Examples
+    --------
+    >>> from bestmix import Instance, tradeoff
+    >>> plot_tradeoff(tradeoff(Instance([1.0, 1.75, 2.0], [[0.0, 1.0, 2.0]], [1.0]))).get_xlabel()
+    'limit on mean cost0'
+    """
+    with style():
+        ax = new_axes() if ax is None else ax
+        ax.set_xlabel(f"limit on mean {found.cost}", parse_math=False)
+        ax.set_ylabel("mean reward")
+        if not found.pieces:
+            ax.text(0.5, 0.5, found.sentences()[0], ha="center", va="center", transform=ax.transAxes, parse_math=False)
+            return ax
+        low, high = shown_range(found)
+        _draw_safe(ax, [point for point in found.safe if low <= point.bound <= high], found.safety)
+        _draw_value(ax, found, high)
+        _draw_bound(ax, found, low, high)
+        _frame(ax, low, high)
+        _name_pieces(ax, found, low, high)
+        ax.legend(loc="lower right", fontsize=SIZE)
+        return ax
+
+
+def tradeoff_figure(*found: TradeOff) -> "Figure":
+    """A panel for each trade-off, side by side.
+
+    >>> from bestmix import Instance, tradeoff
+    >>> len(tradeoff_figure(tradeoff(Instance([1.0, 2.0], [[0.0, 2.0]], [1.0]))).axes)
+    1
+    """
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.6 if len(found) == 1 else 5.2 * len(found), 4.2), layout="constrained")
+        for place, one in enumerate(found, 1):
+            plot_tradeoff(one, figure.add_subplot(1, len(found), place))
+        return figure
+
+
+def shown_range(found: TradeOff) -> tuple[float, float]:
+    """From the least feasible bound to a little beyond where it no longer binds, with today's if that is near."""
+    span = (found.most - found.least) or abs(found.most) or 1.0
+    low, high = found.least, found.most + BEYOND * span
+    if found.bound > high and found.bound <= found.most + FAR * span:
+        high = found.bound + 0.1 * span
+    return (max(found.bound, low - FAR * span) if found.bound < low else low), high
+
+
+def _draw_value(ax: "Axes", found: TradeOff, end: float) -> None:
+    """The line at the means, a dot where the arms of the mix change."""
+    ends = [(piece.low, piece.low_value) for piece in found.pieces]
+    for piece in found.pieces:
+        x = np.linspace(piece.low, min(piece.high, end), CURVE)
+        y = piece.low_value + piece.slope * (x - piece.low)
+        label = "best mix at the estimates" if found.safe else "best mix"
+        ax.plot(x, y, color=COLOURS["support"], label=label if piece is found.pieces[0] else None, zorder=3)
+    ax.plot(*zip(*ends, strict=True), "o", color=COLOURS["support"], markersize=5, zorder=4)
+
+
+def _draw_safe(ax: "Axes", points: list[SafePoint], safety: float | None) -> None:
+    if not points:
+        return
+    x, y = [p.bound for p in points], [p.value for p in points]
+    band = [p.interval[0] for p in points], [p.interval[1] for p in points]
+    ax.fill_between(x, *band, color=COLOURS["mix"], alpha=0.2, linewidth=0, label="its 95% interval", zorder=1)
+    label = f"limits kept with {safety:.0%} certainty"
+    ax.plot(x, y, color=COLOURS["mix"], linestyle="--", label=label, zorder=2)
+
+
+def _draw_bound(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
+    """Today's bound, with the value there."""
+    if not low <= found.bound <= high:
+        return
+    ax.axvline(found.bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, zorder=2)
+    now = found.at(found.bound)
+    text = f"now {found.bound:.4g}" + (f": {now.value:.3g}" if now.feasible else ": no mix")
+    right = found.bound > (math.sqrt(low * high) if differ([low, high]) else (low + high) / 2)
+    look: dict[str, Any] = {
+        "va": "top",
+        "ha": "right" if right else "left",
+        "color": COLOURS["bound"],
+        "fontsize": SIZE,
+    }
+    place = (-5 if right else 5, -2)
+    ax.annotate(text, (found.bound, 1.0), place, ("data", "axes fraction"), "offset points", **look)
+
+
+def _frame(ax: "Axes", low: float, high: float) -> None:
+    if differ([low, high]):
+        ax.set_xscale("log")
+        ax.set_xlim(low * (low / high) ** (MARGIN / 4), high)
+    else:
+        ax.set_xlim(low - MARGIN / 2 * (high - low), high)
+    ax.margins(y=0.12)
+
+
+def _name_pieces(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
+    """Which arms are mixed along each piece, where there is room above it."""
+    for piece in found.pieces:
+        start, end = (_share(ax, max(min(x, high), low)) for x in (piece.low, piece.high))
+        text = " + ".join(piece.support)
+        if end - start < NARROW or len(text) > MOST_LETTERS * (end - start) * 2:
+            continue
+        _name_piece(ax, piece, min(piece.high, high), text)
+
+
+def _share(ax: "Axes", x: float) -> float:
+    """Place of a value across the axes, from 0 to 1."""
+    return float((ax.transScale + ax.transLimits).transform((x, 1.0))[0])
+
+
+def _name_piece(ax: "Axes", piece: Piece, end: float, text: str) -> None:
+    log = ax.get_xscale() == "log"
+    middle = math.sqrt(piece.low * end) if log else (piece.low + end) / 2
+    value = piece.low_value + piece.slope * (middle - piece.low)
+    side, step = ("right", -5) if piece.slope else ("center", 0)  # left of a line that rises
+    look: dict[str, Any] = {
+        "fontsize": SIZE,
+        "color": COLOURS["support"],
+        "ha": side,
+        "va": "bottom",
+        "parse_math": False,
+    }
+    ax.annotate(text, (middle, value), (step, 5), "data", "offset points", **look)

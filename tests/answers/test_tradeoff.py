@@ -1,0 +1,144 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from bestmix import SFSR, Instance, Known, Problem, catalog, from_log, solve, tradeoff
+from bestmix.answers.tradeoff import _from_recommendation
+
+THREE = Instance([1.0, 1.75, 2.0], [[0.0, 1.0, 2.0]], [1.0], costs=["dollars"])
+
+
+def log(n=60, seed=0, binary=False):
+    rng = np.random.default_rng(seed)
+    data = {"arm": [], "quality": [], "dollars": []}
+    for arm, (quality, dollars) in {"s": (0.5, 1.0), "m": (0.7, 4.0), "l": (0.8, 9.0)}.items():
+        draws = (rng.random(n) < quality).astype(float) if binary else rng.normal(quality, 0.1, n)
+        data["arm"] += [arm] * n
+        data["quality"] += draws.tolist()
+        data["dollars"] += rng.normal(dollars, 0.3, n).tolist()
+    return data
+
+
+@pytest.fixture(scope="module")
+def found():
+    return tradeoff(log(), "dollars", reward="quality", bounds={"dollars": 3.0})
+
+
+@pytest.mark.parametrize("name", ["D1P", "D2P", "D3P", "A2", "H1"])
+def test_an_instance_at_its_bound_is_what_solve_gives(name):
+    instance = catalog.load(name)
+    solution = solve(instance)
+    for place, cost in enumerate(instance.costs):
+        now = tradeoff(instance, cost).at(float(instance.bound[place]))
+        assert now.value == pytest.approx(solution.value, rel=1e-9)
+        assert now.price == pytest.approx(solution.dual[place], rel=1e-6, abs=1e-9)
+        shares = np.array([now.mixture.get(arm, 0.0) for arm in instance.arms])
+        np.testing.assert_allclose(shares, solution.mixture, atol=1e-9)
+
+
+def test_pieces_join_and_the_last_never_ends():
+    pieces = tradeoff(THREE).pieces
+    assert [(p.low, p.high, p.slope) for p in pieces] == [(0.0, 1.0, 0.75), (1.0, 2.0, 0.25), (2.0, math.inf, 0.0)]
+    assert all(a.high == b.low and a.high_value == b.low_value for a, b in zip(pieces, pieces[1:], strict=False))
+
+
+def test_below_the_least_bound_there_is_no_mix():
+    found = tradeoff(THREE)
+    assert not found.at(-0.1).feasible
+    assert math.isnan(found.at(-0.1).value)
+    assert found.at(99.0).value == 2.0
+
+
+def test_a_bound_that_no_mix_keeps_says_which_one_can_be_kept():
+    tight = Instance([1.0, 2.0], [[2.0, 3.0]], [1.0], costs=["dollars"])
+    first, *_ = tradeoff(tight).sentences()
+    assert first == "No mix keeps a limit on dollars of 1; the smallest that one keeps is 2."
+
+
+def test_other_limits_that_cannot_be_kept_are_an_answer():
+    found = tradeoff(Instance([1.0], [[1.0], [5.0]], [9.0, 1.0]), "cost0")
+    assert found.pieces == ()
+    assert str(found) == "Whatever the limit on cost0, no mix keeps the others."
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["least"] is None
+
+
+def test_the_safe_mix_earns_less_than_the_optimum_and_lies_in_its_interval(found):
+    assert found.safety == 0.95
+    assert len(found.safe) > 20
+    for point in found.safe:
+        assert point.value <= found.at(point.bound).value + 1e-9
+        assert point.interval[0] <= point.value <= point.interval[1]
+        assert sum(point.mixture.values()) == pytest.approx(1.0)
+    assert found.safe_at(3.0) is not None
+    assert [p.bound for p in found.safe] == sorted(p.bound for p in found.safe)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_recommendation_gives_what_its_log_gives(binary):
+    data = log(binary=binary)
+    of_log = tradeoff(data, reward="quality", bounds={"dollars": 3.0}, points=5)
+    of_answer = tradeoff(from_log(data, reward="quality", bounds={"dollars": 3.0}), points=5)
+    assert of_answer.pieces == of_log.pieces
+    assert len(of_answer.safe) == len(of_log.safe) > 3
+    for a, b in zip(of_answer.safe, of_log.safe, strict=True):
+        assert a.value == pytest.approx(b.value, rel=2e-3)  # reward and cost are uncorrelated here
+
+
+def test_zeros_and_ones_are_recognised_in_an_answer():
+    _, binary = _from_recommendation(from_log(log(binary=True), reward="quality", bounds={"dollars": 3.0}))
+    assert binary.all(axis=0).tolist() == [True, False]
+
+
+def test_known_arms_take_part_and_untried_ones_do_not():
+    known = {"off": Known(0.0, {"dollars": 0.0})}
+    found = tradeoff(log(), reward="quality", bounds={"dollars": 3.0}, known=known, points=3)
+    assert found.least == 0.0
+    untried = SFSR().start(Problem(["a"], {"dollars": 1.0}), budget=9).recommend()
+    assert tradeoff(untried).pieces == ()
+
+
+def test_sentences_tell_the_change_in_digits_that_mean_something(found):
+    texts = found.sentences()
+    assert texts[1].startswith("A limit on dollars that is 20% higher (3.6 instead of 3) would earn 0.0")
+    assert " more (" in texts[1]
+    assert " less (" in texts[2]
+    assert "Kept with 95% certainty, the best mix earns " in texts[-1]
+    assert "(now)" in str(found)
+
+
+def test_a_bound_of_zero_moves_by_its_range():
+    found = tradeoff(Instance([1.0, 2.0], [[-1.0, 3.0]], [0.0]))
+    assert "A limit on cost0 of 0.8 instead of 0 would earn 0.20 more (1.25 -> 1.45)." in found.sentences()
+
+
+def test_without_safety_there_is_only_the_curve():
+    found = tradeoff(log(), reward="quality", bounds={"dollars": 3.0}, safety=None)
+    assert (found.safe, found.safety) == ((), None)
+    assert found.pieces
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"cost": "euros"}, "expected one of dollars, got 'euros'"),
+        ({"safety": 1.5}, "safety: expected between 0 and 1"),
+        ({"points": 1}, "points"),
+    ],
+)
+def test_mistakes_are_told(terms, message):
+    with pytest.raises(ValueError, match=message):
+        tradeoff(THREE, **terms)
+
+
+def test_a_problem_without_limits_has_no_trade_off():
+    with pytest.raises(ValueError, match="a problem with a bound"):
+        tradeoff(Instance([1.0, 2.0]))
+
+
+def test_plain_data_has_everything(found):
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert data["pieces"][-1]["high"] is None
+    assert data["value"] == found.at(3.0).value
+    assert len(data["safe"]) == len(found.safe)

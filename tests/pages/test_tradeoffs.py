@@ -1,0 +1,55 @@
+from tests.pages.pages import HOSTILE, check_harmless
+
+from bestmix import Instance, from_log, tradeoff
+from bestmix.pages.report import report
+from bestmix.pages.tradeoffs import tradeoff_chart
+from bestmix.pages.views import Answer
+
+
+def log(names=("a", "b", "c")):
+    rows = [(n, k + e, 2.0 * k + e) for k, n in enumerate(names) for e in (-0.1, 0.0, 0.12, 0.05, -0.07)]
+    return dict(zip(("arm", "reward", "dollars"), zip(*rows, strict=True), strict=True))
+
+
+def inside(chart, points):
+    return all(0 <= x <= chart.width and 0 <= y <= chart.height for x, y in points)
+
+
+def test_everything_has_its_place():
+    chart = tradeoff_chart(tradeoff(log(), bounds={"dollars": 3.0}))
+    assert len(chart.knots) == 2
+    assert chart.safe
+    assert inside(chart, [*chart.value, *chart.safe, *chart.band, *((k.x, k.y) for k in chart.knots)])
+    assert chart.across.at(3.0) == chart.bound_at
+
+
+def test_a_limit_beyond_the_frame_is_not_drawn():
+    assert tradeoff_chart(tradeoff(Instance([1.0, 2.0], [[1.0, 2.0]], [1e9]))).bound_at is None
+
+
+def test_costs_of_many_sizes_bend_the_line():
+    chart = tradeoff_chart(tradeoff(Instance([0.5, 0.6, 0.7], [[2e-4, 3e-3, 0.1]], [5e-3])))
+    assert chart.across.log
+    assert len(chart.value) > 10
+    assert inside(chart, chart.value)
+
+
+def test_a_report_answers_what_if_and_is_computed_once():
+    answer = Answer(from_log(log(), bounds={"dollars": 3.0}))
+    assert answer.whatifs is answer.whatifs
+    page = report(answer.rec)
+    assert "What if the limit were different" in page
+    assert answer.whatifs[0].sentences[1].replace(">", "&gt;") in page
+    assert "What if" not in report(answer.rec, figure=False)
+
+
+def test_names_are_harmless():
+    rec = from_log(log(HOSTILE[:3]) | {HOSTILE[0]: log()["dollars"]}, bounds={HOSTILE[0]: 3.0})
+    check_harmless(report(rec), HOSTILE[:3])
+
+
+def test_values_of_any_size_are_survived():
+    for size in (1e-320, 1e-160, 1e148):
+        data = log()
+        data["dollars"] = [d * size for d in data["dollars"]]
+        report(from_log(data, bounds={"dollars": 3.0 * size}))

@@ -1,0 +1,56 @@
+from matplotlib import pyplot
+from tests.plots.figures import assert_nothing_is_clipped
+
+from bestmix import Instance, plots, tradeoff
+from bestmix.plots.tradeoff import shown_range
+
+THREE = Instance([1.0, 1.75, 2.0], [[0.0, 1.0, 2.0]], [1.0], costs=["dollars"])
+
+
+def log():
+    rows = [(f"a{a}", a + e, 2 * a + e) for a in range(3) for e in (-0.1, 0.0, 0.12, 0.05, -0.07)]
+    return dict(zip(("arm", "reward", "dollars"), zip(*rows, strict=True), strict=True))
+
+
+def test_labels_knots_and_the_bound():
+    ax = plots.plot_tradeoff(tradeoff(THREE))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("limit on mean dollars", "mean reward")
+    texts = [text.get_text() for text in ax.texts]
+    assert texts == ["now 1: 1.75", "arm0 + arm1", "arm1 + arm2", "arm2"]
+    dots = next(line for line in ax.lines if line.get_marker() == "o")
+    assert list(dots.get_xdata()) == [0.0, 1.0, 2.0]
+
+
+def test_the_safe_mix_has_a_band():
+    ax = plots.plot_tradeoff(tradeoff(log(), bounds={"dollars": 3.0}))
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["its 95% interval", "limits kept with 95% certainty", "best mix at the estimates"]
+
+
+def test_own_axes_are_drawn_on_and_panels_stand_side_by_side():
+    _, axes = pyplot.subplots(1, 2)
+    assert plots.plot_tradeoff(tradeoff(THREE), axes[1]) is axes[1]
+    assert len(plots.tradeoff_figure(tradeoff(THREE), tradeoff(THREE)).axes) == 2
+
+
+def test_costs_that_differ_a_hundredfold_get_a_logarithmic_axis():
+    far = Instance([0.5, 0.6, 0.7], [[2e-4, 3e-3, 0.1]], [5e-3])
+    assert plots.plot_tradeoff(tradeoff(far)).get_xscale() == "log"
+    assert plots.plot_tradeoff(tradeoff(THREE)).get_xscale() == "linear"
+
+
+def test_a_bound_far_beyond_is_left_out_and_one_below_is_shown():
+    at = lambda bound: tradeoff(Instance([1.0, 2.0], [[1.0, 2.0]], [bound]))  # noqa: E731
+    assert shown_range(at(1e9))[1] < 3.0
+    assert shown_range(at(2.9))[1] > 2.9
+    assert shown_range(at(0.5))[0] == 0.5
+
+
+def test_nothing_is_clipped_at_small_prices():
+    near = Instance([0.5, 0.6, 0.7], [[2e-4, 3e-4, 5e-4]], [2.5e-4], costs=["dollars"])
+    assert_nothing_is_clipped(plots.tradeoff_figure(tradeoff(near)))
+
+
+def test_no_curve_is_a_sentence():
+    ax = plots.plot_tradeoff(tradeoff(Instance([1.0], [[1.0], [5.0]], [9.0, 1.0])))
+    assert [text.get_text() for text in ax.texts] == ["Whatever the limit on cost0, no mix keeps the others."]
