@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,11 @@ from bestmix import checks, files
 from bestmix.answers import exports
 from bestmix.problems.problem import Known, Problem
 
+if TYPE_CHECKING:
+    from bestmix.answers.recommendation import Recommendation
+
 VERSION = 2  # of the form of a file; 1 had no certainty
+
 
 @dataclass(frozen=True, init=False)
 class Policy:
@@ -129,10 +133,12 @@ class Policy:
         from bestmix.answers.refit import refit  # compiled; drawing arms does without
 
         answer = refit(self, trials, arm=arm, reward=reward, drop_missing=drop_missing, before=before, known=known)
+        return self.refitted(answer)
+
+    def refitted(self, answer: "Recommendation") -> "Policy":
+        """This policy with the weights of an answer for its arms; those that it no longer uses have the weight zero."""
         weights = {name: answer.mixture.get(name, 0.0) for name in self.weights}
-        found = answer.policy()
-        known = {**self.known, **(known or {})}
-        return Policy(weights, self.bounds, found.feasible, found.certainty, self.safety, known)
+        return Policy(weights, self.bounds, answer.feasible, answer.certainty, answer.safety, answer.problem.known)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the version is that of the file's form."""

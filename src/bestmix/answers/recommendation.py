@@ -197,6 +197,11 @@ class Recommendation:
         """By how much each failing bound is exceeded."""
         return {cost: -s for cost, s in self.slack.items() if s < 0}
 
+    def cost_interval(self, cost: str) -> tuple[float, float]:
+        """95% interval of a mean cost of the mixture; infinite ends when it cannot be said."""
+        limit = self.limits.get(cost)
+        return (-math.inf, math.inf) if limit is None else limit.interval
+
     @cached_property
     def trials(self) -> int:
         """Trials made."""

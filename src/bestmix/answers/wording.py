@@ -25,7 +25,7 @@ def sentence(rec: "Recommendation") -> str:
 
 
 def _certified(rec: "Recommendation") -> str:
-    limits = f"All limits are kept {_certainly(rec.certainty)}; it" if rec.limits else "It"
+    limits = f"All limits are kept {certainly(rec.certainty)}; it" if rec.limits else "It"
     return f"{_verb(rec)} {mix_text(rec.mixture)}. {limits} earns {_worth(rec)}."
 
 
@@ -93,7 +93,12 @@ def _reward(rec: "Recommendation") -> str:
     return f"estimated reward {measured(rec.value, half_width(rec))}"
 
 
-def _certainly(certainty: float | None) -> str:
+def certainly(certainty: float | None) -> str:
+    """How certain something is, after "is kept".
+
+    >>> certainly(0.95), certainly(1.0)
+    ('with 95% certainty', 'for certain')
+    """
     return "for certain" if certainty == 1 else f"with {chance_text(certainty or 0.0)} certainty"
 
 
@@ -138,7 +143,7 @@ def rows(rec: "Recommendation") -> list[list[str]]:
     header = ["arm", "share", "trials", "reward", *rec.problem.costs]
     body = []
     for e in sorted(rec.estimates.values(), key=lambda e: -rec.mixture.get(e.arm, 0.0)):
-        share = _exact_share(rec.mixture[e.arm]) if e.arm in rec.mixture else "-"
+        share = exact_share(rec.mixture[e.arm]) if e.arm in rec.mixture else "-"
         trials = "known" if e.known else str(e.trials)
         costs = [_estimate(e.costs[c], e.cost_intervals[c]) for c in rec.problem.costs]
         body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval), *costs])
@@ -147,9 +152,13 @@ def rows(rec: "Recommendation") -> list[list[str]]:
     return [header, *body, foot]
 
 
-def _exact_share(share: float) -> str:
-    """To a tenth of a per cent, and finer where that would say nothing or all."""
-    return f"{share:.1%}" if 0.001 <= share <= 0.999 or share == 1 else share_text(share)
+def exact_share(share: float) -> str:
+    """A share to a tenth of a per cent, and finer where that would say nothing or all.
+
+    >>> exact_share(0.4621), exact_share(0.0003), exact_share(0.0), exact_share(1.0)
+    ('46.2%', '0.03%', '0.0%', '100.0%')
+    """
+    return f"{share:.1%}" if 0.001 <= share <= 0.999 or not 0 < share < 1 else share_text(share)
 
 
 def cost_text(rec: "Recommendation", cost: str) -> str:
@@ -159,7 +168,16 @@ def cost_text(rec: "Recommendation", cost: str) -> str:
     if limit is None or not math.isfinite(limit.chance):
         return f"{rec.problem.bounds[cost] - rec.slack[cost]:.4g} of {bound}"
     mean = measured(limit.mean, _reach(limit.mean, limit.interval))
-    return f"{mean} of {bound}, kept {'for certain' if limit.chance == 1 else chance_text(limit.chance)}"
+    return f"{mean} of {bound}, kept {kept_text(limit.chance)}"
+
+
+def kept_text(chance: float) -> str:
+    """The chance that a bound is kept; certain is only what no trial can change.
+
+    >>> kept_text(0.955), kept_text(1.0)
+    ('95%', 'for certain')
+    """
+    return "for certain" if chance == 1 else chance_text(chance)
 
 
 def guess_text(rec: "Recommendation") -> str:

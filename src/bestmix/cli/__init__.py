@@ -15,6 +15,7 @@ from bestmix.cli import (
     gaps,
     instances,
     plan,
+    refit,
     report,
     reproduce,
     run,
@@ -38,6 +39,7 @@ app.command("demo")(demo.demo)
 app.command("solve")(solve.solve)
 app.command("run")(run.run)
 app.command("export")(export.export)
+app.command("refit")(refit.refit)
 app.command("plan")(plan.plan)
 app.command("explain")(explain.explain)
 app.command("gaps")(gaps.gaps)

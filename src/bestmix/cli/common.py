@@ -58,6 +58,10 @@ Confidence = Annotated[
         show_default="spend the budget",
     ),
 ]
+Safety = Annotated[
+    str,
+    typer.Option(metavar="CERTAINTY", help="How certain the mix must keep all limits; none: the best guess."),
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
 
 
@@ -155,6 +159,20 @@ def parse_bounds(texts: list[str], option: str = "--bound") -> dict[str, float]:
             raise ValueError(f"{option}: {name!r} is given twice; give every cost one")
         bounds[name] = number
     return bounds
+
+
+def parse_safety(text: str) -> float | None:
+    """A wanted certainty, or none.
+
+    >>> parse_safety("0.9"), parse_safety("none")
+    (0.9, None)
+    """
+    from bestmix import checks
+
+    try:
+        return checks.safety(text)
+    except checks.InvalidInput as error:
+        raise ValueError(f"--{error}") from None
 
 
 def make_strategy(name: StrategyName, confidence: float | None = None) -> "Strategy":
@@ -267,8 +285,13 @@ def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool)
 
 def show(rec: "Recommendation", console: Console) -> None:
     """The sentence, the table, the prices and the notes."""
-    console.print(Text(rec.sentence(), style="bold" if rec.feasible else "bold yellow"))
+    from bestmix.answers.wording import guess_text
+
+    sure = rec.feasible and (rec.certified or rec.safety is None)
+    console.print(Text(rec.sentence(), style="bold" if sure else "bold yellow"))
     console.print(arms_table(rec))
+    if guess_text(rec):
+        console.print(guess_text(rec), markup=False)
     for cost, price in rec.shadow_prices.items():
         if price > 0:
             console.print(f"One more unit of {cost} would add about {price:.2g} to the reward.", markup=False)
