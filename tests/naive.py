@@ -136,7 +136,7 @@ def last_lowest(scores):
 
 
 def loser(scores, weights):
-    """Position of the column to reject: of the lowest scores the last without weight in the optimum, if there is one."""
+    """Position of the column to reject: of the lowest scores the last without weight in the optimum, if any."""
     tied = [j for j, s in enumerate(scores) if s == min(scores)]
     return max([j for j in tied if weights[j] == 0] or tied)
 

@@ -119,3 +119,18 @@ def test_squares_that_no_longer_add_up_to_a_float_are_refused():
     with pytest.raises(ValueError, match="change the unit of measurement"):
         many.plus(np.full((600_000, 1), -1e150))
     assert many.count == 600_000
+
+
+@pytest.mark.parametrize(
+    ("values", "binary"),
+    [([0.0, 1.0, 1.0], True), ([0.0], True), ([1.0], True), ([0.5, 0.5], False), ([2.0, 0.0], False), ([-1.0], False)],
+)
+def test_values_of_0_and_1_are_seen_from_the_sums(values, binary):
+    moments = Moments(1)
+    moments.add(np.array(values)[:, None])
+    assert moments.binary().tolist() == [binary]
+    assert Moments.from_dict(moments.to_dict()).binary().tolist() == [binary]
+
+
+def test_without_trials_nothing_is_binary():
+    assert Moments(2).binary().tolist() == [False, False]

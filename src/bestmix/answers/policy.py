@@ -136,7 +136,7 @@ class Policy:
         return self.refitted(answer)
 
     def refitted(self, answer: "Recommendation") -> "Policy":
-        """This policy with the weights of an answer for its arms; those that it no longer uses have the weight zero."""
+        """The policy with the weights of an answer for its arms; those no longer used have the weight zero."""
         weights = {name: answer.mixture.get(name, 0.0) for name in self.weights}
         return Policy(weights, self.bounds, answer.feasible, answer.certainty, answer.safety, answer.problem.known)
 

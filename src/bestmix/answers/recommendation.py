@@ -219,8 +219,10 @@ class Recommendation:
         --------
         >>> from bestmix import Problem, Known, Uniform
         >>> both = {"a": Known(1.0, {"dollars": 0.0}), "b": Known(3.0, {"dollars": 2.0})}
-        >>> Uniform().start(Problem([], {"dollars": 1.0}, both), budget=0).recommend().sentence()
-        'Mix 50% a with 50% b. All limits are kept for certain; it earns 2, which is the most that any mix can earn, and 1 more than the best single option, a.'
+        >>> rec = Uniform().start(Problem([], {"dollars": 1.0}, both), budget=0).recommend()
+        >>> print(rec.sentence())  # doctest: +NORMALIZE_WHITESPACE
+        Mix 50% a with 50% b. All limits are kept for certain; it earns 2, the most that any mix can earn,
+        and 1 more than the best single option, a.
         """
         return wording.sentence(self)
 

@@ -254,7 +254,7 @@ def nearest_mix(data: Estimates, bound: Floats, risk: float) -> tuple[Floats, fl
 def described(
     data: Estimates, bound: Floats, mixture: Floats, odds: float, safety: float = 1.0, times: float = np.inf
 ) -> SafeMix:
-    """Any mix with its certainty, at the odds of ``trust``; ``times`` as many trials would do, 1 when none are missing."""
+    """Any mix with its certainty, at the odds of ``trust``; ``times`` as many trials would do, 1: none are missing."""
     support = mixture > 0
     inner, share = chosen(data, support), mixture[support]
     tail = tails(data, mixture, bound)

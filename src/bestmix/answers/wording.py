@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def sentence(rec: "Recommendation") -> str:
-    """The answer in plain language; that limits are kept is said only with a chance, and only where it was certified."""
+    """The answer in plain language; that limits are kept is said only with a chance, where it was certified."""
     if not rec.mixture:
         return "No arm has been tried yet, so there is no answer."
     if rec.violation and not rec.feasible:
@@ -71,7 +71,7 @@ def _worth(rec: "Recommendation") -> str:
     parts = [measured(rec.value, _reach(rec.value, rec.value_interval))]
     if math.isfinite(rec.regret):
         most = f"at most {above(rec.regret)} less than the best mix there is"
-        parts.append(most if rec.regret > 0 else "which is the most that any mix can earn")
+        parts.append(most if rec.regret > 0 else "the most that any mix can earn")
     if rec.single is None and rec.limits and rec.certified:
         parts.append("and no single option keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
