@@ -80,7 +80,7 @@ def test_a_run_is_algorithm_1_step_by_step(costs, kind):
             assert answer.feasible == (found is not None)
             if found is not None:
                 assert answer.basis == tuple(search.problem.columns[j] for j in expected.left)
-                assert answer.value == pytest.approx(float(found[0]), abs=1e-9)
+                assert answer.best_guess_value == pytest.approx(float(found[0]), abs=1e-9)
     assert verdicts == ({False, True} if costs else {False})
 
 

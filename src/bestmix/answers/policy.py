@@ -168,7 +168,8 @@ class Policy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a .json or .toml file."""
-        files.write(path, self.to_dict())
+        # TOML has no null.
+        files.write(path, {name: entry for name, entry in self.to_dict().items() if entry is not None})
 
     def export(self, form: str, **options: Any) -> str:
         """The weights as text for the program that splits the traffic.
