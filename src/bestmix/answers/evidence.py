@@ -75,8 +75,9 @@ class Evidence:
         from bestmix.answers.safety import estimates
 
         known = np.zeros((len(self.problem.known), *self.scatters.shape[1:]))
+        # An arm that is free of charge has no events that were never seen: a metric is of 0 and 1 for all arms or none.
+        flags = np.array([m.binary() for m in self.moments if m.count], dtype=np.bool_)
         binary = np.zeros(self.means.shape, dtype=np.bool_)
-        for a, moments in enumerate(self.moments):
-            binary[a] = moments.binary()
+        binary[: len(self.moments)] = flags.all(axis=0) if len(flags) else False
         counts = np.r_[self.counts, np.full(len(known), np.inf)]
         return estimates(self.means, np.concatenate([self.scatters, known]), counts, binary)

@@ -168,8 +168,10 @@ class Policy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a .json or .toml file."""
-        # TOML has no null.
-        files.write(path, {name: entry for name, entry in self.to_dict().items() if entry is not None})
+        data = self.to_dict()
+        if str(path).lower().endswith(".toml"):  # which has no null
+            data = {name: entry for name, entry in data.items() if entry is not None}
+        files.write(path, data)
 
     def export(self, form: str, **options: Any) -> str:
         """The weights as text for the program that splits the traffic.

@@ -86,6 +86,11 @@ class MeanCost:
     bound: float
     chance: Nullable
 
+    @property
+    def exact(self) -> bool:
+        """Whether the mean is known, and not estimated."""
+        return self.interval[0] == self.interval[1]
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without NaN or infinities."""
         plain: dict[str, Any] = finite(vars(self))

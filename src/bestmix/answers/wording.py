@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bestmix.answers.recommendation import Recommendation
+    from bestmix.answers.recommendation import MeanCost, Recommendation
 
 
 def sentence(rec: "Recommendation") -> str:
@@ -25,7 +25,7 @@ def sentence(rec: "Recommendation") -> str:
 
 
 def _certified(rec: "Recommendation") -> str:
-    limits = f"All limits are kept {certainly(rec.certainty)}; it" if rec.limits else "It"
+    limits = f"All limits are kept {certainly(rec)}; it" if rec.limits else "It"
     return f"{_verb(rec)} {mix_text(rec.mixture)}. {limits} earns {_worth(rec)}."
 
 
@@ -93,13 +93,10 @@ def _reward(rec: "Recommendation") -> str:
     return f"estimated reward {measured(rec.value, half_width(rec))}"
 
 
-def certainly(certainty: float | None) -> str:
-    """How certain something is, after "is kept".
-
-    >>> certainly(0.95), certainly(1.0)
-    ('with 95% certainty', 'for certain')
-    """
-    return "for certain" if certainty == 1 else f"with {chance_text(certainty or 0.0)} certainty"
+def certainly(rec: "Recommendation") -> str:
+    """How certain all limits are kept; for certain only where the mix has nothing but known costs."""
+    exact = all(limit.exact and limit.chance == 1 for limit in rec.limits.values())
+    return "for certain" if exact else f"with {chance_text(rec.certainty or 0.0)} certainty"
 
 
 def mix_text(shares: Mapping[str, float]) -> str:
@@ -168,16 +165,12 @@ def cost_text(rec: "Recommendation", cost: str) -> str:
     if limit is None or not math.isfinite(limit.chance):
         return f"{rec.problem.bounds[cost] - rec.slack[cost]:.4g} of {bound}"
     mean = measured(limit.mean, _reach(limit.mean, limit.interval))
-    return f"{mean} of {bound}, kept {kept_text(limit.chance)}"
+    return f"{mean} of {bound}, kept {kept_text(limit)}"
 
 
-def kept_text(chance: float) -> str:
-    """The chance that a bound is kept; certain is only what no trial can change.
-
-    >>> kept_text(0.955), kept_text(1.0)
-    ('95%', 'for certain')
-    """
-    return "for certain" if chance == 1 else chance_text(chance)
+def kept_text(limit: "MeanCost") -> str:
+    """The chance that a bound is kept; certain is only what no trial can change."""
+    return "for certain" if limit.exact and limit.chance == 1 else chance_text(limit.chance)
 
 
 def guess_text(rec: "Recommendation") -> str:

@@ -128,7 +128,7 @@ class Answer:
         if rec.certainty is None:
             return Verdict("muted", "how likely the bounds are kept cannot be said")
         if rec.certified:
-            return Verdict("good", f"keeps all bounds {certainly(rec.certainty)}")
+            return Verdict("good", f"keeps all bounds {certainly(rec)}")
         return Verdict("bad", f"bounds not certain: kept with a chance of {chance_text(rec.certainty)}")
 
     @property
@@ -145,7 +145,7 @@ class Answer:
         bound, slack, limit = self.rec.problem.bounds[cost], self.rec.slack[cost], self.rec.limits.get(cost)
         mean = bound - slack
         text = formats.number(mean) if limit is None else formats.estimate(limit.mean, limit.interval)
-        chance = "–" if limit is None or not math.isfinite(limit.chance) else kept_text(limit.chance)
+        chance = "–" if limit is None or not math.isfinite(limit.chance) else kept_text(limit)
         share = mean / bound if bound > 0 and math.isfinite(mean) else None
         price = _price(bound, self.rec.shadow_prices.get(cost))
         return Bound(cost, text, formats.number(bound), formats.room(slack), share, slack < 0, price, chance)
