@@ -14,7 +14,7 @@ import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Flags, Floats
-from bestmix.kernels import conditions
+from bestmix.kernels import conditions, simplex
 from bestmix.problems.solution import Solution
 
 DUST = 1e-9  # of a weight or a reduced cost in the program's own scale: rounding
@@ -53,7 +53,7 @@ def _harmless(state: conditions.State, zero: Flags) -> Flags:
     positive.
     """
     basis = state.basis.column
-    coordinates = np.column_stack([state.program.u, state.program.e]) @ state.basis.inverse.T
+    coordinates = np.column_stack([state.program.u, state.program.e]) @ simplex.inverse(state.basis).T
     result = np.asarray((coordinates[:, zero[basis]] > DUST).any(axis=1))
     result[basis] = False
     return result
