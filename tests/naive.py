@@ -135,6 +135,12 @@ def last_lowest(scores):
     return max(j for j, s in enumerate(scores) if s == min(scores))
 
 
+def loser(scores, weights):
+    """Position of the column to reject: of the lowest scores the last without weight in the optimum, if any."""
+    tied = [j for j, s in enumerate(scores) if s == min(scores)]
+    return max([j for j in tied if weights[j] == 0] or tied)
+
+
 def exact_means(trials, pulls, known):
     """Means of the first pulls of each unknown arm, then the known means."""
     unknown = [
@@ -144,18 +150,29 @@ def exact_means(trials, pulls, known):
     return unknown + [[Fraction(x) for x in row] for row in known]
 
 
-def sfsr(trials, known, bound, budget, scores=iv_scores, mean=exact_means):
-    """Algorithm 1: reject a column a round until L + 1 are left, or no basis is feasible."""
+def optimal_weights(means, bound, chosen):
+    """Weight of each chosen column in the first best basis that is found; zeros when there is none."""
+    best = best_basis(means, bound, chosen)
+    weight = {} if best is None else dict(zip(best[1], best[2], strict=True))
+    return [weight.get(j, 0) for j in chosen]
+
+
+def sfsr(trials, known, bound, budget, scores=iv_scores, mean=exact_means, weights=optimal_weights):
+    """Algorithm 1: reject a column a round until L + 1 are left, or no basis is feasible.
+
+    Where scores tie, a column without weight in the round's optimum goes; among several optima ``weights`` decides.
+    """
     unknown, arms = len(trials), len(trials) + len(known)
     left, pulls, rejected = list(range(arms + len(bound))), [0] * unknown, []
     for n_k in schedule(arms, unknown, len(bound), budget):
         for a in left:
             if a < unknown:
                 pulls[a] = n_k
-        score = scores(mean(trials, pulls, known), bound, left)
+        means = mean(trials, pulls, known)
+        score = scores(means, bound, left)
         if max(score) == INFEASIBLE:
             return Run(rejected, None, pulls)
-        rejected.append(left.pop(last_lowest(score)))
+        rejected.append(left.pop(loser(score, weights(means, bound, left))))
     return Run(rejected, left, pulls)
 
 

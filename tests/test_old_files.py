@@ -50,7 +50,8 @@ def test_searches_stand_where_they_stood_and_go_on_to_the_end(name):
     search, expected = bm.Search.load(OLD / f"{name}.json"), EXPECTED[name]
     assert (search.trials, search.ask()) == (expected["trials"], expected["ask"])
     rec = search.recommend()
-    assert dict(rec.mixture) == pytest.approx(expected["mixture"], rel=1e-9)
+    assert dict(search.recommend(safety=None).mixture) == dict(rec.best_guess)
+    assert dict(rec.best_guess) == pytest.approx(expected["mixture"], rel=1e-9)
     assert dict(rec.z_scores) == pytest.approx(expected["z_scores"], rel=1e-6, nan_ok=True)
     while owed := search.ask():
         for arm in owed:
@@ -61,12 +62,22 @@ def test_searches_stand_where_they_stood_and_go_on_to_the_end(name):
 def test_policies():
     policy, expected = bm.Policy.load(OLD / "policy.json"), EXPECTED["policy"]
     assert dict(policy.weights) == expected["weights"]
+    assert (policy.certainty, policy.safety, policy.known) == (None, None, {})
     assert {unit: policy.assign(unit) for unit in expected["assign"]} == expected["assign"]
 
 
 def test_logs():
     rec, expected = bm.from_log(OLD / "trials.csv", bounds={"dollars": 1.0, "seconds": 2.0}), EXPECTED["log"]
-    assert dict(rec.mixture) == pytest.approx(expected["mixture"], rel=1e-9)
+    assert dict(rec.best_guess) == pytest.approx(expected["mixture"], rel=1e-9)
+
+
+def test_recommendations():
+    data = json.loads((OLD / "recommendation.json").read_text())
+    rec = bm.Recommendation.from_dict(data)
+    assert rec.mixture == rec.best_guess == data["mixture"]
+    assert (rec.safety, rec.certainty, rec.certified, rec.limits) == (None, None, False, {})
+    assert "kept with" not in rec.sentence()
+    assert bm.Recommendation.from_dict(rec.to_dict()).to_dict() == rec.to_dict()
 
 
 def test_kept_simulations_are_not_computed_again(tmp_path):

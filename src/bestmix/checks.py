@@ -132,6 +132,28 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     return value
 
 
+def safety(value: Any) -> float | None:
+    """A wanted certainty that limits are kept, as a number or as text; None and "none" ask for no margin.
+
+    >>> safety(0.95), safety("0.9"), safety("none")
+    (0.95, 0.9, None)
+    """
+    if value is None or (isinstance(value, str) and value.strip().lower() == "none"):
+        return None
+    try:
+        result = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        result = math.nan
+    if not 0.5 <= result < 1.0:
+        raise InvalidInput(
+            "safety",
+            expected="a certainty from 0.5 to below 1, or none",
+            got=shown(value),
+            remedy="0.95 is usual; none is the optimum at the estimates",
+        )
+    return result
+
+
 def unprintable(text: str, allowed: str = "") -> bool:
     r"""Whether a text has control characters, which could do things to a terminal.
 

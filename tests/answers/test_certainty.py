@@ -150,3 +150,37 @@ def test_data_without_any_spread_are_certain():
     answer = search.recommend()
     assert answer.mixture == {"a": 0.5, "b": 0.5}
     assert answer.support_probability == 1.0
+
+
+def priced(costs, rewards, n=100, noisy_costs=False):
+    """Evidence of arms at these prices, with noisy rewards."""
+    rng = np.random.default_rng(3)
+    moments = []
+    for reward, cost in zip(rewards, costs, strict=True):
+        spread = rng.normal(0, 0.1, (n, 2))
+        rows = np.column_stack([reward + spread[:, 0], np.full(n, cost) + noisy_costs * spread[:, 1]])
+        rows -= rows.mean(axis=0) - [reward, cost] if noisy_costs else [[rows[:, 0].mean() - reward, 0.0]]
+        moments.append(Moments(2))
+        moments[-1].add(rows)
+    return Evidence(Problem([f"a{i}" for i in range(len(costs))], {"dollars": 1.0}), moments)
+
+
+def chance_of(evidence):
+    solution = solve_means(evidence.means, evidence.problem.bound)
+    return solution, support_probability(z_scores(evidence, solution))
+
+
+def test_an_arm_of_known_price_exactly_at_its_bound_does_not_halve_the_chance():
+    solution, chance = chance_of(priced([1.0, 0.5, 1.9], [1.0, 0.5, 1.2]))
+    assert solution.mixture.tolist() == [1.0, 0.0, 0.0]
+    assert chance > 0.999
+
+
+def test_a_noisy_cost_at_its_bound_leaves_it_open():
+    _, chance = chance_of(priced([1.0, 0.5, 1.9], [1.0, 0.5, 1.2], noisy_costs=True))
+    assert chance == pytest.approx(0.5, abs=0.02)
+
+
+def test_a_dear_rival_still_counts_where_an_arm_is_at_its_bound():
+    _, chance = chance_of(priced([1.0, 0.5, 1.5], [1.0, 0.5, 1.499]))
+    assert 0.4 < chance < 0.7  # half of the first and half of the third, through the line from the second

@@ -43,3 +43,9 @@ def test_arms_that_show_no_spread_borrow_it():
     rng = np.random.default_rng(1)
     covariances = evidence_of([np.ones((5, 1)), rng.normal(size=(20, 1))]).covariances
     assert covariances[0, 0, 0] > 0
+
+
+def test_a_metric_is_of_0_and_1_for_all_arms_or_none():
+    free, dear = np.column_stack([np.ones(20), np.zeros(20)]), np.column_stack([np.ones(20), np.full(20, 0.002)])
+    assert evidence_of([free, dear]).estimates.binary.tolist() == [[True, False]] * 2
+    assert evidence_of([free, free]).estimates.binary.all()

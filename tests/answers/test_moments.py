@@ -128,3 +128,18 @@ def test_statistics_are_read_back_to_the_bit():
         again = Moments.from_statistics(told.count, told.mean(), told.scatter())
         assert (again.mean() == told.mean()).all()
         assert (again.scatter() == told.scatter()).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "binary"),
+    [([0.0, 1.0, 1.0], True), ([0.0], True), ([1.0], True), ([0.5, 0.5], False), ([2.0, 0.0], False), ([-1.0], False)],
+)
+def test_values_of_0_and_1_are_seen_from_the_sums(values, binary):
+    moments = Moments(1)
+    moments.add(np.array(values)[:, None])
+    assert moments.binary().tolist() == [binary]
+    assert Moments.from_dict(moments.to_dict()).binary().tolist() == [binary]
+
+
+def test_without_trials_nothing_is_binary():
+    assert Moments(2).binary().tolist() == [False, False]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestmix import Policy
+from bestmix import Known, Policy
 
 POLICY = Policy({"small": 0.62, "large": 0.38}, {"dollars": 5.0})
 THREE = Policy({"a": 0.5, "b": 0.3, "c": 0.2})
@@ -95,6 +95,38 @@ def test_refitting_keeps_the_support_and_the_bounds(seed):
     assert sum(w * costs[a] for a, w in policy.weights.items()) == pytest.approx(5.0)
 
 
+def test_refitting_wants_the_same_certainty():
+    log = fresh(0)
+    sure = Policy(POLICY.weights, POLICY.bounds, safety=0.95).refit(log)
+    assert sure.safety == 0.95
+    assert sure.certainty >= 0.95
+    assert sure.weights["large"] < POLICY.refit(log).weights["large"]
+    more = Policy(POLICY.weights, POLICY.bounds, safety=0.95).refit(log, before=fresh(1))
+    assert more.certainty >= 0.95
+    assert more.weights["large"] > sure.weights["large"]  # twice the trials, less of a margin
+
+
+def test_refitting_knows_known_arms():
+    known = {"small": Known(1.0, {"dollars": 2.0})}
+    log = fresh(0)
+    keep = [a != "small" for a in log["arm"]]
+    log = {name: [v for v, k in zip(values, keep, strict=True) if k] for name, values in log.items()}
+    policy = Policy(POLICY.weights, POLICY.bounds, safety=0.95, known=known).refit(log)
+    assert policy.known == known
+    assert list(policy.weights) == ["small", "large"]
+    assert policy.refit(log) == policy
+    assert POLICY.refit(log, known=known).known == known
+
+
+def test_a_policy_with_all_it_carries_comes_back(tmp_path):
+    known = {"small": Known(1.0, {"dollars": 2.0})}
+    policy = Policy(POLICY.weights, POLICY.bounds, True, 0.97, 0.95, known)
+    for name in ("policy.json", "policy.toml"):
+        for saved in (policy, POLICY):
+            saved.save(tmp_path / name)
+            assert Policy.load(tmp_path / name) == saved
+
+
 def test_refitting_on_data_that_break_the_bounds_says_so():
     policy = POLICY.refit(fresh(0, shift=10.0))
     assert not policy.feasible
@@ -121,6 +153,10 @@ BAD_POLICIES = [
     (lambda: Policy([1.0]), "weights: expected a mapping"),
     (lambda: Policy({"a": 1.0}, {"x": float("inf")}), r"bounds\['x'\]: .*inf"),
     (lambda: Policy({"a": 1.0}, [1.0]), "bounds: expected a mapping"),
+    (lambda: Policy({"a": 1.0}, certainty=1.5), "certainty: expected a chance from 0 to 1"),
+    (lambda: Policy({"a": 1.0}, safety=95), "safety: expected a certainty from 0.5 to below 1"),
+    (lambda: Policy.from_dict({"version": 3, "weights": {"a": 1.0}}), "version: expected the form of a policy's file"),
+    (lambda: Policy.from_dict({"weights": {"a": 1.0}, "known": {"a": 1}}), r"known\['a'\]: expected a mapping"),
     (lambda: Policy.from_dict({"weight": {}}), "policy: expected the entry weights, got .*weight"),
     (lambda: POLICY.draw(-1), "size: .*-1"),
     (lambda: POLICY.draw(1.5), "size: .*1.5"),

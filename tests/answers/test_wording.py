@@ -1,15 +1,72 @@
+import re
 from html.parser import HTMLParser
 
+import pytest
 from tests.answers.kits import answer
 
+from bestmix.answers.wording import chance_text, mix_text
 
-def test_the_sentence_says_what_to_do():
-    text = answer().sentence()
+
+def test_the_sentence_of_the_optimum_at_the_estimates():
+    text = answer(safety=None).sentence()
     assert text.startswith("Mix 50% a with 50% b: estimated reward 2.0")
     assert "dollars at its bound" in text
-    assert text.endswith("chance that this support is right above 99%.")
-    assert answer(reward=(3.0, 1.0)).sentence().startswith("Use a: estimated reward 3.0")
-    assert "dollars 1 below its bound" in answer(reward=(3.0, 1.0)).sentence()
+    assert "chance that this support is right above 99%." in text
+    assert text.endswith("Estimated chance that all limits are kept: 44%.")  # on its bound, and chosen
+    alone = answer(reward=(3.0, 1.0), safety=None).sentence()
+    assert alone.startswith("Use a: estimated reward 3.0")
+    assert "dollars 1 below its bound" in alone
+
+
+def test_the_sentence_says_what_to_do_and_how_sure_it_is():
+    pattern = (
+        r"Mix 51% a with 49% b\. All limits are kept with 95% certainty; it earns [\d.]+ ± [\d.]+, at most [\d.]+ less "
+        r"than the best mix there is, and [\d.]+ ± [\d.]+ more than the best single option, a\."
+    )
+    assert re.fullmatch(pattern, answer().sentence())
+    alone = answer(reward=(3.0, 1.0)).sentence()
+    assert alone.startswith("Use a. All limits are kept with above 99% certainty; it earns 3.0")
+    assert "single option" not in alone
+
+
+def test_what_is_in_the_way_where_nothing_is_certain_enough():
+    rec = answer(reward=(3.0, 1.0), cost=(0.99, 0.995), n=4)
+    assert (rec.feasible, rec.certified, rec.short) == (True, False, ("dollars",))
+    text = rec.sentence()
+    assert text.startswith("No mix keeps all limits with 95% certainty yet. The most certain is ")
+    assert f"with {chance_text(rec.certainty)}; in the way: dollars. About " in text
+    for arm, more in rec.further.items():
+        assert f"{more:,.0f} more trials of {arm}" in text
+
+
+def test_that_limits_are_kept_is_said_only_where_it_was_certified():
+    for rec in (answer(safety=None), answer(n=1), answer(cost=(3.0, 2.0)), answer(cost=(0.99, 0.995), n=4)):
+        assert not rec.certified
+        assert "All limits are kept" not in str(rec)
+    assert "cannot be said: no arm has two trials" in answer(n=1).sentence()
+
+
+def test_a_cost_is_shown_with_its_interval_and_its_chance():
+    foot = answer().rows()[-1]
+    assert re.fullmatch(r"0\.9\d+ ± 0\.0\d+ of 1, kept 95%", foot[-1])
+    assert answer(n=1).rows()[-1][-1] == "1 of 1"
+
+
+def test_what_safety_costs_is_said_beside_it():
+    assert "The optimum at the estimates, 50% a with 50% b, earns 2, 0." in str(answer())
+    assert "The optimum at the estimates" not in str(answer(safety=None))
+
+
+@pytest.mark.parametrize("chance", [0.0, 1e-9, 0.005, 0.3, 0.9499, 0.95, 0.9949, 0.9999, 1.0])
+def test_a_chance_is_never_rounded_up(chance):
+    text = chance_text(chance)
+    assert text not in ("0%", "100%")
+    if text[0].isdigit():
+        assert float(text.rstrip("%")) / 100 <= chance + 1e-9
+
+
+def test_a_small_share_is_not_nothing():
+    assert mix_text({"flash": 0.9971, "gemini-pro": 0.0029}) == "99.7% flash with 0.3% gemini-pro"
 
 
 class Tags(HTMLParser):

@@ -28,14 +28,28 @@ def options(log):
 def test_answer(options):
     result = solve(*options)
     assert result.exit_code == 0
-    assert result.stdout.startswith("Mix 53% s with 47% l")
-    assert "1 of 1" in result.stdout
+    assert result.stdout.startswith("Mix 65% s with 35% l. All limits are kept with 95% certainty")
+    assert "of 1, kept 95%" in result.stdout
+
+
+@pytest.mark.parametrize("safety", ["none", "NONE"])
+def test_without_safety_it_is_the_optimum_at_the_estimates(options, safety):
+    result = solve(*options, "--safety", safety)
+    assert result.stdout.startswith("Mix 53% s with 47% l: estimated reward")
+    data = json.loads(solve(*options, "--safety", safety, "--json").stdout)
+    assert data["mixture"] == data["best_guess"]
+    assert data["safety"] is None
+
+
+def test_a_higher_certainty_takes_a_wider_margin(options):
+    shares = [json.loads(solve(*options, "--safety", s, "--json").stdout)["mixture"]["l"] for s in (0.8, 0.95)]
+    assert shares[0] > shares[1]
 
 
 def test_json_is_all_there_is(options):
     data = json.loads(solve(*options, "--json", "--uncertainty", "bootstrap", "--seed", 3).stdout)
     assert data["support"] == ["s", "l"]
-    assert data["mixture"]["s"] == pytest.approx(10 / 19)
+    assert data["best_guess"]["s"] == pytest.approx(10 / 19)
     assert 0 < data["support_probability"] <= 1
 
 
@@ -68,6 +82,7 @@ def test_no_mix_within_bounds_is_an_answer(options):
     ("words", "part"),
     [
         (["--bound", "euros=1"], "no column 'euros'"),
+        (["--safety", "95"], "--safety: expected a certainty from 0.5 to below 1, or none, got '95'"),
         (["--reward", "joy"], "no column 'joy'"),
         (["--bound", "dollars"], "expected name=number"),
         (["--uncertainty", "guess"], "'delta', 'bootstrap'"),

@@ -33,6 +33,8 @@ def test_answers_are_those_of_the_local_experiment(running):
     assert (exp.state, exp.name, exp.notes) == (local.state, "router", "n")
     assert (exp.history, exp.mixtures) == (local.history, local.mixtures)
     assert exp.recommend().to_json() == local.recommend().to_json()
+    for safety in (None, 0.8):
+        assert exp.recommend(safety).to_json() == local.recommend(safety).to_json()
     assert str(exp.recommend()) == str(local.recommend())
     now, here = exp.snapshot(), local.snapshot()
     assert (now.state, now.mixtures) == (here.state, here.mixtures)

@@ -6,7 +6,7 @@ from numba import njit
 from tests import generators, naive
 
 from bestmix.kernels import bases, scores, simplex
-from bestmix.problems.solution import scaled
+from bestmix.problems.solution import scaled, solve_means
 
 
 def intersection(means, bound, chosen, wanted):
@@ -16,8 +16,15 @@ def intersection(means, bound, chosen, wanted):
     score, state = np.empty(n), np.empty(n, dtype=np.int64)
     basis, tableau = simplex.new_basis(costs), bases.workspace(costs, n)
     status = scores.intersection_values(program, basis, tableau, wanted, score, state)
-    loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
+    loser = scores.loser(program, score) if status == simplex.OPTIMAL else -1
     return status, scale[0] + scale[1] * score, state == scores.EXACT, loser
+
+
+def weights(means, bound, chosen):
+    """Of the chosen columns in the optimum; where there are several optima, in the one that the program finds."""
+    solution = solve_means(means, bound, chosen)
+    weight = np.r_[solution.mixture, solution.slack][chosen]
+    return np.where(weight > 1e-9, weight, 0.0)
 
 
 def lagrangian(means, bound, chosen):
@@ -58,11 +65,11 @@ def test_intersection_values_are_those_of_the_paper(costs, kind, subsets):
         assert status == simplex.OPTIMAL
         assert exact.all()
         np.testing.assert_allclose(score, [float(s) for s in expected], rtol=1e-9, atol=1e-9)
-        assert loser == naive.last_lowest(expected)
+        assert loser == naive.loser(expected, weights(means, bound, chosen))
         for wanted in (1, 2):
             status, score, exact, loser = intersection(means, bound, chosen, wanted)
             assert status == simplex.OPTIMAL
-            assert loser == naive.last_lowest(expected)
+            assert loser == naive.loser(expected, weights(means, bound, chosen))
             assert exact[loser]
             assert (score <= np.array([float(s) for s in expected]) + 1e-9).all()  # the others are lower bounds
 
@@ -99,7 +106,8 @@ def test_many_columns(costs, arms, kind, count):
         expected = naive.iv_scores(means.tolist(), bound.tolist(), chosen.tolist())
         for wanted in (1, len(chosen)):
             _, score, exact, loser = intersection(means, bound, chosen, wanted)
-            assert loser == (naive.last_lowest(expected) if max(expected) > naive.INFEASIBLE else -1)
+            weight = weights(means, bound, chosen)
+            assert loser == (naive.loser(expected, weight) if max(expected) > naive.INFEASIBLE else -1)
             sure = np.array([float(s) for s in expected])[exact]
             np.testing.assert_allclose(score[exact], sure, rtol=1e-9, atol=1e-9)
 
@@ -189,3 +197,13 @@ def test_scores_run_inside_compiled_code():
     score = np.empty(6)
     assert inside(program, scale, simplex.new_basis(1), score) == simplex.OPTIMAL
     np.testing.assert_array_equal(scale[1] * score, lagrangian(FIVE, np.array([1.0]), np.arange(6))[1])
+
+
+def test_of_columns_that_tie_those_of_the_optimum_stay():
+    """Arm 1 costs exactly its bound and is the optimum: so is every basis that holds it, and all scores tie."""
+    means, bound = np.array([[0.5, 0.5], [1.0, 1.0], [0.2, 0.4]]), np.array([1.0])
+    _, score, _, loser = intersection(means, bound, np.arange(4), 4)
+    assert np.ptp(score) < 1e-12
+    assert loser == 3  # the slack, which stands last
+    assert intersection(means, bound, np.arange(3), 3)[3] == 2
+    assert intersection(means, bound, np.arange(2), 2)[3] == 0  # not arm 1, although it stands last

@@ -48,7 +48,11 @@ def test_the_mix_the_bound_and_the_line_are_where_they_belong():
     rec = record()
     chart = arms_chart(rec, "dollars")
     (mix,) = (m for m in chart.marks if m.role == "mix")
-    assert mix.x == pytest.approx(chart.bound_at)
+    assert mix.x == pytest.approx(chart.across.at(rec.limits["dollars"].mean))
+    assert mix.across == tuple(map(chart.across.at, rec.limits["dollars"].interval))
+    assert mix.upwards == tuple(map(chart.upwards.at, rec.value_interval))
+    assert mix.across[0] < mix.x < mix.across[1]
+    assert "of 5, kept 95%" in mix.title
     assert len(rec.mixture) == 2
     left, *_, right = sorted(chart.line)
     share = (mix.x - left[0]) / (right[0] - left[0])

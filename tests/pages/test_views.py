@@ -21,7 +21,8 @@ def exp():
 
 
 @pytest.mark.parametrize(
-    ("bound", "text", "tone"), [(1.0, "keeps all bounds", "good"), (-1.0, "no mix keeps all bounds", "bad")]
+    ("bound", "text", "tone"),
+    [(1.0, "keeps all bounds with 95% certainty", "good"), (-1.0, "no mix keeps all bounds", "bad")],
 )
 def test_the_verdict(bound, text, tone):
     answer = Answer(from_log(LOG, bounds={"dollars": bound}))

@@ -23,12 +23,21 @@ def texts(ax):
 
 
 def test_axes_are_returned_and_labelled():
-    rec = from_log(log(), bounds=ONE)
+    rec = from_log(log(), bounds=ONE, safety=None)
     ax = plots.plot_recommendation(rec)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean dollars", "mean reward")
     assert sorted(texts(ax)) == ["arm0", "arm1", "arm2"]
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["in the mix", "not in the mix", "the mix", "bound", "95% interval"]
+
+
+def test_the_mix_is_drawn_with_its_intervals():
+    rec = from_log(log(), bounds=ONE)
+    ax = plots.plot_recommendation(rec)
+    (star,) = (drawn for drawn in ax.containers if drawn.lines[0].get_label() == "the mix")
+    across, upwards = (bars.get_segments()[0] for bars in star.lines[2])
+    assert across[:, 0] == pytest.approx(rec.limits["dollars"].interval)
+    assert upwards[:, 1] == pytest.approx(rec.value_interval)
 
 
 def test_own_axes_are_drawn_on():
@@ -71,7 +80,7 @@ def test_names_do_not_overlap():
 
 
 def test_of_many_arms_only_the_support_is_named():
-    rec = from_log(log(arms=40), bounds={"dollars": 9.3})
+    rec = from_log(log(arms=40), bounds={"dollars": 9.3}, safety=None)
     assert sorted(texts(plots.plot_recommendation(rec))) == sorted(rec.support)
 
 

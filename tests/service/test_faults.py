@@ -1,8 +1,9 @@
 """The server killed while workers use it, and sent nonsense; ``make soak`` does more of both."""
 
 import pytest
-from soak import service
 from tests.service.servers import require
+
+from soak import service
 
 
 def postgres():

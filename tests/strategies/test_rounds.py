@@ -34,7 +34,7 @@ def test_rounds_advanced_by_hand_are_those_of_a_search(strategy):
     assert search.done
     assert closed == search.history
     assert step.memory == search.memory
-    assert rounds.mixture(recipe, step.memory, moments) == search.recommend().mixture
+    assert rounds.mixture(recipe, step.memory, moments) == search.recommend().best_guess
     assert rounds.finish(recipe, 200, step.memory, moments, len(closed)) == rounds.Step(step.memory, None, [])
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from numba import njit
 from tests import generators, naive
 
-from bestmix import SFSR, Known, Problem
+from bestmix import SFSR, Challenger, Instance, Known, Problem, SingleArm, Uniform, simulate
+from bestmix.problems.solution import solve_means
 
 
 def problem_of(unknown, known, bound):
@@ -29,6 +30,13 @@ def run(strategy, trials, known, bound, budget):
             search.tell(arm, rows[:, 0], rows[:, 1:])
             used[i] += n
     return search, used
+
+
+def weights(means, bound, left):
+    """Of the columns left in the optimum; where there are several optima, in the one that the program finds."""
+    solution = solve_means(np.array(means, dtype=float), np.array(bound, dtype=float), np.array(left))
+    weight = np.r_[solution.mixture, solution.slack][left]
+    return np.where(weight > 1e-9, weight, 0.0).tolist()
 
 
 def as_run(search, used):
@@ -61,7 +69,7 @@ def test_a_run_is_algorithm_1_step_by_step(costs, kind):
         unknown = int(rng.integers(1, arms + 1))
         budget = int(rng.integers(unknown + 1, 60))
         trials, known, bound = draw(rng, kind, arms, unknown, costs, budget)
-        expected = naive.sfsr(trials, known, bound, budget)
+        expected = naive.sfsr(trials, known, bound, budget, weights=weights)
         search, used = run(SFSR(), trials, known, bound, budget)
         assert as_run(search, used) == expected
         answer = search.recommend()
@@ -72,7 +80,7 @@ def test_a_run_is_algorithm_1_step_by_step(costs, kind):
             assert answer.feasible == (found is not None)
             if found is not None:
                 assert answer.basis == tuple(search.problem.columns[j] for j in expected.left)
-                assert answer.value == pytest.approx(float(found[0]), abs=1e-9)
+                assert answer.best_guess_value == pytest.approx(float(found[0]), abs=1e-9)
     assert verdicts == ({False, True} if costs else {False})
 
 
@@ -84,7 +92,7 @@ def test_a_run_with_lagrangian_scores_is_sfsr_l_step_by_step(costs):
         unknown = int(rng.integers(1, arms + 1))
         budget = int(rng.integers(unknown + 1, 60))
         trials, known, bound = draw(rng, "gaussian", arms, unknown, costs, budget)
-        expected = naive.sfsr(trials, known, bound, budget, naive.lagrangian_scores)
+        expected = naive.sfsr(trials, known, bound, budget, naive.lagrangian_scores, weights=weights)
         assert as_run(*run(SFSR(score="lagrangian"), trials, known, bound, budget)) == expected
 
 
@@ -304,3 +312,33 @@ def test_work_out_of_reach_is_refused_and_the_lagrangian_score_named():
     with pytest.raises(ValueError, match=r"300 arms and 6 costs.*lagrangian"):
         SFSR().start(problem, budget=10_000)
     assert SFSR("lagrangian").start(problem, budget=10_000).ask()
+
+
+@pytest.mark.parametrize("score", ["intersection", "lagrangian"])
+def test_the_optimal_arm_stays_where_all_scores_tie(score):
+    """Prices are exact, and the best arm costs exactly its bound: it alone is the optimum, here and simulated."""
+    instance = Instance([0.5, 1.0, 0.2], [[0.5, 1.0, 0.4]], [1.0], sigma_reward=0.01, sigma_cost=0.0)
+    search = SFSR(score=score).start(instance.problem, 60)
+    rng = np.random.default_rng(0)
+    while owed := search.ask():
+        for arm, n in owed.items():
+            rows = instance.draw(instance.problem.index(arm), n, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    assert search.recommend().support == ("arm1",)
+    assert search.recommend().mixture == {"arm1": 1.0}
+    assert simulate(instance, SFSR(score=score), budget=60, runs=200, seed=1).regret == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("strategy", [SFSR(), SFSR(score="lagrangian"), SingleArm(), Uniform(), Challenger()])
+@pytest.mark.parametrize("bounds", [0, 1, 2])
+@pytest.mark.parametrize("known", [0, 1])
+def test_one_arm_alone_is_judged_alike_live_and_simulated(strategy, bounds, known):
+    instance = Instance([1.0], [[0.5]] * bounds, [1.0] * bounds, sigma_reward=0.1, sigma_cost=0.01, known=known)
+    search = strategy.start(instance.problem, 10 * (1 - known))
+    rng = np.random.default_rng(0)
+    while owed := search.ask():
+        for n in owed.values():
+            rows = instance.draw(0, n, rng)
+            search.tell("arm0", rows[:, 0], rows[:, 1:])
+    found = simulate(instance, strategy, budget=10 * (1 - known), runs=20, seed=1)
+    assert found.errors == (0 if search.recommend().feasible else 20)

@@ -5,14 +5,19 @@ reduced cost. By the delta method each of these margins has a standard error; th
 where the weight is zero, which is where the answer would change. The product of their chances of holding
 estimates the chance that the support is right: for rare failures it is one minus the sum of the tails,
 and it stays meaningful when several conditions are in doubt. In simulations it errs on the safe side.
+
+The conditions are weak: a weight or a reduced cost of exactly zero that no trial can move holds for ever. Such are arms
+that cost exactly their bound at a known price.
 """
 
 import numpy as np
 
 from bestmix.answers.evidence import Evidence
-from bestmix.arrays import Floats
-from bestmix.kernels import conditions
+from bestmix.arrays import Flags, Floats
+from bestmix.kernels import conditions, simplex
 from bestmix.problems.solution import Solution
+
+DUST = 1e-9  # of a weight or a reduced cost in the program's own scale: rounding
 
 
 def z_scores(evidence: Evidence, solution: Solution) -> Floats | None:
@@ -21,20 +26,37 @@ def z_scores(evidence: Evidence, solution: Solution) -> Floats | None:
     For a column of the basis the condition is a positive weight, for any other a negative reduced
     cost. NaN where an arm has no trials; None when there is no spread to go by.
     """
-    problem = evidence.problem
+    problem, data = evidence.problem, evidence.estimates
     if evidence.pooled is None or solution.status != "optimal":
         return None
-    state = conditions.new_state(len(evidence.counts), len(evidence.means), len(problem.bounds))
-    state.counts[:], state.scatter[:], state.pooled[:] = evidence.counts, evidence.scatters, evidence.pooled
+    unknown = len(evidence.counts)
+    state = conditions.new_state(unknown, len(evidence.means), len(problem.bounds))
+    state.counts[:], state.pooled[:] = evidence.counts, 0.0
+    # Covariances that are blended already, and zero for a price: as scatter with nothing to blend it with.
+    weight = np.maximum(evidence.counts - 1, 0) + conditions.PRIOR
+    state.scatter[:] = data.covariances[:unknown] * weight[:, None, None]
     state.basis.column[:] = solution.basis
     if not conditions.load_basis(evidence.means, problem.bound, np.arange(len(problem.columns)), state):
         return None
     conditions.conditions(state)
-    z, gap = conditions.z_scores(state)[:-1], state.gap[:-1]
-    z[np.isinf(z) & (gap == 0)] = 0.0  # a tie that no trial can break
-    z[np.isinf(z) & (gap < 0)] = -np.inf
+    z, gap = conditions.z_scores(state), state.gap
+    z[np.isinf(z) & (gap < -DUST)] = -np.inf
+    z[_harmless(state, np.isinf(z) & (np.abs(gap) <= DUST))] = np.inf
     z[np.isnan(gap)] = np.nan
-    return z
+    return np.asarray(z[:-1])
+
+
+def _harmless(state: conditions.State, zero: Flags) -> Flags:
+    """Columns whose entry would only push out a weight that is zero and stays so: the basis changes, not the mix.
+
+    Such are all columns outside the basis whose first step is blocked by such a weight: their coordinate on it is
+    positive.
+    """
+    basis = state.basis.column
+    coordinates = np.column_stack([state.program.u, state.program.e]) @ simplex.inverse(state.basis).T
+    result = np.asarray((coordinates[:, zero[basis]] > DUST).any(axis=1))
+    result[basis] = False
+    return result
 
 
 def support_probability(z: Floats | None) -> float | None:

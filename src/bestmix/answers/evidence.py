@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from bestmix.answers.safety import Estimates
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,3 +68,16 @@ class Evidence:
         result = np.zeros((len(self.means), *self.pooled.shape))
         result[: len(self.moments)] = conditions.blend(self.counts, self.scatters, self.pooled)
         return result
+
+    @cached_property
+    def estimates(self) -> "Estimates":
+        """What the answer's certainty is reckoned from: means, covariances, counts, and which values were 0 or 1."""
+        from bestmix.answers.safety import estimates
+
+        known = np.zeros((len(self.problem.known), *self.scatters.shape[1:]))
+        # An arm that is free of charge has no events that were never seen: a metric is of 0 and 1 for all arms or none.
+        flags = np.array([m.binary() for m in self.moments if m.count], dtype=np.bool_)
+        binary = np.zeros(self.means.shape, dtype=np.bool_)
+        binary[: len(self.moments)] = flags.all(axis=0) if len(flags) else False
+        counts = np.r_[self.counts, np.full(len(known), np.inf)]
+        return estimates(self.means, np.concatenate([self.scatters, known]), counts, binary)

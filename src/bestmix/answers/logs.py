@@ -9,7 +9,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommend import recommend
+from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.tables import read_trials
 from bestmix.arrays import Floats
@@ -28,6 +28,7 @@ def from_log(
     resamples: int = 1000,
     seed: int = 0,
     drop_missing: bool = False,
+    safety: float | None = SAFETY,
 ) -> Recommendation:
     """Best mix of the arms in a log, one trial a row.
 
@@ -46,12 +47,16 @@ def from_log(
         ``resamples`` redrawn logs, drawn within each arm, that lead to the same support.
     drop_missing
         Leave out rows with a missing value; otherwise they are an error.
+    safety
+        The wanted certainty that the recommended mix keeps all limits; None for the optimum at the estimates.
 
     Examples
     --------
     >>> log = {"model": ["s", "s", "l", "l"], "quality": [1.0, 1.2, 2.0, 2.2], "dollars": [0.0, 0.2, 1.8, 2.2]}
     >>> answer = from_log(log, arm="model", reward="quality", bounds={"dollars": 1.0})
     >>> {arm: round(share, 3) for arm, share in answer.mixture.items()}
+    {'s': 0.652, 'l': 0.348}
+    >>> {arm: round(share, 3) for arm, share in answer.best_guess.items()}
     {'s': 0.526, 'l': 0.474}
     """
     checks.choice("uncertainty", uncertainty, ["delta", "bootstrap"])
@@ -59,7 +64,7 @@ def from_log(
     rows = read_trials(frame, arm, reward, list(bounds), drop_missing)
     problem = Problem(list(rows), bounds, known)
     evidence = Evidence(problem, [_moments(table) for table in rows.values()])
-    answer = recommend(evidence, evidence.tried, strategy="log")
+    answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
     single = [name for name, table in rows.items() if len(table) == 1]
     note = f"One trial only, so no interval: {', '.join(single[:5])}." if single else answer.note
     if uncertainty == "delta":

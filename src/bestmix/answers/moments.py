@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestmix.arrays import Floats
+from bestmix.arrays import Flags, Floats
 
 SPLIT = float(2**27 + 1)
 TINY = 1e-140  # the product of smaller values has a rounding error below the smallest float
@@ -168,6 +168,23 @@ class Moments:
         if self.count < 2:
             return np.full((self.size, self.size), np.nan)
         return self.scatter() / (self.count - 1)
+
+    def binary(self) -> Flags:
+        """Which entries were 0 or 1 in every trial, as far as exact sums tell (1 + L,).
+
+        >>> trials = Moments(2)
+        >>> trials.add(np.array([[1.0, 0.5], [0.0, 1.5], [1.0, 1.0]]))
+        >>> trials.binary().tolist()
+        [True, False]
+        """
+        squares = [p for (i, j), p in zip(self._pairs(), self.products, strict=True) if i == j]
+        return np.array([self._is_binary(s, p) for s, p in zip(self.sums, squares, strict=True)], dtype=np.bool_)
+
+    def _is_binary(self, total: ExactSum, square: ExactSum) -> bool:
+        """Whether the sum of squares is the sum, and a whole number that so many trials can reach."""
+        same = total.total << square.shift == square.total << total.shift
+        whole = total.total % (1 << total.shift) == 0
+        return self.count > 0 and same and whole and 0 <= total.total >> total.shift <= self.count
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, exact."""

@@ -1,4 +1,4 @@
-"""From evidence to the recommendation: the best mix at the estimates, their intervals, how sure it is."""
+"""From evidence to the recommendation: the best mix at the estimates, the one to deploy, and how sure they are."""
 
 import math
 from collections.abc import Sequence
@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from bestmix.answers import certainty
+from bestmix import checks
+from bestmix.answers import certainty, certificate
+from bestmix.answers import safety as margins
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.recommendation import Estimate, Recommendation, Round
-from bestmix.arrays import Integers
+from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round
+from bestmix.answers.safety import SafeMix
+from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
-from bestmix.problems.solution import solve_means
+from bestmix.problems.solution import Solution, solve_means
 
 LEVEL = 0.95  # of the intervals
+SAFETY = 0.95  # certainty that all limits are kept, where nothing else is wanted
 
 
 def recommend(
@@ -24,35 +28,129 @@ def recommend(
     budget: int | None = None,
     complete: bool = True,
     history: Sequence[Round] = (),
+    safety: float | None = SAFETY,
+    mixes: bool = True,
 ) -> Recommendation:
-    """Recommendation from what is known; ``columns`` None is a verdict of infeasible."""
-    problem = evidence.problem
+    """Recommendation from what is known; ``columns`` None is a verdict of infeasible.
+
+    The mix to deploy is made of the arms among ``columns``, and where these are not certain enough, of all arms that
+    were tried; unless ``mixes`` is False, for a strategy that looks for a single arm.
+    """
+    problem, safety = evidence.problem, checks.safety(safety)
     usable = evidence.tried if columns is None else np.intersect1d(columns, evidence.tried)
     estimates = {e.arm: e for e in _estimates(evidence)}
-    common = {"problem": problem, "strategy": strategy, "budget": budget, "complete": complete}
+    common = {"problem": problem, "strategy": strategy, "budget": budget, "complete": complete, "safety": safety}
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
     solution = solve_means(evidence.means, problem.bound, usable)
     feasible, note = columns is not None and solution.feasible, ""
     if not feasible:
-        solution = solve_means(evidence.means, problem.bound, evidence.tried)
+        usable = evidence.tried
+        solution = solve_means(evidence.means, problem.bound, usable)
         if solution.feasible:
             note = "The arms left by the search have no feasible mix, although all arms together have one."
     z = certainty.z_scores(evidence, solution) if feasible else None
+    chance = certainty.support_probability(z)
+    deployed = deployable(evidence, solution, usable, chance, safety, mixes)
     return Recommendation(
         feasible=feasible,
-        mixture={n: float(p) for n, p in zip(problem.names, solution.mixture, strict=True) if p > 0},
-        value=solution.value,
-        slack=dict(zip(problem.costs, map(float, solution.slack), strict=True)),
+        best_guess=_shares(problem, solution.mixture),
+        best_guess_value=solution.value,
         shadow_prices=dict(zip(problem.costs, map(float, solution.dual), strict=True)) if feasible else {},
         basis=tuple(problem.columns[j] for j in solution.basis),
         estimates=estimates,
-        support_probability=certainty.support_probability(z),
+        support_probability=chance,
         z_scores={} if z is None else dict(zip(problem.columns, map(float, z), strict=True)),
         history=tuple(history),
         note=note,
+        **_deployment(evidence, solution, deployed),
+        **_certificate(evidence, solution, deployed, chance),
         **common,  # type: ignore[arg-type]
     )
+
+
+def judgeable(evidence: Evidence) -> bool:
+    """Whether there is any spread to go by: an arm with two trials, or known arms alone."""
+    return evidence.pooled is not None or not evidence.counts.any()
+
+
+def deployable(
+    evidence: Evidence,
+    solution: Solution,
+    usable: Integers,
+    chance: float | None,
+    wanted: float | None = SAFETY,
+    mixes: bool = True,
+) -> SafeMix:
+    """The mix to deploy, made of the usable columns or, if these are not certain enough, of all arms."""
+    data, bound = evidence.estimates, evidence.problem.bound
+    if not judgeable(evidence):
+        return _unjudged(evidence, solution)
+    if wanted is None:
+        return margins.described(data, bound, solution.mixture, margins.trust(chance))._replace(certified=False)
+    left = np.isin(np.arange(len(data.means)), usable)
+    found = margins.safe_mix(data._replace(counts=np.where(left, data.counts, 0.0)), bound, chance, wanted)
+    if found.certified or not mixes or left[margins.usable(data)].all():
+        return found
+    wider = margins.safe_mix(data, bound, chance, wanted)
+    return wider if wider.certified else found
+
+
+def _unjudged(evidence: Evidence, solution: Solution) -> SafeMix:
+    """The optimum at the estimates, of which nothing can be said."""
+    bound = evidence.problem.bound
+    unknown, arms = np.full(len(bound), np.nan), len(solution.mixture)
+    flags = np.zeros(len(bound), dtype=np.bool_)
+    return SafeMix(
+        solution.mixture, bound - solution.slack, unknown, unknown, math.nan, not len(bound), flags, np.zeros(arms)
+    )
+
+
+def _shares(problem: Problem, mixture: Floats) -> dict[str, float]:
+    return {name: float(p) for name, p in zip(problem.names, mixture, strict=True) if p > 0}
+
+
+def _deployment(evidence: Evidence, solution: Solution, found: SafeMix) -> dict[str, Any]:
+    """What the recommendation says of the mix to deploy and its limits."""
+    problem, same = evidence.problem, np.array_equal(found.mixture, solution.mixture)
+    tried = evidence.tried[evidence.tried < len(problem.names)]
+    slack = solution.slack if same else problem.bound - found.mean
+    unsaid = math.isnan(found.certainty)
+    return {
+        "mixture": _shares(problem, found.mixture),
+        "value": solution.value if same else float(found.mixture[tried] @ evidence.means[tried, 0]),
+        "slack": dict(zip(problem.costs, map(float, slack), strict=True)),
+        "certainty": None if unsaid else found.certainty,
+        "certified": found.certified,
+        "limits": dict(zip(problem.costs, _mean_costs(evidence, found), strict=True)),
+        "short": tuple(cost for cost, short in zip(problem.costs, found.short, strict=True) if short),
+        "further": {name: float(n) for name, n in zip(problem.names, found.further, strict=True) if n > 0},
+    }
+
+
+def _mean_costs(evidence: Evidence, found: SafeMix) -> list[MeanCost]:
+    low, high = np.full_like(found.mean, -np.inf), np.full_like(found.mean, np.inf)
+    if judgeable(evidence):
+        low, high = margins.mean_interval(evidence.estimates, found.mixture, (1.0 - LEVEL) / 2.0)
+    table = np.column_stack([found.mean, found.error, low, high, evidence.problem.bound, found.kept])
+    return [MeanCost(row[0], row[1], (row[2], row[3]), row[4], row[5]) for row in table.tolist()]
+
+
+def _certificate(evidence: Evidence, solution: Solution, found: SafeMix, chance: float | None) -> dict[str, Any]:
+    """What the mix is worth; nothing where there is no spread to go by."""
+    problem = evidence.problem
+    if not judgeable(evidence):
+        return {}
+    prices = solution.dual if solution.feasible else np.zeros(len(problem.bounds))
+    proof = certificate.certify(evidence.estimates, found.mixture, problem.bound, chance, prices, LEVEL)
+    return {
+        # Nothing is known of an arm without trials: it may be much better.
+        "regret": proof.regret if evidence.counts.all() else math.inf,
+        "value_interval": proof.value_interval,
+        "single": None if proof.single is None else problem.names[proof.single],
+        "gain": proof.gain,
+        "gain_interval": proof.gain_interval,
+    }
 
 
 def _untried(columns: Integers | None, estimates: dict[str, Estimate], common: dict[str, Any]) -> Recommendation:
@@ -63,6 +161,7 @@ def _untried(columns: Integers | None, estimates: dict[str, Estimate], common: d
     return Recommendation(
         feasible=bool(mixture),
         mixture=mixture,
+        best_guess=mixture,
         value=math.nan,
         slack=dict.fromkeys(problem.costs, math.nan),
         shadow_prices={},

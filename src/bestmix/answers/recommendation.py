@@ -76,9 +76,44 @@ class Estimate:
         return cls(data["arm"], data["trials"], data["known"], *reward, costs, intervals)
 
 
+@dataclass(frozen=True)
+class MeanCost:
+    """Estimated mean of a cost of the mix, with its 95% interval (low, high), and the chance that its bound is kept."""
+
+    mean: Nullable
+    error: Nullable
+    interval: Interval
+    bound: float
+    chance: Nullable
+
+    @property
+    def exact(self) -> bool:
+        """Whether the mean is known, and not estimated."""
+        return self.interval[0] == self.interval[1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without NaN or infinities."""
+        plain: dict[str, Any] = finite(vars(self))
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "MeanCost":
+        """Inverse of ``to_dict``.
+
+        >>> MeanCost.from_dict({"mean": 0.9, "error": 0.05, "interval": [0.8, 1.0], "bound": 1.0, "chance": None})
+        MeanCost(mean=0.9, error=0.05, interval=(0.8, 1.0), bound=1.0, chance=nan)
+        """
+        numbers = {name: _number(data[name]) for name in ("mean", "error", "chance")}
+        return cls(interval=_interval(data["interval"]), bound=data["bound"], **numbers)
+
+
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """The best mix as far as the trials tell.
+    """The best mix as far as the trials tell: the one to deploy, and the optimum at the estimates.
+
+    The support, the basis, the z-scores and the shadow prices are those of the optimum at the estimates, which stands
+    on its bounds and is above or below them by chance. The mixture is the one to deploy: it keeps all limits with the
+    wanted certainty.
 
     Attributes
     ----------
@@ -87,9 +122,9 @@ class Recommendation:
     complete
         Whether the search had finished.
     feasible
-        The verdict. When False the mixture is the one with the least violation.
+        The verdict of the estimates. When False the mixture is the one with the least violation.
     mixture
-        Probability of each arm that has any.
+        Probability of each arm that has any: what to deploy.
     value
         Estimated mean reward of the mixture.
     slack
@@ -106,6 +141,26 @@ class Recommendation:
         By column: how many standard errors the answer is from changing because of it.
     history
         The rounds.
+    best_guess, best_guess_value
+        The optimum at the estimates and its estimated mean reward; the same mix where no safety is wanted.
+    safety
+        The wanted certainty that all limits are kept; None for the optimum at the estimates.
+    certainty
+        Estimated chance that the mixture keeps all limits; None when it cannot be said.
+    certified
+        Whether that reaches the wanted certainty.
+    limits
+        By cost: the mean of the mixture with its interval, and the chance that its bound is kept.
+    short
+        Costs whose limits cannot be certified.
+    further
+        By arm: about how many more trials would certify the mixture; infinite where none would.
+    regret
+        With 95% certainty the best mix earns at most so much more; infinite when it cannot be said.
+    value_interval
+        95% interval of the mixture's mean reward.
+    single, gain, gain_interval
+        The best arm that alone keeps all limits with 95% certainty, and what the mixture earns more than it.
     """
 
     problem: Problem
@@ -123,16 +178,34 @@ class Recommendation:
     z_scores: Mapping[str, Nullable]
     history: tuple[Round, ...] = ()
     note: str = ""
+    best_guess: Mapping[str, float] = field(default_factory=dict)
+    best_guess_value: Nullable = math.nan
+    safety: float | None = None
+    certainty: float | None = None
+    certified: bool = False
+    limits: Mapping[str, MeanCost] = field(default_factory=dict)
+    short: tuple[str, ...] = ()
+    further: Mapping[str, Nullable] = field(default_factory=dict)
+    regret: Nullable = math.inf
+    value_interval: Interval = (-math.inf, math.inf)
+    single: str | None = None
+    gain: float | None = None
+    gain_interval: Interval | None = None
 
     @property
     def support(self) -> tuple[str, ...]:
-        """Arms of the mixture."""
-        return tuple(self.mixture)
+        """Arms of the optimum at the estimates."""
+        return tuple(self.best_guess)
 
     @property
     def violation(self) -> dict[str, float]:
         """By how much each failing bound is exceeded."""
         return {cost: -s for cost, s in self.slack.items() if s < 0}
+
+    def cost_interval(self, cost: str) -> tuple[float, float]:
+        """95% interval of a mean cost of the mixture; infinite ends when it cannot be said."""
+        limit = self.limits.get(cost)
+        return (-math.inf, math.inf) if limit is None else limit.interval
 
     @cached_property
     def trials(self) -> int:
@@ -141,7 +214,8 @@ class Recommendation:
 
     def policy(self) -> Policy:
         """The mixture, ready to be deployed."""
-        return Policy(self.mixture, self.problem.bounds, self.feasible)
+        known = {arm: known for arm, known in self.problem.known.items() if arm in self.mixture}
+        return Policy(self.mixture, self.problem.bounds, self.feasible, self.certainty, self.safety, known)
 
     def sentence(self) -> str:
         """The answer in plain language.
@@ -150,8 +224,10 @@ class Recommendation:
         --------
         >>> from bestmix import Problem, Known, Uniform
         >>> both = {"a": Known(1.0, {"dollars": 0.0}), "b": Known(3.0, {"dollars": 2.0})}
-        >>> Uniform().start(Problem([], {"dollars": 1.0}, both), budget=0).recommend().sentence()
-        'Mix 50% a with 50% b: estimated reward 2, dollars at its bound.'
+        >>> rec = Uniform().start(Problem([], {"dollars": 1.0}, both), budget=0).recommend()
+        >>> print(rec.sentence())  # doctest: +NORMALIZE_WHITESPACE
+        Mix 50% a with 50% b. All limits are kept for certain; it earns 2, the most that any mix can earn,
+        and 1 more than the best single option, a.
         """
         return wording.sentence(self)
 
@@ -167,25 +243,15 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without NaN or infinities: what cannot be said is None."""
-        data = {
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        data |= {
             "problem": self.problem.to_dict(),
-            "strategy": self.strategy,
-            "budget": self.budget,
             "trials": self.trials,
-            "complete": self.complete,
-            "feasible": self.feasible,
-            "support": list(self.support),
-            "mixture": dict(self.mixture),
-            "value": self.value,
-            "slack": dict(self.slack),
+            "support": self.support,
             "violation": self.violation,
-            "shadow_prices": dict(self.shadow_prices),
-            "basis": list(self.basis),
-            "support_probability": self.support_probability,
-            "z_scores": dict(self.z_scores),
             "estimates": [e.to_dict() for e in self.estimates.values()],
+            "limits": {cost: limit.to_dict() for cost, limit in self.limits.items()},
             "history": [r.to_dict() for r in self.history],
-            "note": self.note,
             "sentence": self.sentence(),
         }
         plain: dict[str, Any] = finite(data)
@@ -193,16 +259,31 @@ class Recommendation:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Recommendation":
-        """Inverse of ``to_dict``; without the entry ``history`` there are no rounds."""
+        """Inverse of ``to_dict``; without the entry ``history`` there are no rounds.
+
+        What version 0.1 wrote has one mix, the optimum at the estimates, and says nothing of its certainty.
+        """
+        early = {"best_guess": data["mixture"], "best_guess_value": data["value"], "certified": False}
+        data = early | {"safety": None, "certainty": None, "limits": {}, "short": (), "further": {}} | dict(data)
+        gain = data.get("gain_interval")
         return cls(
             problem=Problem.from_dict(data["problem"]),
             value=_number(data["value"]),
+            best_guess_value=_number(data["best_guess_value"]),
             slack={name: _number(value) for name, value in data["slack"].items()},
             shadow_prices={name: _number(value) for name, value in data["shadow_prices"].items()},
             basis=tuple(data["basis"]),
             estimates={e["arm"]: Estimate.from_dict(e) for e in data["estimates"]},
             z_scores={name: math.inf if z is None else z for name, z in data["z_scores"].items()},
             history=tuple(map(Round.from_dict, data.get("history", ()))),
+            limits={cost: MeanCost.from_dict(limit) for cost, limit in data["limits"].items()},
+            short=tuple(data["short"]),
+            further={arm: math.inf if more is None else more for arm, more in data["further"].items()},
+            regret=math.inf if data.get("regret") is None else data["regret"],
+            value_interval=_interval(data.get("value_interval", (None, None))),
+            single=data.get("single"),
+            gain=data.get("gain"),
+            gain_interval=None if gain is None else _interval(gain),
             **{name: data[name] for name in PLAIN},
         )
 
@@ -226,7 +307,11 @@ PLAIN = (
     "complete",
     "feasible",
     "mixture",
+    "best_guess",
     "support_probability",
+    "safety",
+    "certainty",
+    "certified",
     "note",
 )  # entries of JSON's own
 

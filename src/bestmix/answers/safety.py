@@ -17,10 +17,11 @@ import numpy as np
 
 from bestmix.answers.cone import DUST, FINE, cone_mix, spread
 from bestmix.arrays import Flags, Floats, Integers
+from bestmix.kernels import conditions
+from bestmix.kernels.conditions import PRIOR
 from bestmix.problems.solution import solve_means
 
 COSTS = slice(1, None)  # of the metrics
-PRIOR = 5.0  # trials' worth of the pooled covariance that each arm's own is blended with
 EXACT = 10  # trials of one value, other than zero, after which it is taken for a price without spread
 CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
 LEAST_CHANCE = 0.02  # of a support; less would ask for margins that no experiment reaches
@@ -63,12 +64,14 @@ def estimates(means: Floats, scatters: Floats, counts: Floats, binary: Flags | N
     did not happen yet, and keeps the pool's share, which falls like one over the trials.
     """
     counts, binary = np.asarray(counts, dtype=np.float64), _flags(means, binary)
-    freedom = np.where(np.isfinite(counts), np.maximum(counts - 1.0, 0.0), 0.0)
-    pool = scatters.sum(axis=0) / max(freedom.sum(), 1.0)
-    blended = (scatters + PRIOR * pool) / (freedom + PRIOR)[:, None, None]
-    own = np.diagonal(scatters, axis1=1, axis2=2)
-    same = (own <= freedom[:, None] * (DUST * means) ** 2) & (means != 0) & ~binary
-    price = (same & (counts >= EXACT)[:, None]) | np.isinf(counts)[:, None]
+    unknown = np.isfinite(counts)
+    trials, own = counts[unknown].astype(np.int64), np.ascontiguousarray(scatters[unknown], dtype=np.float64)
+    pooled, blended = np.empty(scatters.shape[1:]), np.zeros(scatters.shape)
+    conditions.pool_scatter(trials, own, pooled)
+    blended[unknown] = conditions.blend(trials, own, pooled)
+    freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
+    same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & ~binary
+    price = same & (counts >= EXACT)[:, None]
     blended[price[:, :, None] | price[:, None, :]] = 0.0
     return Estimates(means, blended, counts, binary)
 
@@ -172,6 +175,14 @@ def tails(data: Estimates, mixture: Floats, bound: Floats) -> Floats:
     return np.asarray(ndtr(-sign * low))
 
 
+def mean_interval(data: Estimates, mixture: Floats, tail: float) -> tuple[Floats, Floats]:
+    """Ends of the interval of each mean cost of a mix (L,), each of which misses with the chance ``tail``."""
+    data, mixture = chosen(data, mixture > 0), mixture[mixture > 0]
+    mean = mixture @ data.means[:, 1:]
+    low, high = (spread(margins(data, tail, sign), mixture) for sign in (-1.0, 1.0))
+    return np.asarray(mean - low), np.asarray(mean + high)
+
+
 # --- the safe mix --------------------------------------------------------------------------------------------
 
 
@@ -194,7 +205,7 @@ def safe_mix(data: Estimates, bound: Floats, chance: float | None, safety: float
     mixture[arms], times = (
         (found, 1.0) if found is not None else nearest_mix(inner, bound, affordable(1.0 - safety, odds))
     )
-    return _described(data, bound, mixture, odds, safety, times)
+    return described(data, bound, mixture, odds, safety, times)
 
 
 def _diluted(data: Estimates, chance: float, strange: float) -> float:
@@ -240,19 +251,22 @@ def nearest_mix(data: Estimates, bound: Floats, risk: float) -> tuple[Floats, fl
     return (guess.mixture, np.inf) if found is None else (found, high**-2.0)
 
 
-def _described(data: Estimates, bound: Floats, mixture: Floats, odds: float, safety: float, times: float) -> SafeMix:
-    """The mix with its certainty; ``times`` as many trials would do, 1 when none are missing."""
+def described(
+    data: Estimates, bound: Floats, mixture: Floats, odds: float, safety: float = 1.0, times: float = np.inf
+) -> SafeMix:
+    """Any mix with its certainty, at the odds of ``trust``; ``times`` as many trials would do, 1: none are missing."""
     support = mixture > 0
     inner, share = chosen(data, support), mixture[support]
     tail = tails(data, mixture, bound)
     certainty = 1.0 - float(told(np.minimum(tail.sum(), 1.0), odds))
     certified = times == 1.0 or certainty >= safety
+    certainty = max(certainty, safety) if certified else certainty
     return SafeMix(
         mixture=mixture,
         mean=share @ inner.means[:, 1:],
         error=spread(np.sqrt(mean_variances(inner)[:, 1:]), share),
-        kept=1.0 - told(tail, odds),
-        certainty=max(certainty, safety) if certified else certainty,
+        kept=np.maximum(1.0 - told(tail, odds), certainty),
+        certainty=certainty,
         certified=certified,
         short=np.asarray(tail >= 0.5 * tail.max(initial=0.0)) & (not certified),
         further=np.zeros(len(mixture)) if certified else _further(data.counts, mixture, times),

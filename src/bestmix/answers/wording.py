@@ -2,39 +2,139 @@
 
 import html
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bestmix.answers.prices import price_sentences
 
 if TYPE_CHECKING:
-    from bestmix.answers.recommendation import Recommendation
+    from bestmix.answers.recommendation import MeanCost, Recommendation
 
 
 def sentence(rec: "Recommendation") -> str:
-    """The answer in plain language."""
+    """The answer in plain language; that limits are kept is said only with a chance, where it was certified."""
     if not rec.mixture:
         return "No arm has been tried yet, so there is no answer."
-    parts = [f"{share:.0%} {arm}" if share < 1 else arm for arm, share in rec.mixture.items()]
-    verb = "Use" if len(parts) == 1 else "Mix"
-    mix, reward = " with ".join(parts), f"estimated reward {measured(rec.value, half_width(rec))}"
     if rec.violation and not rec.feasible:
         failing = ", ".join(f"{c} {_short(v)} above its bound" for c, v in rec.violation.items())
-        return f"No mix keeps all bounds. The closest is {mix}: {failing}, {reward}."
+        return f"No mix keeps all bounds. The closest is {mix_text(rec.mixture)}: {failing}, {_reward(rec)}."
     if not rec.feasible:
         kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
-        return f"{kept}: {verb.lower()} {mix}: {reward}."
-    mixed = f"{verb} {mix}: {reward}"
+        return f"{kept}: {_verb(rec).lower()} {mix_text(rec.mixture)}: {_reward(rec)}.{_risk(rec)}"
+    if rec.certified:
+        return _certified(rec)
+    return _guess(rec) if rec.safety is None or rec.certainty is None else _uncertain(rec)
+
+
+def _certified(rec: "Recommendation") -> str:
+    limits = f"All limits are kept {certainly(rec)}; it" if rec.limits else "It"
+    return f"{_verb(rec)} {mix_text(rec.mixture)}. {limits} earns {_worth(rec)}."
+
+
+def _uncertain(rec: "Recommendation") -> str:
+    """What is in the way of a mix that is certain enough, and what would remove it."""
+    certain, wanted = chance_text(rec.certainty or 0.0), chance_text(rec.safety or 0.0)
+    mix = mix_text(rec.mixture)
+    ways = " and ".join(rec.short) or "the limits together"
+    return (
+        f"No mix keeps all limits with {wanted} certainty yet. The most certain is {mix}, with {certain}; in the way: "
+        f"{ways}. {_remedy(rec)} It earns {_worth(rec)}."
+    )
+
+
+def _remedy(rec: "Recommendation") -> str:
+    trials = {arm: more for arm, more in rec.further.items() if math.isfinite(more)}
+    if not trials or len(trials) < len(rec.further):
+        return "More trials alone are not likely to do; a looser limit would."
+    parts = [f"{more:,.0f} more trials of {arm}" for arm, more in trials.items()]
+    return f"About {' and '.join(parts)} would do."
+
+
+def _guess(rec: "Recommendation") -> str:
+    """The optimum at the estimates."""
+    said = f"{_verb(rec)} {mix_text(rec.mixture)}: {_reward(rec)}"
     for cost, slack in rec.slack.items():
-        mixed += f", {cost} at its bound" if slack == 0 else f", {cost} {_short(slack)} below its bound"
+        said += f", {cost} at its bound" if slack == 0 else f", {cost} {_short(slack)} below its bound"
     if rec.support_probability is not None:
-        mixed += f"; chance that this support is right {chance_text(rec.support_probability)}"
-    return mixed + "."
+        said += f"; chance that this support is right {chance_text(rec.support_probability)}"
+    return f"{said}.{_risk(rec)}"
+
+
+def _risk(rec: "Recommendation") -> str:
+    if not rec.limits:
+        return ""
+    if rec.certainty is None:
+        return " How likely the limits are kept cannot be said: no arm has two trials."
+    return f" Estimated chance that all limits are kept: {chance_text(rec.certainty)}."
+
+
+def _worth(rec: "Recommendation") -> str:
+    """What the mix earns, what the best might earn more, and what it gains over a single arm."""
+    parts = [measured(rec.value, _reach(rec.value, rec.value_interval))]
+    if math.isfinite(rec.regret):
+        most = f"at most {above(rec.regret)} less than the best mix there is"
+        parts.append(most if rec.regret > 0 else "the most that any mix can earn")
+    if rec.single is None and rec.limits and rec.certified:
+        parts.append("and no single option keeps all limits with that certainty")
+    elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
+        gain = measured(abs(rec.gain), _reach(rec.gain, rec.gain_interval))
+        parts.append(f"and {gain} {'more' if rec.gain >= 0 else 'less'} than the best single option, {rec.single}")
+    return ", ".join(parts)
+
+
+def _alone(rec: "Recommendation") -> tuple[str, ...]:
+    """The arm of a mix of one."""
+    return tuple(rec.mixture) if len(rec.mixture) == 1 else ()
+
+
+def _verb(rec: "Recommendation") -> str:
+    return "Use" if len(rec.mixture) == 1 else "Mix"
+
+
+def _reward(rec: "Recommendation") -> str:
+    return f"estimated reward {measured(rec.value, half_width(rec))}"
+
+
+def certainly(rec: "Recommendation") -> str:
+    """How certain all limits are kept; for certain only where the mix has nothing but known costs."""
+    exact = all(limit.exact and limit.chance == 1 for limit in rec.limits.values())
+    return "for certain" if exact else f"with {chance_text(rec.certainty or 0.0)} certainty"
+
+
+def mix_text(shares: Mapping[str, float]) -> str:
+    """The arms of a mix with their shares.
+
+    >>> mix_text({"small": 0.62, "large": 0.38}), mix_text({"small": 1.0})
+    ('62% small with 38% large', 'small')
+    """
+    return " with ".join(f"{share_text(p)} {arm}" if len(shares) > 1 else arm for arm, p in shares.items())
+
+
+def share_text(share: float) -> str:
+    """A share in per cent; a small one is not nothing, and one that is almost all is not all.
+
+    >>> share_text(0.462), share_text(0.003), share_text(0.9962), share_text(0.00004)
+    ('46%', '0.3%', '99.6%', '0.004%')
+    """
+    small = min(share, 1.0 - share)
+    if small <= 0 or small >= 0.01:
+        return f"{share:.0%}"
+    places = min(-math.floor(math.log10(small)) - 2, 12)
+    return f"{share:.{places}%}"
 
 
 def half_width(rec: "Recommendation") -> float:
-    """Of the interval of the mix's reward."""
+    """Of the interval of the mix's reward, its longer half; from the arms' own where it is not known."""
+    reach = _reach(rec.value, rec.value_interval)
+    if math.isfinite(reach):
+        return reach
     widths = [rec.estimates[a].reward_interval for a in rec.mixture]
     return math.sqrt(sum((p * (w[1] - w[0]) / 2) ** 2 for p, w in zip(rec.mixture.values(), widths, strict=True)))
+
+
+def _reach(middle: float, interval: tuple[float, float]) -> float:
+    """The longer half of an interval."""
+    return max(middle - interval[0], interval[1] - middle)
 
 
 def rows(rec: "Recommendation") -> list[list[str]]:
@@ -42,13 +142,50 @@ def rows(rec: "Recommendation") -> list[list[str]]:
     header = ["arm", "share", "trials", "reward", *rec.problem.costs]
     body = []
     for e in sorted(rec.estimates.values(), key=lambda e: -rec.mixture.get(e.arm, 0.0)):
-        share = f"{rec.mixture[e.arm]:.1%}" if e.arm in rec.mixture else "-"
+        share = exact_share(rec.mixture[e.arm]) if e.arm in rec.mixture else "-"
         trials = "known" if e.known else str(e.trials)
         costs = [_estimate(e.costs[c], e.cost_intervals[c]) for c in rec.problem.costs]
         body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval), *costs])
     foot = ["the mix", "", str(rec.trials), measured(rec.value, half_width(rec))]
-    foot += [f"{rec.problem.bounds[c] - s:.4g} of {rec.problem.bounds[c]:.4g}" for c, s in rec.slack.items()]
+    foot += [cost_text(rec, cost) for cost in rec.problem.costs]
     return [header, *body, foot]
+
+
+def exact_share(share: float) -> str:
+    """A share to a tenth of a per cent, and finer where that would say nothing or all.
+
+    >>> exact_share(0.4621), exact_share(0.0003), exact_share(0.0), exact_share(1.0)
+    ('46.2%', '0.03%', '0.0%', '100.0%')
+    """
+    return f"{share:.1%}" if 0.001 <= share <= 0.999 or not 0 < share < 1 else share_text(share)
+
+
+def cost_text(rec: "Recommendation", cost: str) -> str:
+    """A mean cost of the mix, its bound, and the chance that it is kept."""
+    bound = f"{rec.problem.bounds[cost]:.4g}"
+    limit = rec.limits.get(cost)
+    if limit is None or not math.isfinite(limit.chance):
+        return f"{rec.problem.bounds[cost] - rec.slack[cost]:.4g} of {bound}"
+    mean = measured(limit.mean, _reach(limit.mean, limit.interval))
+    return f"{mean} of {bound}, kept {kept_text(limit)}"
+
+
+def kept_text(limit: "MeanCost") -> str:
+    """The chance that a bound is kept; certain is only what no trial can change."""
+    return "for certain" if limit.exact and limit.chance == 1 else chance_text(limit.chance)
+
+
+def guess_text(rec: "Recommendation") -> str:
+    """The optimum at the estimates beside a mix that is safer, and what the safety costs; empty where they are one.
+
+    The estimates alone cannot tell which side of its bounds it is on.
+    """
+    if not rec.best_guess or rec.best_guess == rec.mixture:
+        return ""
+    right = rec.support_probability
+    chance = "" if right is None else f"; chance that its support is right {chance_text(right)}"
+    costs = f", {_short(rec.best_guess_value - rec.value)} more" if rec.best_guess_value > rec.value else ""
+    return f"The optimum at the estimates, {mix_text(rec.best_guess)}, earns {rec.best_guess_value:.4g}{costs}{chance}."
 
 
 def text(rec: "Recommendation") -> str:
@@ -57,7 +194,8 @@ def text(rec: "Recommendation") -> str:
     widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
     rule = "-" * max(map(len, lines))
-    extra = [*price_sentences(rec), *([rec.note] if rec.note else [])]
+    extra = [guess_text(rec)] if guess_text(rec) else []
+    extra += [*price_sentences(rec), *([rec.note] if rec.note else [])]
     if not rec.complete:
         extra.append("The search is not finished.")
     return "\n".join([sentence(rec), "", lines[0], rule, *lines[1:-1], rule, lines[-1], *extra])
@@ -72,12 +210,27 @@ def fragment(rec: "Recommendation") -> str:
 
 
 def chance_text(chance: float) -> str:
-    """A chance in per cent, never rounded up to certainty.
+    """A chance in per cent, never rounded up, and never to certainty or impossibility.
 
-    >>> chance_text(0.94), chance_text(0.9999)
-    ('94%', 'above 99%')
+    >>> chance_text(0.94), chance_text(0.9496), chance_text(0.9999), chance_text(0.004)
+    ('94%', '94%', 'above 99%', 'below 1%')
     """
-    return f"{chance:.0%}" if chance < 0.995 else "above 99%"
+    if chance >= 0.995:
+        return "above 99%"
+    return f"{math.floor(100 * chance + 1e-9)}%" if chance >= 0.01 else "below 1%"
+
+
+def above(value: float) -> str:
+    """A number of two digits that is not below.
+
+    >>> above(0.00412), above(0.004), above(123.4)
+    ('0.0042', '0.004', '130')
+    """
+    if value <= 0 or not math.isfinite(value):
+        return f"{value:g}"
+    step = 10.0 ** (math.floor(math.log10(value)) - 1)
+    value = math.ceil(value / step - 1e-9) * step
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 def measured(mean: float, half: float) -> str:

@@ -15,6 +15,7 @@ from bestmix.cli import (
     gaps,
     instances,
     plan,
+    refit,
     report,
     reproduce,
     run,
@@ -39,6 +40,7 @@ app.command("demo")(demo.demo)
 app.command("solve")(solve.solve)
 app.command("run")(run.run)
 app.command("export")(export.export)
+app.command("refit")(refit.refit)
 app.command("plan")(plan.plan)
 app.command("tradeoff")(tradeoff.tradeoff)
 app.command("explain")(explain.explain)

@@ -74,6 +74,10 @@ Tolerance = Annotated[
         show_default="find the best mix itself",
     ),
 ]
+Safety = Annotated[
+    str,
+    typer.Option(metavar="CERTAINTY", help="How certain the mix must keep all limits; none: the best guess."),
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
 
 
@@ -171,6 +175,20 @@ def parse_bounds(texts: list[str], option: str = "--bound") -> dict[str, float]:
             raise ValueError(f"{option}: {name!r} is given twice; give every cost one")
         bounds[name] = number
     return bounds
+
+
+def parse_safety(text: str) -> float | None:
+    """A wanted certainty, or none.
+
+    >>> parse_safety("0.9"), parse_safety("none")
+    (0.9, None)
+    """
+    from bestmix import checks
+
+    try:
+        return checks.safety(text)
+    except checks.InvalidInput as error:
+        raise ValueError(f"--{error}") from None
 
 
 def make_strategy(name: StrategyName, confidence: float | None = None, tolerance: str | None = None) -> "Strategy":
@@ -286,11 +304,14 @@ def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool)
 def show(rec: "Recommendation", console: Console) -> None:
     """The sentence, the table, the prices and the notes."""
     from bestmix.answers.prices import price_sentences
+    from bestmix.answers.wording import guess_text
 
-    console.print(Text(rec.sentence(), style="bold" if rec.feasible else "bold yellow"))
+    sure = rec.feasible and (rec.certified or rec.safety is None)
+    console.print(Text(rec.sentence(), style="bold" if sure else "bold yellow"))
     console.print(arms_table(rec))
-    for line in price_sentences(rec):
-        console.print(line, markup=False)
+    for line in [guess_text(rec), *price_sentences(rec)]:
+        if line:
+            console.print(line, markup=False)
     if rec.note:
         console.print(rec.note, markup=False)
     if not rec.complete:

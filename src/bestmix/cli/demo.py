@@ -165,12 +165,11 @@ def compare(rec: "Recommendation") -> str:
     """What the mix gains over the best codec that keeps the bounds on its own."""
     if not rec.feasible:
         return "On these trials no mix keeps both bounds: the machine was quicker during the pilot. Run the demo again."
-    fit = [e for e in rec.estimates.values() if all(e.costs[c] <= b for c, b in rec.problem.bounds.items())]
-    if not fit:
-        return "No single codec keeps both bounds; only a mix does."
-    single = max(fit, key=lambda e: e.reward)
+    if rec.single is None:
+        return "No single codec keeps both bounds for sure."
+    single = rec.estimates[rec.single]
     gain = rec.value - single.reward
-    if rec.support == (single.arm,):
+    if tuple(rec.mixture) == (single.arm,):
         return f"Here the best mix is a single codec, {single.arm}."
     return (
         f"The best single codec within the bounds, {single.arm}, saves {single.reward:.1%}; the mix saves "

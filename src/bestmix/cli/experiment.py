@@ -125,16 +125,17 @@ def show(
     figure: common.Figure = None,
     report_file: Annotated[Path | None, typer.Option("--report", help="Save a report (.html).")] = None,
     policy: common.PolicyFile = None,
+    safety: common.Safety = "0.95",
     as_json: common.Json = False,
 ) -> None:
     """Show where an experiment is, and the best mix as far as it goes.
 
     Example: [bold]bestmix experiment show router.db router[/bold]
     """
-    outputs = common.Outputs(figure, report_file, policy)
+    outputs, wanted = common.Outputs(figure, report_file, policy), common.parse_safety(safety)
     outputs.check()
     experiment = open_named(url, name)
-    rec, state = experiment.recommend(), experiment.state
+    rec, state = experiment.recommend(wanted), experiment.state
     if as_json:
         outputs.save(rec, name)
         data = {"state": state.to_dict(), "recommendation": rec.to_dict()}

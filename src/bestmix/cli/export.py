@@ -2,11 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bestmix.cli import common
+
+if TYPE_CHECKING:
+    from bestmix.answers.policy import Policy
 
 
 class Form(StrEnum):
@@ -53,11 +56,21 @@ def export(
     text = loaded.export(form.value, **fitting(form, given))
     if not loaded.feasible:
         common.complain("Warning: this policy does not keep its bounds; it has the least violation of them.")
+    elif loaded.safety and (loaded.certainty or 0.0) < loaded.safety:
+        common.complain(f"Warning: it is not certain that this policy keeps its bounds; {wanted_text(loaded)}.")
     if output is None:
         typer.echo(text, nl=False)
     else:
         files.write_text(output, text)
         common.output().print(f"Saved {output}", markup=False, soft_wrap=True)
+
+
+def wanted_text(policy: "Policy") -> str:
+    """The certainty that a policy has, and the one that was wanted."""
+    from bestmix.answers.wording import chance_text
+
+    found = "is not known" if policy.certainty is None else f"is {chance_text(policy.certainty)}"
+    return f"its certainty {found}, {chance_text(policy.safety or 0.0)} was wanted"
 
 
 OPTIONS = {Form.json: (), Form.nginx: ("key", "variable"), Form.envoy: ("prefix",), Form.litellm: ("group", "models")}

@@ -40,6 +40,7 @@ def run(
     timeout: Annotated[
         float | None, typer.Option(min=0.001, help="Seconds that a trial may take.", show_default="no limit")
     ] = None,
+    safety: common.Safety = "0.95",
     figure: common.Figure = None,
     report: common.Report = None,
     policy: common.PolicyFile = None,
@@ -53,7 +54,7 @@ def run(
 
     Example: [bold]bestmix run problem.toml --budget 2000 --exec './trial.sh {arm}' -j 4[/bold]
     """
-    outputs = common.Outputs(figure, report, policy)
+    outputs, wanted = common.Outputs(figure, report, policy), common.parse_safety(safety)
     outputs.check()
     state = state or problem.with_suffix(".run.json")
     if state.suffix.lower() != ".json":
@@ -65,7 +66,7 @@ def run(
     with locked(state):
         search = open_search(asked, common.make_strategy(strategy, confidence, tolerance), budget, state, fresh)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
-    rec = search.recommend()
+    rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
     if tolerance is not None and rec.trials == budget and not (search.memory.get("certificate") or {}).get("enough"):
         common.messages().print(f"The budget of {budget} trials ended before a mix was certainly within {tolerance}.")

@@ -31,6 +31,7 @@ def solve(
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
+    safety: common.Safety = "0.95",
     figure: common.Figure = None,
     report: common.Report = None,
     policy: common.PolicyFile = None,
@@ -40,11 +41,20 @@ def solve(
 
     Example: [bold]bestmix solve trials.csv --arm model --reward quality --bound dollars=5 --bound seconds=1.2[/bold]
     """
-    bounds = common.parse_bounds(bound or [])
+    bounds, wanted = common.parse_bounds(bound or []), common.parse_safety(safety)
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
         from bestmix.answers.logs import from_log
 
-        rec = from_log(trials, arm, reward, bounds, uncertainty=uncertainty.value, seed=seed, drop_missing=drop_missing)
+        rec = from_log(
+            trials,
+            arm,
+            reward,
+            bounds,
+            uncertainty=uncertainty.value,
+            seed=seed,
+            drop_missing=drop_missing,
+            safety=wanted,
+        )
     common.conclude(rec, outputs, f"The best mix in {trials.name}", as_json)

@@ -158,9 +158,11 @@ class RemoteExperiment:
         """End the leases of trials that this worker will not finish; no failure is counted."""
         self._post("give_back", {"trials": list(map(_id, trials))})
 
-    def recommend(self) -> Recommendation:
-        """The answer as things stand."""
-        return Recommendation.from_dict({**self._get("/recommendation"), "history": self._rounds()})
+    def recommend(self, safety: float | None = 0.95) -> Recommendation:
+        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin."""
+        wanted = checks.safety(safety)
+        data = self._get("/recommendation", safety="none" if wanted is None else wanted)
+        return Recommendation.from_dict({**data, "history": self._rounds()})
 
     def snapshot(self) -> Snapshot:
         """Figures, answer and the answers after each round, all of one moment."""

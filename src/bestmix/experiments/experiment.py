@@ -12,7 +12,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.recommend import recommend
+from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import calls, control
 from bestmix.experiments.errors import UnknownTrial
@@ -37,7 +37,7 @@ from bestmix.experiments.model import (
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
-from bestmix.strategies.protocol import MOST_TRIALS, Checking
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, mixes
 from bestmix.strategies.rounds import Recipe
 
 if TYPE_CHECKING:
@@ -185,9 +185,9 @@ class Experiment:
         numbers = [self._number(trial) for trial in trials]
         self._write(lambda transaction: calls.give_back(transaction, self.storage.lease_clock, numbers))
 
-    def recommend(self) -> Recommendation:
-        """The answer as things stand."""
-        return self.answer(self.run_state())
+    def recommend(self, safety: float | None = SAFETY) -> Recommendation:
+        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin."""
+        return self.answer(self.run_state(), safety)
 
     def run_state(self) -> RunState:
         """All that the answer is made of, as it is at this moment."""
@@ -195,7 +195,7 @@ class Experiment:
 
     picture = run_state  # its name in 0.1
 
-    def answer(self, now: RunState) -> Recommendation:
+    def answer(self, now: RunState, safety: float | None = SAFETY) -> Recommendation:
         """The recommendation of a moment."""
         return recommend(
             Evidence(self.problem, now.moments),
@@ -204,6 +204,8 @@ class Experiment:
             budget=now.state.budget,
             complete=now.state.status == "done",
             history=now.rounds,
+            safety=safety,
+            mixes=mixes(self.strategy),
         )
 
     def snapshot(self) -> Snapshot:

@@ -30,6 +30,12 @@ def judge(
     raise NotImplementedError
 
 
+@compiled
+def untried(means: Floats, bound: Floats, unknown: int) -> bool:
+    """Whether the answer would rest on no trial: a lone arm has no round, and whether it keeps a bound is not known."""
+    return means.shape[0] == 1 and unknown == 1 and bound.shape[0] > 0
+
+
 def rejects(
     rng: np.random.Generator,
     model: sampling.Model,
@@ -55,7 +61,8 @@ def rejects(
     for run in range(answer.shape[0]):
         sampling.line_up(model, means, center, spread, sums)
         left[:] = np.arange(total)
-        n, tried, spent, status = total, unknown, 0, simplex.OPTIMAL
+        n, tried, spent = total, unknown, 0
+        status = simplex.INFEASIBLE if untried(means, bound, unknown) else simplex.OPTIMAL
         simplex.forget(basis)
         for k in range(arms - 1):
             count = ends[k] - (ends[k - 1] if k > 0 else 0)
@@ -93,7 +100,7 @@ def judge_by_paper(
         status = scores.intersection_values(program, basis, tableau, plain(1), score, state)
     else:
         status = scores.lagrangian(program, scale, basis, score)
-    return scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else NONE
+    return scores.loser(program, score) if status == simplex.OPTIMAL else NONE
 
 
 def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable[..., None]:
@@ -205,7 +212,8 @@ def single(
             tried = drop(worst, n, tried, left, rows, nothing)
         pulls[run] = spent
         scores.worst_alone(estimate, bound, left[:1], score[:1])
-        answer[run, 0], weight[run, 0] = left[0] if score[0] > -np.inf else INFEASIBLE, 1.0
+        fits = score[0] > -np.inf and not untried(means, bound, unknown)
+        answer[run, 0], weight[run, 0] = left[0] if fits else INFEASIBLE, 1.0
         for l in range(costs):
             answer[run, 1 + l], weight[run, 1 + l] = arms + l, 0.0
 

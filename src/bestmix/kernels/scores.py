@@ -1,8 +1,8 @@
 """The paper's two score functions on scaled columns, and the choice of the column to reject.
 
-Scores are filled into a caller's array. Ties are broken by position: of the columns whose scores
-are equal within rounding the last one is rejected, so that arms listed first are preferred and
-slacks, which stand last, go first.
+Scores are filled into a caller's array. Of the columns whose scores are equal within rounding the last one
+that has no weight in the optimum is rejected: arms listed first are preferred and slacks, which stand
+last, go first, but never the mix that the round itself would recommend.
 """
 
 import numpy as np
@@ -19,12 +19,44 @@ NOBODY = -1  # instead of a column
 
 
 @compiled
-def last_lowest(score: Floats, tie: float) -> int:
-    """Position of the lowest score; of those within ``tie`` of it the last one."""
+def loser(program: Program, score: Floats) -> int:
+    """Position of the column to reject: of those that tie for the lowest score, the last without weight in the optimum.
+
+    The last of all where each has weight. The optimum is looked for from a cold start, and only in a tie.
+    """
+    n, m = score.shape[0], program.u.shape[1] + 1
+    last, limit, tied = last_lowest(score, TIE), tie_limit(score, TIE), 0
+    for j in range(n):
+        tied += score[j] <= limit
+    if tied < 2:
+        return last
+    basis = simplex.new_basis(m - 1)
+    if simplex.maximise(program, basis) != simplex.OPTIMAL:
+        return last
+    weights = simplex.weights(basis)
+    for j in range(last, -1, -1):
+        weight = 0.0
+        for i in range(m):
+            if basis.column[i] == j:
+                weight = weights[i]
+        if score[j] <= limit and weight <= TIE:
+            return j
+    return last
+
+
+@compiled
+def tie_limit(score: Floats, tie: float) -> float:
+    """Scores up to this one tie for the lowest."""
     low = np.inf
     for j in range(score.shape[0]):
         low = score[j] if score[j] < low else low
-    limit = low + tie * (1.0 + abs(low)) if abs(low) < np.inf else low
+    return float(low + tie * (1.0 + abs(low)) if abs(low) < np.inf else low)
+
+
+@compiled
+def last_lowest(score: Floats, tie: float) -> int:
+    """Position of the lowest score; of those within ``tie`` of it the last one."""
+    limit = tie_limit(score, tie)
     j = int(score.shape[0] - 1)
     while j > 0 and not score[j] <= limit:
         j -= 1

@@ -10,6 +10,7 @@ import numpy as np
 
 from bestmix.answers.history import role
 from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.answers.wording import cost_text, half_width, measured, share_text
 from bestmix.plots.axes import differ
 from bestmix.plots.labels import Box, place_names
 
@@ -212,8 +213,10 @@ def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
     arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -e.reward))[:MOST_MARKS]
     bound = rec.problem.bounds[cost]
     ends = (v for e in arms for v in e.cost_intervals[cost])
-    x = fit_costs([bound, bound - rec.slack[cost], *(e.costs[cost] for e in arms)], ends, LEFT, WIDTH - RIGHT)
-    y = fit([v for e in arms for v in (e.reward, *e.reward_interval)], HEIGHT - BOTTOM, TOP)
+    costs = [bound, bound - rec.slack[cost], *rec.cost_interval(cost), *(e.costs[cost] for e in arms)]
+    x = fit_costs(costs, ends, LEFT, WIDTH - RIGHT)
+    rewards = [v for e in arms for v in (e.reward, *e.reward_interval)]
+    y = fit([*rewards, *rec.value_interval], HEIGHT - BOTTOM, TOP)
     marks = [_arm(rec, e, cost, x, y) for e in arms]
     support = [(e.costs[cost], e.reward) for e in arms if e.arm in rec.mixture]
     line = _between(support, x, y) if len(support) == 2 and len(rec.problem.costs) == 1 else []
@@ -226,15 +229,18 @@ def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
 
 
 def _arm(rec: Recommendation, e: Estimate, cost: str, x: Axis, y: Axis) -> Mark:
-    share = f", {rec.mixture[e.arm]:.0%} of the mix" if e.arm in rec.mixture else ""
+    share = f", {share_text(rec.mixture[e.arm])} of the mix" if e.arm in rec.mixture else ""
     title = f"{e.arm}: reward {e.reward:.4g}, {cost} {e.costs[cost]:.4g}{share}"
     ends = _ends(x, e.cost_intervals[cost]), _ends(y, e.reward_interval)
     return Mark(role(rec, e.arm), x.at(e.costs[cost]), y.at(e.reward), title, *ends)
 
 
 def _mix(rec: Recommendation, cost: str, x: Axis, y: Axis) -> Mark:
+    """The mix with its intervals: where it truly is, the estimates alone do not say."""
     mean = rec.problem.bounds[cost] - rec.slack[cost]
-    return Mark("mix", x.at(mean), y.at(rec.value), f"the mix: reward {rec.value:.4g}, {cost} {mean:.4g}")
+    title = f"the mix: reward {measured(rec.value, half_width(rec))}, {cost} {cost_text(rec, cost)}"
+    ends = _ends(x, rec.cost_interval(cost)), _ends(y, rec.value_interval)
+    return Mark("mix", x.at(mean), y.at(rec.value), title, *ends)
 
 
 def _ends(axis: Axis, interval: tuple[float, float]) -> tuple[float, float] | None:

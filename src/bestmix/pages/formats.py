@@ -2,7 +2,7 @@
 
 import math
 
-from bestmix.answers.wording import measured
+from bestmix.answers.wording import exact_share, measured
 
 
 def number(value: float | None) -> str:
@@ -17,10 +17,10 @@ def number(value: float | None) -> str:
 def percent(share: float) -> str:
     """A share.
 
-    >>> percent(0.2345)
-    '23.4%'
+    >>> percent(0.2345), percent(0.00004)
+    ('23.4%', '0.004%')
     """
-    return f"{share:.1%}"
+    return exact_share(share)
 
 
 def count(whole: int) -> str:

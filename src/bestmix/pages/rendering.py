@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bestmix import __version__
-from bestmix.answers.wording import chance_text
+from bestmix.answers.wording import chance_text, share_text
 from bestmix.pages import formats
 
 # Characters that turn the direction of all that follows: a name must not make a sentence read backwards. Names in
@@ -34,7 +34,7 @@ def environment() -> Environment:
     made.trim_blocks = made.lstrip_blocks = True
     made.globals |= {"version": __version__, "style_sheet": style_sheet}
     made.filters |= {name: getattr(formats, name) for name in ("number", "percent", "count")}
-    made.filters["chance"] = chance_text
+    made.filters |= {"chance": chance_text, "share": share_text}
     made.filters["place"] = lambda value: f"{value:.1f}"
     return made
 

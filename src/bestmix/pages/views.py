@@ -12,6 +12,7 @@ from bestmix.answers.history import ROLES, question, role, spent_on
 from bestmix.answers.prices import price_words
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import tradeoff
+from bestmix.answers.wording import certainly, chance_text, guess_text, kept_text
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
@@ -56,6 +57,7 @@ class Bound(NamedTuple):
     share: float | None
     exceeded: bool
     price: str  # what a looser bound would add, in words
+    chance: str  # that it is kept
 
 
 class Doubt(NamedTuple):
@@ -131,10 +133,24 @@ class Answer:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether there is a mix that keeps the bounds."""
-        if not self.rec.mixture:
+        """Whether the mix keeps the bounds: said with its chance, and as good news only where it was certified."""
+        rec = self.rec
+        if not rec.mixture:
             return Verdict("muted", "no answer yet")
-        return Verdict("good", "keeps all bounds") if self.rec.feasible else Verdict("bad", "no mix keeps all bounds")
+        if not rec.feasible:
+            return Verdict("bad", "no mix keeps all bounds")
+        if not rec.problem.bounds:
+            return Verdict("good", "no bounds to keep")
+        if rec.certainty is None:
+            return Verdict("muted", "how likely the bounds are kept cannot be said")
+        if rec.certified:
+            return Verdict("good", f"keeps all bounds {certainly(rec)}")
+        return Verdict("bad", f"bounds not certain: kept with a chance of {chance_text(rec.certainty)}")
+
+    @property
+    def best_guess(self) -> str:
+        """The optimum at the estimates, where another mix is to be deployed."""
+        return guess_text(self.rec)
 
     @property
     def bounds(self) -> list[Bound]:
@@ -142,12 +158,14 @@ class Answer:
         return [self._bound(cost) for cost in self.rec.problem.bounds] if self.rec.mixture else []
 
     def _bound(self, cost: str) -> Bound:
-        bound, slack = self.rec.problem.bounds[cost], self.rec.slack[cost]
+        bound, slack, limit = self.rec.problem.bounds[cost], self.rec.slack[cost], self.rec.limits.get(cost)
         mean = bound - slack
+        text = formats.number(mean) if limit is None else formats.estimate(limit.mean, limit.interval)
+        chance = "–" if limit is None or not math.isfinite(limit.chance) else kept_text(limit)
         share = mean / bound if bound > 0 and math.isfinite(mean) else None
         size = max((abs(e.costs[cost]) for e in self.rec.estimates.values() if math.isfinite(e.reward)), default=1.0)
         price = _price(cost, bound, self.rec.shadow_prices.get(cost), size)
-        return Bound(cost, formats.number(mean), formats.number(bound), formats.room(slack), share, slack < 0, price)
+        return Bound(cost, text, formats.number(bound), formats.room(slack), share, slack < 0, price, chance)
 
     @property
     def doubts(self) -> list[Doubt]:

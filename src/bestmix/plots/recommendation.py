@@ -8,6 +8,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.history import ROLES, role
 from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.answers.wording import exact_share
 from bestmix.plots.axes import join, scale_costs
 from bestmix.plots.labels import Box, bound_box, name_points, pixels, point_boxes, settle
 from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
@@ -123,6 +124,13 @@ def _half(interval: tuple[float, float]) -> float:
     return half if math.isfinite(half) else 0.0
 
 
+def _sides(middle: float, interval: tuple[float, float]) -> list[list[float]]:
+    """Lengths of an interval below and above a point; none is drawn where it is unknown."""
+    if not math.isfinite(interval[1] - interval[0]):
+        return [[0.0], [0.0]]
+    return [[max(middle - interval[0], 0.0)], [max(interval[1] - middle, 0.0)]]
+
+
 def _draw_arms(ax: "Axes", arms: list[Estimate], cost: str, kind: str) -> None:
     if not arms:
         return
@@ -147,7 +155,7 @@ def _draw_arms(ax: "Axes", arms: list[Estimate], cost: str, kind: str) -> None:
 
 
 def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
-    """The mix's own point; with one cost it lies on the line between its arms."""
+    """The mix's own point with its intervals; with one cost it lies on the line between its arms."""
     support = [rec.estimates[arm] for arm in rec.mixture]
     if len(rec.problem.costs) == 1 and len(support) == 2:
         start, end = ((e.costs[cost], e.reward) for e in support)
@@ -155,7 +163,10 @@ def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
     label = "the mix" if rec.feasible else "least violation"
     point = rec.problem.bounds[cost] - rec.slack[cost], rec.value
     look: dict[str, Any] = {"markersize": 15, "markeredgecolor": COLOURS["ink"], "markeredgewidth": 0.9}
-    ax.plot(*point, MARKERS["mix"], color=COLOURS["mix"], label=label, linestyle="none", zorder=5, **look)
+    look |= {"ecolor": COLOURS["ink"], "elinewidth": 1.3}
+    across, upwards = _sides(point[0], rec.cost_interval(cost)), _sides(point[1], rec.value_interval)
+    star = ax.errorbar(*point, xerr=across, yerr=upwards, fmt=MARKERS["mix"], color=COLOURS["mix"], zorder=5, **look)
+    star.lines[0].set_label(label)
 
 
 def _plot_rewards(rec: Recommendation, ax: "Axes") -> "Axes":
@@ -176,7 +187,7 @@ def _plot_shares(rec: Recommendation, ax: "Axes") -> "Axes":
     arms, shares = list(rec.mixture), list(rec.mixture.values())
     ax.barh(range(len(arms)), shares, color=COLOURS["support"], height=0.58)
     for row, share in enumerate(shares):
-        ax.text(share + 0.008, row, f"{share:.1%}", va="center")
+        ax.text(share + 0.008, row, exact_share(share), va="center")
     ax.set_yticks(range(len(arms)), arms, parse_math=False)
     ax.invert_yaxis()
     ax.set_xlim(0, 1.12)

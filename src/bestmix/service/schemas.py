@@ -157,11 +157,13 @@ Experiment = describe(
 Trial = derive(model.Trial)
 Event = derive(model.Event)
 Estimate = derive(recommendation.Estimate)
+MeanCost = derive(recommendation.MeanCost)
 Round = derive(recommendation.Round, more={"mixture": dict[str, float] | None})
 Recommendation = derive(
     recommendation.Recommendation,
     without=["history"],
     more={
+        "limits": GenericAlias(dict, (str, MeanCost)),
         "trials": int,
         "support": list[str],
         "violation": dict[str, float | None],
@@ -174,7 +176,7 @@ Snapshot = describe(
     "Figures, answer and rounds, all of one moment.",
     {"state": State, "recommendation": Recommendation, "rounds": many(Round)},
 )
-Policy = derive(policy.Policy)
+Policy = derive(policy.Policy, more={"version": int, "known": dict[str, Any]})
 Handout = describe(
     "Handout",
     "Trials; when there are none, why, and in how many seconds to ask again (null: never).",

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from bestmix import checks
+from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommendation import Recommendation
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Challenger, Search, Strategy
@@ -31,6 +32,7 @@ def identify(
     n_jobs: int = 1,
     executor: Executor | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    safety: float | None = SAFETY,
 ) -> Recommendation:
     """Find the best mix by calling ``pull`` for each trial.
 
@@ -54,6 +56,8 @@ def identify(
     checkpoint
         A .json file to save the search to as it goes. If it exists the search goes on from it, with the budget
         given now if that is larger.
+    safety
+        The wanted certainty that the recommended mix keeps all limits; None for the optimum at the estimates.
 
     Raises
     ------
@@ -74,6 +78,7 @@ def identify(
         raise checks.InvalidInput(
             "pull", expected="a function of an arm's name", got=checks.shown(pull), remedy="define one"
         )
+    safety = checks.safety(safety)
     search = resume(problem, check_strategy(strategy or Challenger()), budget, checkpoint)
     saved = Checkpoint(search, checkpoint)
     with ExitStack() as stack:
@@ -89,7 +94,7 @@ def identify(
             raise
         finally:
             saved.save()
-    return search.recommend()
+    return search.recommend(safety)
 
 
 def resume(

@@ -138,6 +138,16 @@ def extended(strategy: Strategy, problem: Problem, old: int, new: int, memory: M
     return strategy.extended(problem, old, new, memory)
 
 
+def mixes(strategy: Strategy) -> bool:
+    """Whether other arms may come into the mix to deploy where those of the answer are not certain enough.
+
+    >>> from bestmix import SFSR, SingleArm
+    >>> mixes(SFSR()), mixes(SingleArm())
+    (True, False)
+    """
+    return bool(getattr(strategy, "mixes", True))
+
+
 def check_budget(problem: Problem, budget: int, least: int) -> None:
     """Refuse a budget that leaves an arm without a trial.
 

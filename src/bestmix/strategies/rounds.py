@@ -76,9 +76,9 @@ def close(
 
 
 def mixture(recipe: Recipe, memory: Memory, moments: list[Moments]) -> dict[str, float]:
-    """The answer as things stand: the share of each arm that has any."""
-    found = recommend(Evidence(recipe.problem, moments), recipe.strategy.columns(recipe.problem, memory), strategy="")
-    return dict(found.mixture)
+    """The optimum at the estimates as things stand: the share of each arm that has any."""
+    columns = recipe.strategy.columns(recipe.problem, memory)
+    return dict(recommend(Evidence(recipe.problem, moments), columns, strategy="", safety=None).best_guess)
 
 
 def planned(recipe: Recipe, budget: int, memory: Memory) -> list[int] | None:

@@ -11,12 +11,12 @@ import numpy as np
 from bestmix import checks, files
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommend import recommend
+from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import MOST_TRIALS, Checking, Strategy, extended
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, Strategy, extended, mixes
 
 FORMAT = "bestmix search 1"
 KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
@@ -124,8 +124,8 @@ class Search:
             if over:  # what made a run that was over decide once more is no round
                 del self.history[closed : closed + 1]
 
-    def recommend(self) -> Recommendation:
-        """The answer as things stand."""
+    def recommend(self, safety: float | None = SAFETY) -> Recommendation:
+        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin."""
         return recommend(
             self.evidence,
             self.strategy.columns(self.problem, self.memory),
@@ -133,6 +133,8 @@ class Search:
             budget=self.budget,
             complete=self.done,
             history=self.history,
+            safety=safety,
+            mixes=mixes(self.strategy),
         )
 
     @property

@@ -128,7 +128,7 @@ class SFSR:
             shown = scale[1] * score
         check_settled(status)
         basis[:] = start.column
-        loser = scores.last_lowest(score, scores.TIE) if status == simplex.OPTIMAL else -1
+        loser = scores.loser(program, score) if status == simplex.OPTIMAL else -1
         return shown, state == scores.EXACT, loser
 
     def _judge_by_function(self, function: Score, evidence: Evidence, remaining: Integers) -> tuple[Floats, Flags, int]:

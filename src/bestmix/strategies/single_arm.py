@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class SingleArm:
     >>> SingleArm().start(Problem(["a", "b", "c"], {"dollars": 1.0}), budget=100).ask()
     {'a': 25, 'b': 25, 'c': 25}
     """
+
+    mixes: ClassVar[bool] = False  # the answer is one arm, certain or not
 
     @property
     def name(self) -> str:

@@ -44,7 +44,14 @@ def test_an_experiment_over_plain_http(running):
     assert running.json("POST", "/v1/experiments/r/tell_many", {"results": results})[1] == {"outcomes": ["counted"] * 3}
     assert running.json("GET", "/v1/experiments/r")[1]["status"] == "done"
     assert running.json("GET", "/v1/experiments/r/policy")[1]["feasible"] is True
-    assert running.json("GET", "/v1/experiments/r/recommendation")[1]["sentence"].startswith("Use ")
+    found = running.json("GET", "/v1/experiments/r/recommendation")[1]
+    assert found["sentence"].startswith("Use ")
+    assert found["safety"] == 0.95
+    for place in ("recommendation", "policy"):
+        assert running.json("GET", f"/v1/experiments/r/{place}?safety=none")[1]["safety"] is None
+        assert running.json("GET", f"/v1/experiments/r/{place}?safety=0.8")[1]["safety"] == 0.8
+        status, answer = running.json("GET", f"/v1/experiments/r/{place}?safety=2")
+        assert (status, answer["error"]["field"]) == (422, "safety")
     (ended,) = running.json("GET", "/v1/experiments/r/history")[1]["rounds"]
     assert sum(ended["mixture"].values()) == pytest.approx(1.0)
     assert running.json("GET", "/v1/experiments/r/trials", state="failed")[1]["trials"][0]["note"] == "no luck"

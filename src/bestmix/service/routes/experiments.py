@@ -28,6 +28,9 @@ router = APIRouter(route_class=GuardedRoute, prefix="/v1/experiments", tags=["ex
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 After = Annotated[int, Query(ge=0, le=2**62)]
 Limit = Annotated[int, Query(ge=1, le=PAGE)]
+Safety = Annotated[
+    str, Query(max_length=20, description="How certain the mix must keep all limits, 0.5 to below 1; or none.")
+]
 
 
 async def current(
@@ -173,9 +176,9 @@ def give_back(experiment: Current, body: schemas.Trials) -> Response:
     responses=ONE,
     dependencies=[Depends(READ_SLOW)],
 )
-def recommendation(experiment: Current) -> Response:
-    """The best mix as far as the trials tell."""
-    data = experiment.recommend().to_dict()
+def recommendation(experiment: Current, safety: Safety = "0.95") -> Response:
+    """The best mix as far as the trials tell, with the wanted certainty that it keeps all limits."""
+    data = experiment.recommend(checks.safety(safety)).to_dict()
     del data["history"]
     return JSONResponse(data)
 
@@ -193,9 +196,9 @@ def snapshot(experiment: Current) -> Response:
     responses=documented("not_found", "invalid", "closed"),
     dependencies=[Depends(READ_SLOW)],
 )
-def policy(experiment: Current) -> Response:
-    """The weights to deploy."""
-    found = experiment.recommend()
+def policy(experiment: Current, safety: Safety = "0.95") -> Response:
+    """The weights to deploy, with the wanted certainty that they keep all limits."""
+    found = experiment.recommend(checks.safety(safety))
     if not found.mixture:
         raise Refusal("closed", "policy: no arm has been tried yet, so there are no weights; tell some results first")
     return JSONResponse(found.policy().to_dict())

@@ -1,0 +1,81 @@
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from bestmix import Known, Policy
+from bestmix.cli import app
+
+
+def refit(*words):
+    return CliRunner().invoke(app, ["refit", *map(str, words)])
+
+
+def write_log(path, seed, n=40):
+    rng = np.random.default_rng(seed)
+    rows = [f"l,{2 + 0.1 * rng.normal()},{2 + 0.2 * rng.normal()}\n" for _ in range(n)]
+    path.write_text("model,quality,dollars\n" + "".join(rows))
+    return path
+
+
+@pytest.fixture
+def place(tmp_path):
+    known = {"s": Known(1.0, {"dollars": 0.0})}
+    Policy({"s": 0.5, "l": 0.5}, {"dollars": 1.0}, True, 0.95, 0.95, known).save(tmp_path / "policy.json")
+    write_log(tmp_path / "fresh.csv", 1)
+    return tmp_path
+
+
+NAMES = ["--arm", "model", "--reward", "quality"]
+
+
+def test_a_new_policy_is_written_beside_the_old(place):
+    before = (place / "policy.json").read_text()
+    result = refit(place / "policy.json", place / "fresh.csv", *NAMES, "-o", place / "new.json")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("Mix ")
+    assert "All limits are kept with 95% certainty" in result.stdout
+    assert "new.json" in result.stdout
+    assert (place / "policy.json").read_text() == before
+    new = Policy.load(place / "new.json")
+    assert list(new.weights) == ["s", "l"]
+    assert new.certainty >= new.safety == 0.95
+    assert "s" in new.known
+
+
+def test_the_old_one_is_replaced_where_no_other_name_is_given(place):
+    old = Policy.load(place / "policy.json")
+    assert refit(place / "policy.json", place / "fresh.csv", *NAMES).exit_code == 0
+    assert Policy.load(place / "policy.json") != old
+
+
+def test_trials_before_count_too(place):
+    write_log(place / "before.csv", 2, n=200)
+    words = [place / "policy.json", place / "fresh.csv", *NAMES, "--json", "-o"]
+    alone = json.loads(refit(*words, place / "a.json").stdout)
+    both = json.loads(refit(*words, place / "b.json", "--before", place / "before.csv").stdout)
+    assert (alone["trials"], both["trials"]) == (40, 240)
+    assert both["limits"]["dollars"]["error"] < alone["limits"]["dollars"]["error"]
+
+
+def test_another_certainty_can_be_wanted(place):
+    assert refit(place / "policy.json", place / "fresh.csv", *NAMES, "--safety", "none").exit_code == 0
+    assert Policy.load(place / "policy.json").safety is None
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["--safety", "2"], "--safety: expected a certainty from 0.5 to below 1, or none, got '2'"),
+        (["--arm", "nobody"], "no column 'nobody'"),
+        (["--before", "nowhere.csv"], "there is no file"),
+        (["-o", "policy.txt"], ".json or .toml"),
+    ],
+)
+def test_mistakes_leave_the_policy_as_it_was(place, words, part):
+    before = (place / "policy.json").read_text()
+    result = refit(place / "policy.json", place / "fresh.csv", *NAMES, *words)
+    assert result.exit_code == 2
+    assert part in " ".join(result.stderr.split())
+    assert (place / "policy.json").read_text() == before
