@@ -27,7 +27,7 @@ def test_tells_how_the_trials_went(exp):
         assert part in page
     assert exp.recommend().sentence() in page
     assert f"{exp.state.complete} of 30" in page
-    assert page.count('class="chart"') == 1 + 2
+    assert page.count('class="chart"') == 1 + 2 + 1  # arms, rounds, and what another limit would earn
     assert "<figure" not in experiment_report(exp, figure=False)
     parse(page)
 
