@@ -71,8 +71,9 @@ def reproduce(
     means of its own. Ctrl-C loses nothing that is finished: the same command goes on.
 
     Three figures are made only when asked for. calibration, a minute or two: how true the claimed chances of a right
-    support are. deploy, a minute or two: how true those of kept limits are. beyond, an hour or more: Challenger beside the paper's algorithms, error curves, the trials that each
-    needs for 10% and 1% error, and the same on random instances.
+    support are. deploy, a minute or two: how true those of kept limits are. beyond, an hour or more: Challenger beside
+    the paper's algorithms, error curves, the trials that each needs for 10% and 1% error, and the same on random
+    instances.
 
     Example: [bold]bestmix reproduce --figure D --output reproduction[/bold]
     """

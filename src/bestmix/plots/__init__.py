@@ -37,11 +37,11 @@ from bestmix.plots.tradeoff import plot_tradeoff, tradeoff_figure
 
 __all__ = [
     "COLOURS",
-    "Frontier",
     "MARKERS",
     "STRATEGIES",
     "STYLE",
     "SUFFIXES",
+    "Frontier",
     "Segment",
     "available",
     "best_segments",

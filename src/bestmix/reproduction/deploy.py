@@ -121,9 +121,9 @@ def _caption(claims: Sequence[Claim], runs: int, seed: int) -> str:
     sure = [claim for claim in claims if claim.what == LIMITS and claim.claimed >= CERTAINTIES[-1]]
     low, high = wilson(sum(claim.true for claim in sure), len(sure))
     return (
-        f"Claimed against true, on {', '.join(INSTANCES)} with {', '.join(map(str, TRIALS))} trials of every arm, {runs} "
-        "runs each: the chance that a safe mix keeps all limits (asked for certainties of "
-        f"{', '.join(map(str, CERTAINTIES))}), and the chance that the support is right, with 95% intervals (Wilson; mixes "
-        f"of one run are not independent). Of {len(sure):,} mixes that claim {CERTAINTIES[-1]:.0%} or more, {low:.1%} to "
-        f"{high:.1%} keep all limits; seed {seed}."
+        f"Claimed against true, on {', '.join(INSTANCES)} with {', '.join(map(str, TRIALS))} trials of every arm, "
+        f"{runs} runs each: the chance that a safe mix keeps all limits (asked for certainties of "
+        f"{', '.join(map(str, CERTAINTIES))}), and the chance that the support is right, with 95% intervals "
+        f"(Wilson; mixes of one run are not independent). Of {len(sure):,} mixes that claim {CERTAINTIES[-1]:.0%} or "
+        f"more, {low:.1%} to {high:.1%} keep all limits; seed {seed}."
     )
