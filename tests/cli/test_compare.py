@@ -39,6 +39,16 @@ def test_json_has_the_numbers_of_the_sweep():
     assert data["instance"] == "tiny.toml"
 
 
+@pytest.mark.parametrize(
+    ("by", "words"), [("loss", "mean loss of 50 runs"), ("kept", "mixes that keep all limits in %")]
+)
+def test_by_what_the_mix_loses_or_keeps(place, by, words):
+    result = run("tiny.toml", "--strategy", "uniform", "--budget", 40, "--runs", 50, "--by", by, "--figure", "f.svg")
+    assert result.exit_code == 0, result.output
+    assert words in result.stdout
+    assert {"loss": "mean loss", "kept": "keep all limits"}[by] in (place / "f.svg").read_text()
+
+
 def test_defaults_and_names_of_the_catalog():
     data = json.loads(run("D1P", "--runs", 1, "--json").stdout)
     assert list(dict.fromkeys(row["strategy"] for row in data["rows"])) == ["Challenger", "SFSR", "SFSR-L", "USLP"]

@@ -16,6 +16,22 @@ def test_regret_and_violation_are_of_the_recommended_mixture():
     np.testing.assert_allclose(cell.outcomes.violation, 0.0, atol=1e-12)
 
 
+def test_the_loss_is_the_regret_and_the_price_of_the_excess():
+    inst = bm.Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0])
+    cell, price = bm.simulate(inst, bm.Uniform(), 60, runs=200), bm.solve(inst).dual[0]
+    seen = cell.outcomes
+    np.testing.assert_allclose(seen.loss, seen.regret + price * seen.violation, equal_nan=True)
+    assert np.nanmin(seen.loss) >= -1e-12
+    assert cell.kept == pytest.approx((seen.violation == 0).sum() / (~np.isnan(seen.violation)).sum())
+
+
+def test_a_certified_mix_is_the_one_that_is_judged():
+    inst = bm.Instance([1.7, 2.6], [[0.0, 1.8]], [1.0], sigma_reward=0.3, sigma_cost=0.3)
+    good = bm.simulate(inst, bm.Challenger(confidence=0.95, tolerance=0.3), 10_000, runs=10, threads=1)
+    assert good.kept >= 0.8
+    assert good.mean_pulls < 10_000
+
+
 def test_an_infeasible_instance_is_right_when_it_is_called_so():
     inst = bm.Instance([1.0, 2.0], [[3.0, 4.0]], [1.0], sigma_cost=0.1)
     cell = bm.simulate(inst, bm.Uniform(), 100, runs=50)

@@ -30,6 +30,18 @@ def test_rows_add_up(table):
         assert row["violation_q50"] >= 0
 
 
+def test_loss_kept_limits_and_regret_have_intervals(table):
+    for cell in table:
+        row = cell.row()
+        assert row["loss_low"] <= row["loss_mean"] == cell.loss <= row["loss_high"]
+        assert row["kept_low"] <= row["kept"] == cell.kept <= row["kept_high"]
+        assert cell.regret_interval[0] < cell.regret < cell.regret_interval[1]
+        assert cell.measured("loss") == (cell.loss, cell.loss_interval)
+        assert f"limits kept {cell.kept:.4f}" in str(cell)
+    with pytest.raises(ValueError, match="by: expected one of"):
+        cell.measured("luck")
+
+
 def test_frames_and_files_hold_the_same_table(table, tmp_path):
     rows = table.rows()
     assert table.to_pandas().to_dict("records") == rows

@@ -4,8 +4,8 @@ Every figure uses the colours and the style of ``theme.py``, so that the same th
 everywhere. Matplotlib is imported when a figure is made, not before.
 """
 
-from bestmix.plots.calibration import calibration_figure, plot_cells, plot_reliability
-from bestmix.plots.curves import comparison_figure, plot_errors, sweep_figure
+from bestmix.plots.calibration import calibration_figure, plot_cells, plot_reliability, reliability_figure
+from bestmix.plots.curves import comparison_figure, plot_errors, plot_measure, sweep_figure
 from bestmix.plots.gains import gains_figure, plot_gains
 from bestmix.plots.geometry import Frontier, Segment, best_segments, frontier
 from bestmix.plots.instances import plot_costs, plot_instance
@@ -64,12 +64,14 @@ __all__ = [
     "plot_gains",
     "plot_instance",
     "plot_margins",
+    "plot_measure",
     "plot_plan",
     "plot_recommendation",
     "plot_reliability",
     "plot_scores",
     "plot_tradeoff",
     "recommendation_figure",
+    "reliability_figure",
     "rounds_figure",
     "save",
     "scores_figure",

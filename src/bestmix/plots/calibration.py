@@ -58,6 +58,23 @@ def plot_reliability(bins: Mapping[str, Sequence[Claims]], ax: "Axes | None" = N
         return ax
 
 
+def reliability_figure(bins: Mapping[str, Sequence[Claims]]) -> "Figure":
+    """The reliability diagram alone.
+
+    >>> len(reliability_figure({"mine": [Claims(100, 20.0, 35), Claims(300, 240.0, 260)]}).axes)
+    1
+    """
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(5.6, 5.2), layout="constrained")
+        ax = plot_reliability(bins, figure.add_subplot())
+        ax.set(xlabel="claimed chance", ylabel="share that is true")
+        handles, names = ax.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper left", ncols=len(names), fontsize=9)
+        return figure
+
+
 def plot_cells(cells: Mapping[str, Sequence[Claims]], ax: "Axes | None" = None) -> "Axes":
     """Share of wrong answers of each cell over its mean claimed chance of one, on logarithmic scales.
 

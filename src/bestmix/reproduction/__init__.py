@@ -11,6 +11,7 @@ from pathlib import Path
 from bestmix import checks, files, plots
 from bestmix.reproduction.beyond import draw_beyond
 from bestmix.reproduction.calibration import draw_calibration
+from bestmix.reproduction.deploy import draw_deploy
 from bestmix.reproduction.outcome import Drawing
 from bestmix.reproduction.paper import (
     GROUPS,
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 FIGURES = ("score", "A", "H", "D", "failure")  # of the paper: a minute or two in all
-BEYOND = ("calibration", "beyond")  # of Challenger, which is not the paper's: minutes, and hours
+BEYOND = ("calibration", "deploy", "beyond")  # of Challenger, which is not the paper's: minutes, and hours
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ def reproduce(
         drawn = draw_errors(name, folder, runs, seed, threads, progress)
     elif name == "calibration":
         drawn = draw_calibration(folder, runs, seed, threads, progress)
+    elif name == "deploy":
+        drawn = draw_deploy(folder, runs, seed, threads, progress)
     elif name == "beyond":
         drawn = draw_beyond(folder, runs, seed, instances, threads, progress)
     else:

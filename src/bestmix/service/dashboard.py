@@ -95,7 +95,7 @@ async def log_in(request: Request) -> Response:
 
 
 async def _enter(request: Request, text: str) -> Response:
-    token = await request.app.state.gatekeeper.admit(text.strip())
+    token = await request.app.state.authenticator.admit(text.strip())
     response = RedirectResponse("/", 303)
     sessions.write_cookie(response, request.scope, sessions.new_session(token))
     return response

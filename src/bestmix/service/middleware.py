@@ -66,7 +66,7 @@ class RequestMiddleware:
     ) -> None:
         self.app = app
         self.metrics = metrics
-        self._gatekeeper = authenticator
+        self._authenticator = authenticator
         self._rates = Rates(rate)
         self._strangers = Rates(strangers)  # by address, for those without a valid token
 
@@ -88,7 +88,7 @@ class RequestMiddleware:
         if visit.harmless:
             scope["bestmix.identity"] = Identity(None)
             return None
-        identity = scope["bestmix.identity"] = await self._gatekeeper.identify(scope)
+        identity = scope["bestmix.identity"] = await self._authenticator.identify(scope)
         scope["bestmix.token"] = identity.token
         if identity.token is not None:
             if wait := self._rates.wait(identity.token.prefix):

@@ -113,3 +113,23 @@ def test_progress_is_told():
 def test_mistakes(source, options, part):
     with pytest.raises(ValueError, match=part):
         plan(source, **options)
+
+
+def test_a_tolerance_plans_for_the_loss_and_ties_do_not_matter():
+    twins = Instance([1.7, 2.6, 2.6], [[0.0, 1.8, 1.8]], [1.0])
+    with pytest.raises(ValueError, match="give a tolerance"):
+        plan(twins, strategies=[Uniform()], runs=400)
+    loose, fine = (plan(twins, strategies=[Uniform()], runs=400, tolerance=t) for t in ("10%", 0.05))
+    assert loose.tolerance == pytest.approx(0.22)
+    assert loose.best.trials < fine.best.trials
+    assert fine.best.loss_interval[1] <= 0.05
+    assert "loses at most 0.05 of reward on average" in fine.sentence()
+    assert fine.to_dict()["tolerance"] == 0.05
+
+
+def test_where_no_budget_is_enough_the_loss_is_told():
+    close = Instance([1.7, 2.6, 2.5999], [[0.0, 1.8, 1.8]], [1.0])
+    hopeless = plan(close, strategies=[Uniform()], draws=0, runs=400, most=2000)
+    assert hopeless.best is None
+    assert "of reward on average; give a tolerance" in hopeless.sentence()
+    assert "guarantees" not in str(hopeless)

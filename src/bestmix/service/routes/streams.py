@@ -156,7 +156,7 @@ async def _goes_on(request: Request, end: float) -> bool:
     if time.monotonic() >= end or request.app.state.stopping.is_set() or await request.is_disconnected():
         return False
     try:
-        valid: bool = await request.app.state.gatekeeper.is_valid(request.scope["bestmix.token"], CHECK)
+        valid: bool = await request.app.state.authenticator.is_valid(request.scope["bestmix.token"], CHECK)
         return valid
     except StorageError:
         return True  # out of reach for a moment, and with it all that could be told
