@@ -69,7 +69,7 @@ def test_a_run_stops_with_a_mix_that_is_good_enough(case):
     assert wrong <= 5
 
 
-def test_a_tolerance_needs_fewer_trials_than_the_exact_support_and_a_small_one_more():
+def test_a_small_tolerance_needs_more_trials_than_a_large_one():
     trials = [
         identify(plain().problem, plain().sampler(seed=1), strategy=strategy).trials
         for strategy in (Challenger(confidence=0.95, tolerance="20%"), Challenger(confidence=0.95, tolerance=0.03))
