@@ -17,7 +17,7 @@ def test_gaps_are_in_units_of_the_noise_at_any_size(size):
     np.testing.assert_allclose(small.arm, one.arm, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("size", "noise"), [(1e150, 1e-100), (1e140, 1e-150), (1.0, 1e-100)])
+@pytest.mark.parametrize(("size", "noise"), [(1e149, 1e-100), (1e140, 1e-150), (1.0, 1e-100)])
 def test_means_too_far_apart_for_floats_are_refused(size, noise):
     instance = Instance([1.7 * size, 2.6 * size], [[0.0, 1.8 * size]], [size], sigma_reward=noise, sigma_cost=noise)
     with pytest.raises(ValueError, match="standard deviations apart"):
