@@ -83,4 +83,4 @@ def test_the_bounds_call_for_a_true_mix():
     rec = from_log({"arm": list(means), **columns}, bounds=limits.bounds)
     assert len(rec.support) >= 2
     assert min(rec.mixture.values()) > 0.05
-    assert "saves" in demo.compare(rec)
+    assert "No single codec" in demo.compare(rec)  # one trial each is too little to be sure of any

@@ -60,7 +60,9 @@ def test_it_is_one_snapshot(exp, monkeypatch):
 
 def test_hostile_names_are_harmless():
     script, quotes, left, long, template = HOSTILE
-    problem = Problem([script, quotes, template], {left: 0.6, long: 5.0})
+    problem = Problem(
+        [script, quotes, template], {left.lstrip("\u202e"): 0.6, long: 5.0}
+    )  # what turns others round is refused
     exp = open_experiment("memory://", script, problem, budget=24, strategy=SFSR(), notes="\n".join(HOSTILE))
     exp.tell_failed(exp.ask(1, worker=quotes)[0], script)
     fill(exp)

@@ -20,7 +20,9 @@ def page(running, path, **query):
 def hostile(running):
     """An experiment with names of the worst kind, some trials made, one failed."""
     script, quotes, left, long, template = HOSTILE
-    problem = Problem([script, quotes, template], {left: 0.6, long: 5.0})
+    problem = Problem(
+        [script, quotes, template], {left.lstrip("\u202e"): 0.6, long: 5.0}
+    )  # what turns others round is refused
     exp = running.create(script, problem=problem, budget=24, strategy=SFSR(), notes="\n".join(HOSTILE))
     exp.tell_failed(exp.ask(1, worker=quotes)[0], template)
     exp.tell_many([(t, 0.1 * t.token, [0.2, 0.3]) for t in exp.ask(20, worker=script)])

@@ -333,7 +333,8 @@ def test_the_optimal_arm_stays_where_all_scores_tie(score):
 @pytest.mark.parametrize("bounds", [0, 1, 2])
 @pytest.mark.parametrize("known", [0, 1])
 def test_one_arm_alone_is_judged_alike_live_and_simulated(strategy, bounds, known):
-    instance = Instance([1.0], [[0.5]] * bounds, [1.0] * bounds, sigma_reward=0.1, sigma_cost=0.01, known=known)
+    cost = np.full((bounds, 1), 0.5)
+    instance = Instance([1.0], cost, np.ones(bounds), sigma_reward=0.1, sigma_cost=0.01, known=known)
     search = strategy.start(instance.problem, 10 * (1 - known))
     rng = np.random.default_rng(0)
     while owed := search.ask():

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bestmix.simulation.results import wilson
 from bestmix.theory.planning.bisection import PRECISION, Bisection
 
 
@@ -12,7 +13,7 @@ class Falling:
 
     def __init__(self, at, power, wanted):
         self.at, self.power, self.wanted = at, power, wanted
-        self.counts, self.seed = {}, 0
+        self.counts, self.losses, self.seed = {}, {}, 0
         self.strategy = self.instance = self.problem = self
         self.name, self.arms = "falling", range(4)
 
@@ -22,6 +23,12 @@ class Falling:
 
     def rate(self, budget, runs):
         return self.errors(budget, runs) / runs
+
+    def interval(self, budget, runs):
+        return wilson(self.errors(budget, runs), runs)
+
+    def loss(self, budget, runs):
+        return math.nan, (math.nan, math.nan)
 
     def smallest(self):
         return 5
