@@ -36,7 +36,7 @@ def new_program(size: int, costs: int) -> Program:
     return Program(np.empty(size), np.empty((size, costs)), np.empty(size))
 
 
-@inlined
+@compiled
 def part(program: Program, first: int, last: int) -> Program:
     """Some of the columns, in the same memory."""
     return Program(program.mu[first:last], program.u[first:last], program.e[first:last])
@@ -99,7 +99,7 @@ def rescale(program: Program, scale: Floats) -> None:
     apply(scale, program)
 
 
-@inlined
+@compiled
 def arms_among(e: Floats) -> int:
     """Number of arms: slacks stand last."""
     n = int(e.shape[0])

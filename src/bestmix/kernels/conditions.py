@@ -17,7 +17,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled, inlined
+from bestmix.kernels.jit import compiled
 from bestmix.kernels.simplex import Basis
 
 Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
@@ -103,7 +103,7 @@ def load_basis(means: Floats, bound: Floats, everything: Integers, state: State)
     return True
 
 
-@inlined
+@compiled
 def load_elastic(means: Floats, bound: Floats, everything: Integers, program: Program) -> None:
     """Write all columns, unscaled, and the elastic one."""
     n, costs = program.u.shape

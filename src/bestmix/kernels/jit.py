@@ -14,7 +14,10 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """As ``compiled``, and put into its callers: a call counts references to every array that is passed."""
+    """As ``compiled``, and put into its callers: a call counts references to every array that is passed.
+
+    For what calls no other kernel only: whatever is below it would be compiled once more in every caller.
+    """
     return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
 
 

@@ -15,7 +15,7 @@ from numba.core.registry import CPUDispatcher
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bases, columns, sampling, scores, simplex
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled, compiled_here, inlined, plain
+from bestmix.kernels.jit import compiled, compiled_here, plain
 from bestmix.kernels.simplex import Basis
 
 INTERSECTION, LAGRANGIAN, OWN = 0, 1, 2  # scores
@@ -90,7 +90,7 @@ def with_judge(decide: Callable[..., int]) -> Callable[..., None]:
     return FunctionType(rejects.__code__, globals() | {"judge": decide}, rejects.__name__)
 
 
-@inlined
+@compiled
 def judge_by_paper(
     program: Program, scale: Floats, basis: Basis, tableau: Floats, score: Floats, state: Integers, kind: int
 ) -> int:
