@@ -38,7 +38,7 @@ layers: setup
 	@$(BIN)/lint-imports
 
 pytest: setup
-	@$(BIN)/pytest -n 2 || { echo 'Once more, alone: what failed beside other tests.'; $(BIN)/pytest --last-failed --last-failed-no-failures none; }
+	@$(BIN)/pytest -n 2
 
 docs: $(VENV)/.docs  ## run the gallery and build the site in docs/_build/html; warnings are errors
 	@$(BIN)/python docs/build_gallery.py
