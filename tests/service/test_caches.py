@@ -82,3 +82,11 @@ def test_few_are_kept():
     for key in "abc":
         cache.get(key, lambda: 1, lambda k=key: k)
     assert cache.get("a", lambda: 1, lambda: "made again") == "made again"
+
+
+def test_a_value_from_before_a_moment_is_made_anew():
+    cache = Cache(lasts=60.0, fresh=60.0)
+    assert cache.get("x", lambda: 1, lambda: "old") == "old"
+    moment = time.monotonic()
+    assert cache.get("x", lambda: 1, lambda: "new", since=moment) == "new"
+    assert cache.get("x", lambda: 1, lambda: "newer", since=moment) == "new"

@@ -80,8 +80,8 @@ class Cache(Generic[T]):
         self._entries: OrderedDict[str, Entry[T]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: str, version: Callable[[], Any], make: Callable[[], T]) -> T:
-        """The value of a key; while one thread makes it, others wait for it.
+    def get(self, key: str, version: Callable[[], Any], make: Callable[[], T], since: float = float("-inf")) -> T:
+        """The value of a key, not read before ``since``; while one thread makes it, others wait for it.
 
         >>> cache = Cache(lasts=60.0)
         >>> cache.get("x", lambda: 1, lambda: "made"), cache.get("x", lambda: 1, lambda: "made again")
@@ -91,12 +91,15 @@ class Cache(Generic[T]):
         """
         entry = self._entry(key)
         with entry.lock:
-            if entry.value is not None and time.monotonic() < entry.at + self._fresh:
-                return entry.value
+            began = time.monotonic()
+            value = entry.value if entry.at >= since else None
+            if value is not None and began < entry.at + self._fresh:
+                return value
             now = version()
-            if entry.value is None or time.monotonic() >= entry.at + self._lasts or entry.version != now:
-                entry.value, entry.version, entry.at = make(), now, time.monotonic()
-            return entry.value
+            if value is None or began >= entry.at + self._lasts or entry.version != now:
+                value = make()
+                entry.value, entry.version, entry.at = value, now, began
+            return value
 
     def _entry(self, key: str) -> Entry[T]:
         with self._lock:

@@ -45,6 +45,14 @@ def test_a_stream_ends_within_a_second_after_its_token_was_revoked(running, foll
     assert time.monotonic() - began < 1.0
 
 
+def test_a_stream_begins_with_figures_that_are_not_older_than_itself(running, follow):
+    exp = running.create()
+    path = f"/v1/experiments/{exp.record.key}/stream?seconds=0.000001"
+    assert b'"status": "running"' in follow(path).read()
+    exp.stop("enough")
+    assert b'"status": "stopped"' in follow(path).read()
+
+
 def test_one_token_cannot_have_all_streams(running, follow):
     running.app.state.streams = Slots(most=4, of_caller=2)
     exp = running.create()

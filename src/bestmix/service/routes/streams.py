@@ -82,11 +82,15 @@ class Feed:
         self._figures = figures
         self._after = after
         self._events = events
+        self._opened = time.monotonic()
         self._state: dict[str, Any] | None = None
 
     def look(self) -> list[str]:
         """Messages in the format of server-sent events."""
-        state = figures(self._figures.get(self.key, lambda: None, lambda: self._experiment.state), self.key)
+        # Figures are shared between streams for a moment, but never older than the stream: whoever stops an experiment
+        # and then opens a stream sees that it stopped.
+        found = self._figures.get(self.key, lambda: None, lambda: self._experiment.state, self._opened)
+        state = figures(found, self.key)
         new = self._new() if self._events else []
         # All is read by now, so that what is remembered as sent is sent.
         messages = [f"event: state\ndata: {json.dumps(state)}\n\n"] if state != self._state else []
@@ -117,7 +121,8 @@ def newest(experiment: Experiment) -> int:
 async def _lines(feeds: list[Feed], request: Request, seconds: float) -> AsyncIterator[str]:
     end, beat = time.monotonic() + seconds, time.monotonic() + BEAT
     yield "retry: 1000\n\n"
-    while await _goes_on(request, end):
+    going_on = True  # the first look is due to every stream, however short its time
+    while going_on:
         messages: list[str] = []
         for feed in list(feeds):
             messages += await _look(feed, feeds, request)
@@ -130,6 +135,7 @@ async def _lines(feeds: list[Feed], request: Request, seconds: float) -> AsyncIt
         if not feeds:
             return
         await _pause(request, min(time.monotonic() + PACE, end))
+        going_on = await _goes_on(request, end)
 
 
 async def _look(feed: Feed, feeds: list[Feed], request: Request) -> list[str]:
