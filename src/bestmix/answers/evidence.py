@@ -27,11 +27,16 @@ class Evidence:
         return np.array([m.count for m in self.moments], dtype=np.int64)
 
     @cached_property
+    def measured(self) -> Floats:
+        """Mean of each measure of every arm (K, M), as estimated or as known; NaN for an arm without trials."""
+        known = self.problem.partly_known
+        means = np.array([m.mean() for m in self.moments]).reshape(known.shape)
+        return np.vstack([np.where(np.isnan(known), means, known), self.problem.known_measures])
+
+    @cached_property
     def means(self) -> Floats:
-        """Mean reward and costs of every arm (K, 1 + L); NaN for an arm without trials."""
-        size = 1 + len(self.problem.bounds)
-        rows = [m.mean() for m in self.moments]
-        return np.vstack([np.array(rows).reshape(len(rows), size), self.problem.known_means])
+        """Mean reward and costs of every arm (K, 1 + L): the goal and the limits in the measures."""
+        return self.problem.rows.means(self.measured)
 
     @cached_property
     def tried(self) -> Integers:
@@ -40,10 +45,19 @@ class Evidence:
         return np.array([*np.flatnonzero(self.counts), *range(unknown, columns)], dtype=np.int64)
 
     @cached_property
+    def measured_scatters(self) -> Floats:
+        """Scatter of the measures in the trials of each unknown arm (K0, M, M), zero for what is known."""
+        known = ~np.isnan(self.problem.partly_known)
+        arms, size = known.shape
+        scatters = np.array([m.scatter() for m in self.moments]).reshape(arms, size, size)
+        if known.any():
+            scatters[known[:, :, None] | known[:, None, :]] = 0.0
+        return scatters
+
+    @cached_property
     def scatters(self) -> Floats:
-        """Scatter of the trials of each unknown arm (K0, 1 + L, 1 + L)."""
-        size = 1 + len(self.problem.bounds)
-        return np.array([m.scatter() for m in self.moments]).reshape(len(self.moments), size, size)
+        """Scatter of the trials of each unknown arm (K0, 1 + L, 1 + L), seen through the goal and the limits."""
+        return self.problem.rows.scatters(self.measured_scatters)
 
     @cached_property
     def pooled(self) -> Floats | None:
@@ -74,10 +88,10 @@ class Evidence:
         """What the answer's certainty is reckoned from: means, covariances, counts, and which values were 0 or 1."""
         from bestmix.answers.safety import estimates
 
-        known = np.zeros((len(self.problem.known), *self.scatters.shape[1:]))
+        known = np.zeros((len(self.means) - len(self.moments), *self.scatters.shape[1:]))
         # An arm that is free of charge has no events that were never seen: a metric is of 0 and 1 for all arms or none.
         flags = np.array([m.binary() for m in self.moments if m.count], dtype=np.bool_)
-        binary = np.zeros(self.means.shape, dtype=np.bool_)
-        binary[: len(self.moments)] = flags.all(axis=0) if len(flags) else False
+        events = np.zeros(self.measured.shape, dtype=np.bool_)
+        events[: len(self.moments)] = flags.all(axis=0) if len(flags) else False
         counts = np.r_[self.counts, np.full(len(known), np.inf)]
-        return estimates(self.means, np.concatenate([self.scatters, known]), counts, binary)
+        return estimates(self.means, np.concatenate([self.scatters, known]), counts, self.problem.rows.events(events))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.cone import DUST, FINE, cone_mix, spread
-from bestmix.arrays import Flags, Floats, Integers
+from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import conditions
 from bestmix.kernels.conditions import PRIOR
 from bestmix.problems.solution import solve_means
@@ -37,7 +37,7 @@ class Estimates(NamedTuple):
     means: Floats  # (K, 1 + L)
     covariances: Floats  # of one trial (K, 1 + L, 1 + L); zeros for what is known
     counts: Floats  # trials (K,); infinite for known arms, 0 for untried ones
-    binary: Flags  # whether all values were 0 or 1 (K, 1 + L)
+    binary: Signs  # 1 where all values were 0 or 1, -1 where they were 0 or -1, else 0 (K, 1 + L)
 
 
 class SafeMix(NamedTuple):
@@ -56,7 +56,7 @@ class SafeMix(NamedTuple):
 # --- estimates -----------------------------------------------------------------------------------------------
 
 
-def estimates(means: Floats, scatters: Floats, counts: Floats, binary: Flags | None = None) -> Estimates:
+def estimates(means: Floats, scatters: Floats, counts: Floats, binary: Signs | Flags | None = None) -> Estimates:
     """Estimates from sums: each arm's covariance is blended with the pooled one, but a price keeps its own.
 
     ``scatters`` are sums of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are
@@ -70,14 +70,14 @@ def estimates(means: Floats, scatters: Floats, counts: Floats, binary: Flags | N
     conditions.pool_scatter(trials, own, pooled)
     blended[unknown] = conditions.blend(trials, own, pooled)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
-    same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & ~binary
+    same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
     price = same & (counts >= EXACT)[:, None]
     blended[price[:, :, None] | price[:, None, :]] = 0.0
     return Estimates(means, blended, counts, binary)
 
 
-def _flags(means: Floats, flags: Flags | None) -> Flags:
-    return np.zeros(means.shape, dtype=np.bool_) if flags is None else flags
+def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
+    return np.zeros(means.shape, dtype=np.int8) if flags is None else flags.astype(np.int8)
 
 
 def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
@@ -116,9 +116,11 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
     # d_al = t(alpha_l; nu_a) sqrt(var_al)
     width = -stdtrit(freedoms(data)[:, None], np.maximum(tail, 1e-300)) * np.sqrt(mean_variances(data)[:, metrics])
     width = np.asarray(np.maximum(width, 0.0))
-    flags = data.binary[:, metrics] & np.isfinite(data.counts)[:, None]
+    events = data.binary[:, metrics]
+    flags = (events != 0) & np.isfinite(data.counts)[:, None]
     if flags.any():
-        width[flags] = _binomial_margins(data.means[:, metrics], data.counts[:, None], tail, sign)[flags]
+        share = events * data.means[:, metrics]
+        width[flags] = _binomial_margins(share, data.counts[:, None], tail, sign * events)[flags]
     return width
 
 

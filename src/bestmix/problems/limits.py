@@ -110,6 +110,11 @@ class Limit:
         return self.quantity.metrics
 
     @property
+    def metric(self) -> str:
+        """The metric that it reads, for a limit that reads one."""
+        return self.metrics[0]
+
+    @property
     def on_share(self) -> bool:
         """Whether it concerns the share of an arm and no trials."""
         return isinstance(self.quantity, Share)

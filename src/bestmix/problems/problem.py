@@ -1,50 +1,103 @@
-"""What a user knows before the first trial: the arms, the bounds on mean costs, and known arms.
+"""What a user knows before the first trial: the arms, the goal, the limits, the segments, and known means.
 
 Inside, arms are columns 0..K-1, the unknown arms first (0..K0-1) and the known ones after them; the
-slack of cost l is column K + l.
+slack of limit l is column K + l. With segments there is a column for each arm in each segment.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestmix import checks, files
 from bestmix.arrays import Floats
+from bestmix.problems.goals import Goal
+from bestmix.problems.limits import Limit
+from bestmix.problems.notation import written_name
+from bestmix.problems.quantities import Mean
+from bestmix.problems.rows import Rows, is_bound, parse_limits
+
+SHARES_ADD_UP = 1e-6  # shares of segments may miss a total of 1 by so much
 
 
 @dataclass(frozen=True)
 class Known:
-    """Mean reward and mean costs of an arm that needs no trials.
+    """Means of an arm that are known: all of them, so that it needs no trials, or some, such as its price.
 
+    Parameters
+    ----------
+    reward
+        The mean of what the goal is about; None where trials must tell.
+    costs
+        Means of other metrics, by name.
+
+    Examples
+    --------
     >>> Known(reward=0.61, costs={"dollars": 0.0}).costs
     {'dollars': 0.0}
+    >>> Known(costs={"dollars": 0.001}).reward is None
+    True
     """
 
-    reward: float
+    reward: float | None
     costs: Mapping[str, float]
 
-    def __init__(self, reward: float, costs: Mapping[str, float] | None = None) -> None:
+    def __init__(self, reward: float | None = None, costs: Mapping[str, float] | None = None) -> None:
         costs = checks.mapping("costs", costs or {}, "of cost names to means")
-        object.__setattr__(self, "reward", checks.number("reward", reward))
+        object.__setattr__(self, "reward", None if reward is None else checks.number("reward", reward))
         object.__setattr__(self, "costs", {n: checks.number(f"costs[{n!r}]", c) for n, c in costs.items()})
+        if reward is None and not costs:
+            raise checks.InvalidInput("known", expected="a mean, or several", got="none", remedy="leave the arm out")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        reward = {} if self.reward is None else {"reward": self.reward}
+        return reward | {"costs": dict(self.costs)}
+
+    @classmethod
+    def from_dict(cls, name: str, data: Any) -> "Known":
+        """Inverse of ``to_dict``; ``name`` is the arm's, for errors."""
+        entry = checks.mapping(f"known[{name!r}]", data, "with reward and costs")
+        if set(entry) - {"reward", "costs"} or not (entry.get("costs") or "reward" in entry):
+            raise checks.InvalidInput(f"known[{name!r}]", expected="the entries reward and costs", got=sorted(entry))
+        return cls(entry.get("reward"), entry.get("costs"))
+
+
+class Cell(NamedTuple):
+    """What a trial is of: an arm, and with segments, in one of them."""
+
+    arm: str
+    segment: str | None = None
+
+    def __str__(self) -> str:
+        return self.arm if self.segment is None else f"{written_name(self.arm)} in {written_name(self.segment)}"
 
 
 @dataclass(frozen=True, init=False, eq=False)
 class Problem:
-    """The best mix of these arms is wanted, with every mean cost within its bound.
+    """The best mix of these arms is wanted, with every limit kept.
 
     Parameters
     ----------
     arms
         Names of the arms that can be tried.
     bounds
-        The largest acceptable mean of each cost. With no bounds the best mix is the best arm.
+        The largest acceptable mean of each cost: short for limits such as ``"dollars <= 5"``.
     known
-        Arms whose means are known already. They take part in the mix and are never tried.
+        Means that are known already. An arm that is not among ``arms`` is known as a whole: it takes part in the mix
+        and is never tried. Of one that is, some means may be known, such as its price.
+    goal
+        What to maximise or minimise, such as ``"minimise dollars"``.
+    limits
+        What the mix must keep, as texts or as ``Limit``: ``"quality >= 0.9"``, ``"share(large) <= 40%"``,
+        ``"p(seconds > 2) <= 5%"``, ``"complaints / visits <= 1%"``, ``"seconds <= 1.1 * seconds(small)"``, each also
+        of one segment, as in ``"dollars <= 2 in free"``.
+    segments
+        Groups of users that may have mixes of their own, with their shares of all users; or their names alone, where
+        the shares are learnt from who arrives.
 
     Examples
     --------
@@ -52,49 +105,128 @@ class Problem:
     ...                   known={"off": Known(reward=0.0, costs={"dollars": 0.0})})
     >>> problem.names
     ('small', 'large', 'off')
+    >>> cheap = Problem(["small", "large"], goal="minimise dollars", limits=["quality >= 0.9"])
+    >>> cheap.metrics, cheap.bounds
+    (('dollars', 'quality'), {'quality >= 0.9': 0.9})
     """
 
     arms: tuple[str, ...]
     bounds: dict[str, float]
     known: dict[str, Known]
+    rows: Rows
+    segments: dict[str, float | None]
 
     def __init__(
         self,
         arms: Iterable[str],
         bounds: Mapping[str, float] | None = None,
         known: Mapping[str, Known] | None = None,
+        *,
+        goal: str | Goal = "maximise reward",
+        limits: Sequence[str | Limit] = (),
+        segments: Mapping[str, float] | Iterable[str] | None = None,
     ) -> None:
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
         known = checks.mapping("known", known or {}, "of arm names to Known(reward, costs)")
-        costs = checks.names("bounds", bounds, "cost")
-        limits = {n: checks.number(f"bounds[{n!r}]", b, "give the largest mean acceptable") for n, b in bounds.items()}
-        object.__setattr__(self, "arms", checks.names("arms", arms, "arm"))
-        object.__setattr__(self, "bounds", limits)
-        object.__setattr__(self, "known", {n: _known(n, k, costs) for n, k in known.items()})
-        both = [name for name in self.arms if name in self.known]
-        if both:
+        checks.names("bounds", bounds, "cost")
+        numbers = {n: checks.number(f"bounds[{n!r}]", b, "give the largest mean acceptable") for n, b in bounds.items()}
+        goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
+        rows = Rows(goal, parse_limits(limits, numbers))
+        set_ = object.__setattr__
+        set_(self, "arms", checks.names("arms", arms, "arm"))
+        set_(self, "rows", rows)
+        set_(self, "bounds", {n: limit.bound for n, limit in zip(rows.names, rows.limits, strict=True)})
+        set_(self, "known", {n: _known(n, k) for n, k in known.items()})
+        set_(self, "segments", _segments(segments))
+        self._check(bounds)
+
+    def _check(self, bounds: Mapping[str, float]) -> None:
+        """Refuse what contradicts itself."""
+        if self.rows.goal.quantity.metric in bounds:
+            metric = self.rows.goal.quantity.metric
             raise checks.InvalidInput(
-                "known", f"{both[0]!r} is listed under arms too", "an arm is either tried or known"
+                "bounds", f"{metric!r} is what the goal is about", f"write limits=['{metric} <= ...'] to limit it as well"
             )
+        if not self.arms and not self.known:
+            raise checks.InvalidInput(
+                "arms", expected="at least one arm", got="none", remedy="name the options to choose from"
+            )
+        for limit in self.rows.limits:
+            limit.check([*self.arms, *self.known], list(self.segments))
+        for name, known in self.known.items():
+            self._check_known(name, known)
         slacks = [name for name in self.names if name in self.columns[len(self.names) :]]
         if slacks:
             raise checks.InvalidInput(
                 "arms", f"{slacks[0]!r} is what the slack of a cost is called", "choose another name"
             )
-        if not self.names:
-            raise checks.InvalidInput(
-                "arms", expected="at least one arm", got="none", remedy="name the options to choose from"
-            )
+
+    def _check_known(self, name: str, known: Known) -> None:
+        if name not in self.arms:
+            goal = self.measures[0]
+            if known.reward is None and goal not in known.costs:
+                raise checks.InvalidInput(f"known[{name!r}]", f"its mean {goal} is missing", "list it under arms as well")
+            costs = [cost for cost in known.costs if known.reward is not None or cost != goal]
+            checks.same_names(f"known[{name!r}].costs", costs, self.measures[1:], "bounded cost")
+        elif not np.isnan(self._means(name, known)).any():
+            raise checks.InvalidInput("known", f"{name!r} is listed under arms too", "an arm is either tried or known")
+
+    def _means(self, name: str, known: Known) -> Floats:
+        """Known means of the measures (M,); NaN for the others."""
+        unknown = [cost for cost in known.costs if cost not in self.measures]
+        if unknown:
+            expected = f"means of {', '.join(map(repr, self.measures))}"
+            raise checks.InvalidInput(f"known[{name!r}].costs", expected=expected, got=checks.shown(unknown[0]))
+        means = np.array([known.costs.get(measure, np.nan) for measure in self.measures])
+        if known.reward is not None:
+            means[0] = known.reward
+        return means
+
+    @property
+    def goal(self) -> Goal:
+        """What is to be as large, or as small, as possible."""
+        return self.rows.goal
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """Every limit, the bounds on mean costs first."""
+        return self.rows.limits
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of what a trial returns, the goal's first."""
+        return self.rows.metrics
+
+    @cached_property
+    def measures(self) -> tuple[str, ...]:
+        """Names of what is measured in a trial, the goal's first: metrics, and tails of metrics."""
+        return tuple(m.metric if isinstance(m, Mean) else str(m) for m in self.rows.measures)
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """What can be tried: each unknown arm, in each segment."""
+        return tuple(Cell(arm, segment) for segment in self.segments or [None] for arm in self.arms)
+
+    @cached_property
+    def known_cells(self) -> tuple[Cell, ...]:
+        """Each arm that is known as a whole, in each segment."""
+        whole = [name for name in checks.names("known", self.known, "arm") if name not in self.arms]
+        return tuple(Cell(arm, segment) for segment in self.segments or [None] for arm in whole)
+
+    @cached_property
+    def trial_names(self) -> tuple[str, ...]:
+        """Names of what can be tried."""
+        return tuple(map(str, self.cells))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Every arm, the unknown ones first."""
-        return (*self.arms, *checks.names("known", self.known, "arm"))
+        """Every arm (in each segment), the unknown ones first."""
+        return (*self.trial_names, *map(str, self.known_cells))
 
     @property
     def costs(self) -> tuple[str, ...]:
-        """Names of the costs."""
-        return tuple(self.bounds)
+        """Names of what is limited: of a cost with a bound the metric, else the limit's text."""
+        return self.rows.names
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -112,22 +244,47 @@ class Problem:
         return self.costs[slacks.index(column)] if column in slacks else None
 
     @cached_property
+    def plain(self) -> bool:
+        """Whether it is the paper's problem but for signs and derived metrics: one group, and limits on means alone.
+
+        >>> Problem(["a", "b"], limits=["quality >= 0.9"]).plain, Problem(["a", "b"], limits=["share(a) <= 40%"]).plain
+        (True, False)
+        """
+        limits = all(not limit.on_share and limit.arm is None and not limit.equality for limit in self.limits)
+        return limits and not self.segments and not set(self.known) & set(self.arms)
+
+    @property
     def bound(self) -> Floats:
-        """The bounds as an array (L,)."""
-        return checks.array("bounds", list(self.bounds.values()), (len(self.bounds),), "(costs,)")
+        """What each limit allows at most (L,), for rows in the form "at most"."""
+        return self.rows.right
 
     @cached_property
-    def known_means(self) -> Floats:
-        """Reward and costs of the known arms, one a row: (K - K0, 1 + L)."""
-        rows = [[k.reward, *(k.costs[c] for c in self.costs)] for k in self.known.values()]
-        result = np.array(rows, dtype=np.float64).reshape(len(self.known), 1 + len(self.bounds))
+    def known_measures(self) -> Floats:
+        """Means of the measures of every arm that is known as a whole, in each segment: (K - K0, M)."""
+        means = [self._means(cell.arm, self.known[cell.arm]) for cell in self.known_cells]
+        result = np.array(means, dtype=np.float64).reshape(len(means), len(self.rows.measures))
         result.flags.writeable = False
         return result
 
-    def index(self, arm: str) -> int:
-        """Position of an arm that can be tried."""
+    @cached_property
+    def partly_known(self) -> Floats:
+        """Known means of the measures of what can be tried (K0, M); NaN where trials must tell."""
+        nothing = np.full(len(self.rows.measures), np.nan)
+        return np.array(
+            [self._means(c.arm, self.known[c.arm]) if c.arm in self.known else nothing for c in self.cells]
+        ).reshape(len(self.cells), len(nothing))
+
+    @cached_property
+    def known_means(self) -> Floats:
+        """The goal and the limits in the known arms' means, one arm a row: (K - K0, 1 + L)."""
+        return self.rows.means(self.known_measures)
+
+    def index(self, arm: str, segment: str | None = None) -> int:
+        """Position of an arm that can be tried, in a segment where there are any."""
+        self._check_segment(segment)
         if arm in self.arms:
-            return self.arms.index(arm)
+            place = list(self.segments).index(segment) if segment is not None else 0
+            return place * len(self.arms) + self.arms.index(arm)
         if arm in self.known:
             raise checks.InvalidInput("arm", f"{arm!r} is a known arm and is never tried", "its means were given")
         raise checks.InvalidInput(
@@ -137,12 +294,44 @@ class Problem:
             remedy="check the spelling",
         )
 
+    def _check_segment(self, segment: str | None) -> None:
+        if segment is None and not self.segments:
+            return
+        if segment not in self.segments:
+            these = f"one of {checks.shown(list(self.segments))}" if self.segments else "none: the problem has no segments"
+            raise checks.InvalidInput("segment", expected=these, got=checks.shown(segment), remedy="check the spelling")
+
+    def trial_rows(self, rewards: Any, costs: Any = None) -> Floats:
+        """Metrics of trials (m, metrics): all by name, or the goal's with the others by name or in order.
+
+        >>> problem = Problem(["a"], goal="minimise dollars", limits=["quality >= 0.9"])
+        >>> problem.trial_rows({"quality": [1.0, 0.0], "dollars": 0.2})
+        array([[0.2, 1. ],
+               [0.2, 0. ]])
+        """
+        if isinstance(rewards, Mapping):
+            if costs is not None:
+                raise checks.InvalidInput("costs", expected="none beside metrics by name", got=checks.shown(costs))
+            return self._named_rows(rewards)
+        rewards = checks.array("rewards", np.atleast_1d(np.asarray(rewards, dtype=object)), (None,), "(trials,)")
+        return np.column_stack([rewards, self.cost_rows(costs, len(rewards))])
+
+    def _named_rows(self, values: Mapping[str, Any]) -> Floats:
+        given = dict(values)
+        checks.same_names("metrics", given, self.metrics, "metric")
+        sizes = {len(column) for column in given.values() if _depth(column) > 0}
+        if len(sizes) > 1:
+            raise checks.InvalidInput("metrics", f"they differ in length: {sorted(sizes)}", "give one value for each trial")
+        rows = sizes.pop() if sizes else 1
+        return np.column_stack([_column(f"metrics[{name!r}]", given[name], rows) for name in self.metrics])
+
     def cost_rows(self, costs: Any, rows: int) -> Floats:
-        """Costs of ``rows`` trials as (rows, L), given by name or in the problem's order."""
-        size = len(self.bounds)
+        """Metrics but for the goal's of ``rows`` trials as (rows, L), by name or in the problem's order."""
+        names = self.metrics[1:]
+        size = len(names)
         if isinstance(costs, Mapping):
-            checks.same_names("costs", costs, self.costs, "cost")
-            columns = [_cost_column(c, costs[c], rows) for c in self.costs]
+            checks.same_names("costs", costs, names, "cost")
+            columns = [_column(f"costs[{c!r}]", costs[c], rows) for c in names]
             return np.array(columns, dtype=np.float64).reshape(size, rows).T
         if costs is None:
             costs = np.empty((rows, 0))
@@ -158,32 +347,39 @@ class Problem:
         return same_order and isinstance(other, Problem) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.names, tuple(self.bounds.items())))
+        return hash((self.names, tuple(self.bounds.items()), str(self.goal)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for a TOML or JSON file."""
-        known = {n: {"reward": k.reward, "costs": dict(k.costs)} for n, k in self.known.items()}
-        return {"arms": list(self.arms), "bounds": dict(self.bounds), "known": known}
+        """Plain data for a TOML or JSON file; what version 0.1 did not have only where it is used."""
+        bounds = {n: limit.bound for n, limit in zip(self.costs, self.limits, strict=True) if is_bound(limit)}
+        known = {name: known.to_dict() for name, known in self.known.items()}
+        data: dict[str, Any] = {"arms": list(self.arms), "bounds": bounds, "known": known}
+        if self.goal != Goal():
+            data["goal"] = str(self.goal)
+        if len(bounds) < len(self.limits):
+            data["limits"] = [str(limit) for limit in self.limits if not is_bound(limit)]
+        if self.segments:
+            learnt = None in self.segments.values()
+            data["segments"] = list(self.segments) if learnt else dict(self.segments)
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Problem":
-        """Inverse of ``to_dict``; ``known`` may be left out."""
-        unknown = set(data) - {"arms", "bounds", "known"}
+        """Inverse of ``to_dict``; only ``arms`` must be there."""
+        entries = ("arms", "bounds", "known", "goal", "limits", "segments")
+        unknown = set(data) - set(entries)
         if "arms" not in data or unknown:
             what = f"the unknown entry {sorted(unknown)[0]!r}" if unknown else "no entry 'arms'"
             raise checks.InvalidInput(
-                "problem", expected="the entries arms, bounds and known", got=what, remedy="see the example"
+                "problem",
+                expected="the entries arms, bounds, known, goal, limits and segments",
+                got=what,
+                remedy="see the example",
             )
         known = checks.mapping("known", data.get("known", {}), "of arm names to reward and costs")
-        parsed = {}
-        for name, entry in known.items():
-            entry = checks.mapping(f"known[{name!r}]", entry, "with reward and costs")
-            if set(entry) - {"reward", "costs"} or "reward" not in entry:
-                raise checks.InvalidInput(
-                    f"known[{name!r}]", expected="the entries reward and costs", got=sorted(entry)
-                )
-            parsed[name] = Known(entry["reward"], entry.get("costs"))
-        return cls(data["arms"], data.get("bounds", {}), parsed)
+        means = {name: Known.from_dict(name, entry) for name, entry in known.items()}
+        rest = {name: data[name] for name in ("goal", "limits", "segments") if name in data}
+        return cls(data["arms"], data.get("bounds", {}), means, **rest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the problem to a .toml or .json file."""
@@ -203,17 +399,37 @@ def _depth(values: Any) -> int:
         return 2
 
 
-def _cost_column(name: str, values: Any, rows: int) -> Floats:
-    """One cost of every trial, given as one value or as ``rows`` of them."""
+def _column(name: str, values: Any, rows: int) -> Floats:
+    """One metric of every trial, given as one value or as ``rows`` of them."""
     if _depth(values) == 0:
-        return np.full(rows, checks.number(f"costs[{name!r}]", values))
-    return checks.array(f"costs[{name!r}]", values, (rows,), "(trials,)")
+        return np.full(rows, checks.number(name, values))
+    return checks.array(name, values, (rows,), "(trials,)")
 
 
-def _known(name: str, known: Any, costs: tuple[str, ...]) -> Known:
+def _known(name: str, known: Any) -> Known:
     if not isinstance(known, Known):
         raise checks.InvalidInput(
             f"known[{name!r}]", expected="Known(reward, costs)", got=checks.shown(known), remedy="wrap it in Known"
         )
-    checks.same_names(f"known[{name!r}].costs", known.costs, costs, "bounded cost")
     return known
+
+
+def _segments(given: Mapping[str, float] | Iterable[str] | None) -> dict[str, float | None]:
+    """Segments with their shares of all users, which add up to 1; None where these are to be learnt."""
+    if given is None:
+        return {}
+    names = checks.names("segments", given, "segment")
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(names)
+    shares = {name: checks.number(f"segments[{name!r}]", given[name]) for name in names}
+    low = [name for name, share in shares.items() if not share > 0]
+    if low:
+        raise checks.InvalidInput(
+            f"segments[{low[0]!r}]", expected="a share above 0", got=shares[low[0]], remedy="leave empty segments out"
+        )
+    total = sum(shares.values())
+    if shares and abs(total - 1.0) > SHARES_ADD_UP:
+        raise checks.InvalidInput(
+            "segments", expected="shares that add up to 1", got=f"{total:g}", remedy="divide each by the total"
+        )
+    return dict(shares)

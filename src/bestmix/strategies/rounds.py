@@ -44,7 +44,7 @@ def begin(recipe: Recipe, budget: int) -> Step:
 
 def no_trials(problem: Problem) -> list[Moments]:
     """Sums of no trials, for each arm."""
-    return [Moments(1 + len(problem.bounds)) for _ in problem.arms]
+    return [Moments(len(problem.measures)) for _ in problem.cells]
 
 
 def settle(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], closed: int) -> Step:
@@ -71,7 +71,7 @@ def close(
 ) -> tuple[Memory, Round]:
     """Memory after the round, and the round as the history tells it."""
     memory, fields = recipe.strategy.close(Evidence(recipe.problem, moments), budget, memory)
-    pulls = {arm: n for arm, n in zip(recipe.problem.arms, quota, strict=True) if n}
+    pulls = {arm: n for arm, n in zip(recipe.problem.trial_names, quota, strict=True) if n}
     return memory, Round(number, pulls, **fields)
 
 
@@ -93,7 +93,7 @@ def coming(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) 
     if quota is None:
         return None
     spent = sum(m.count for m in moments)
-    if len(quota) != len(recipe.problem.arms) or min(quota, default=0) < 0 or spent + sum(quota) > budget:
+    if len(quota) != len(recipe.problem.cells) or min(quota, default=0) < 0 or spent + sum(quota) > budget:
         raise RuntimeError(
             f"{recipe.strategy.name} wants {sum(quota)} further trials after {spent}, beyond the budget of {budget}; "
             "correct its quota"
