@@ -1,6 +1,6 @@
 """The best mix from a log of trials that were made already."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,12 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.tables import read_trials
+from bestmix.answers.tables import Group, read_groups
 from bestmix.arrays import Floats
+from bestmix.problems.goals import Goal
+from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known, Problem
+from bestmix.problems.rows import Rows, parse_limits
 from bestmix.problems.solution import solve_means
 
 
@@ -29,6 +32,10 @@ def from_log(
     seed: int = 0,
     drop_missing: bool = False,
     safety: float | None = SAFETY,
+    goal: str | Goal = "maximise reward",
+    limits: Sequence[str | Limit] = (),
+    segment: str | None = None,
+    segments: Mapping[str, float] | None = None,
 ) -> Recommendation:
     """Best mix of the arms in a log, one trial a row.
 
@@ -37,7 +44,7 @@ def from_log(
     frame
         A CSV or Parquet file's path, a pandas or polars frame, or a mapping of columns.
     arm, reward
-        Names of the columns that hold the arm and the reward.
+        Names of the columns that hold the arm and the reward; a goal about another metric has its own column.
     bounds
         The largest acceptable mean of each cost, by the cost's column. Other columns are ignored.
     known
@@ -49,6 +56,11 @@ def from_log(
         Leave out rows with a missing value; otherwise they are an error.
     safety
         The wanted certainty that the recommended mix keeps all limits; None for the optimum at the estimates.
+    goal, limits
+        As for ``Problem``: every metric that they read is a column.
+    segment, segments
+        Name of the column that holds the segment; and the segments' shares of all users, where these are not those of
+        the log's rows.
 
     Examples
     --------
@@ -61,16 +73,43 @@ def from_log(
     """
     checks.choice("uncertainty", uncertainty, ["delta", "bootstrap"])
     bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
-    rows = read_trials(frame, arm, reward, list(bounds), drop_missing)
-    problem = Problem(list(rows), bounds, known)
-    evidence = Evidence(problem, [_moments(table) for table in rows.values()])
+    goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
+    first, *rest = Rows(goal, parse_limits(limits, bounds)).metrics
+    rows = read_groups(frame, arm, reward if first == "reward" else first, rest, drop_missing, segment)
+    problem = _problem(list(rows), bounds, known, goal, limits, segments)
+    tables = {problem.index(*group): problem.rows.measure(table) for group, table in rows.items()}
+    none = np.empty((0, len(problem.measures)))
+    evidence = Evidence(problem, [_moments(tables.get(place, none)) for place in range(len(problem.cells))])
     answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
-    single = [name for name, table in rows.items() if len(table) == 1]
+    single = [problem.trial_names[place] for place, table in tables.items() if len(table) == 1]
     note = f"One trial only, so no interval: {', '.join(single[:5])}." if single else answer.note
     if uncertainty == "delta":
         return replace(answer, note=note)
-    share = bootstrap(problem, list(rows.values()), answer.support, resamples, seed) if answer.feasible else None
+    if not problem.plain:
+        raise checks.InvalidInput("uncertainty", "the bootstrap is for one segment and limits on means", "use 'delta'")
+    redrawn = [tables[place] for place in range(len(problem.cells))]
+    share = bootstrap(problem, redrawn, answer.support, resamples, seed) if answer.feasible else None
     return replace(answer, note=note, support_probability=share)
+
+
+def _problem(
+    groups: list[Group],
+    bounds: Mapping[str, float],
+    known: Mapping[str, Known] | None,
+    goal: str | Goal,
+    limits: Sequence[str | Limit],
+    segments: Mapping[str, float] | None,
+) -> Problem:
+    """The problem of a log: its arms and segments in order of first appearance."""
+    arms = list(dict.fromkeys(name for name, _ in groups))
+    found = list(dict.fromkeys(group for _, group in groups if group is not None))
+    if segments is None:
+        return Problem(arms, bounds, known, goal=goal, limits=limits, segments=found or None)
+    strange = [name for name in found if name not in segments]
+    if strange or not found:
+        what = f"a share of the segment {strange[0]!r} too" if strange else "a column with the segments, segment=..."
+        raise checks.InvalidInput("segments", expected=what, got=checks.shown(dict(segments)), remedy="add it")
+    return Problem(arms, bounds, known, goal=goal, limits=limits, segments=segments)
 
 
 def bootstrap(problem: Problem, tables: list[Floats], support: tuple[str, ...], resamples: int, seed: int) -> float:
@@ -81,7 +120,7 @@ def bootstrap(problem: Problem, tables: list[Floats], support: tuple[str, ...], 
     same = 0
     for _ in range(resamples):
         means = [table[rng.integers(len(table), size=len(table))].mean(axis=0) for table in tables]
-        solution = solve_means(np.vstack([np.array(means), problem.known_means]), problem.bound)
+        solution = solve_means(problem.rows.means(np.vstack([np.array(means), problem.known_measures])), problem.bound)
         same += solution.feasible and tuple(bool(p > 0) for p in solution.mixture) == wanted
     return same / resamples
 

@@ -1,7 +1,13 @@
 """What a limit costs, per 1% of it: a shadow price in words that mean the same in every unit of measurement."""
 
-from collections.abc import Mapping
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from bestmix.problems.goals import Goal
+from bestmix.problems.limits import Limit
+from bestmix.problems.quantities import Ratio
+from bestmix.problems.rows import is_bound
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
@@ -33,17 +39,33 @@ def price_words(cost: str, bound: float, price: float, size: float = 1.0) -> str
     return f"a limit on {cost} of {bound + step:.4g} instead of {bound:.4g} {added}"
 
 
+def limit_words(limit: Limit, goal: Goal, price: float) -> str:
+    """What a limit that is looser by 1% would change.
+
+    >>> limit_words(Limit.parse("quality >= 0.9"), Goal.parse("minimise dollars"), 0.5)
+    "'quality >= 0.9' looser by 1% (0.9 -> 0.891) would take 0.0045 off dollars"
+    """
+    step = STEP * (abs(limit.bound) or 1.0)
+    looser = replace(limit, bound=limit.bound + limit.sign * step)
+    change = f"add {price * step:.2g} to" if goal.maximise else f"take {price * step:.2g} off"
+    numbers = f"{limit.bound:.4g} -> {looser.bound:.4g}"
+    return f"'{limit}' looser by 1% ({numbers}) would {change} {goal.quantity}"
+
+
+def limit_price(rec: "Recommendation", cost: str) -> str | None:
+    """What 1% more of a limit would do; None where it costs nothing, or a step of its bound is not one of its row."""
+    price, limit = rec.shadow_prices.get(cost, 0.0), rec.problem.limits[rec.problem.costs.index(cost)]
+    if not 0 < price < math.inf or limit.arm is not None or isinstance(limit.quantity, Ratio) or limit.equality:
+        return None
+    if is_bound(limit) and rec.problem.goal == Goal():
+        return price_words(cost, limit.bound, price, _size(rec, cost))
+    return limit_words(limit, rec.problem.goal, price)
+
+
 def price_sentences(rec: "Recommendation") -> list[str]:
     """A sentence for each limit that costs something."""
-    words = [
-        price_words(cost, rec.problem.bounds[cost], price, _size(rec, cost))
-        for cost, price in _positive(rec.shadow_prices).items()
-    ]
-    return [f"{text[0].upper()}{text[1:]}." for text in words]
-
-
-def _positive(prices: Mapping[str, float]) -> dict[str, float]:
-    return {cost: price for cost, price in prices.items() if price > 0}
+    words = [limit_price(rec, cost) for cost in rec.shadow_prices]
+    return [f"{text[0].upper()}{text[1:]}." for text in words if text]
 
 
 def _size(rec: "Recommendation", cost: str) -> float:

@@ -13,7 +13,9 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round
 from bestmix.answers.safety import SafeMix
 from bestmix.arrays import Floats, Integers
+from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
+from bestmix.problems.quantities import Column
 from bestmix.problems.solution import Solution, solve_means
 
 LEVEL = 0.95  # of the intervals
@@ -55,7 +57,7 @@ def recommend(
     return Recommendation(
         feasible=feasible,
         best_guess=_shares(problem, solution.mixture),
-        best_guess_value=solution.value,
+        best_guess_value=problem.goal.sign * solution.value,
         shadow_prices=dict(zip(problem.costs, map(float, solution.dual), strict=True)) if feasible else {},
         basis=tuple(problem.columns[j] for j in solution.basis),
         estimates=estimates,
@@ -115,10 +117,10 @@ def _deployment(evidence: Evidence, solution: Solution, found: SafeMix) -> dict[
     problem, same = evidence.problem, np.array_equal(found.mixture, solution.mixture)
     tried = evidence.tried[evidence.tried < len(problem.names)]
     slack = solution.slack if same else problem.bound - found.mean
-    unsaid = math.isnan(found.certainty)
+    unsaid, sign = math.isnan(found.certainty), problem.goal.sign
     return {
         "mixture": _shares(problem, found.mixture),
-        "value": solution.value if same else float(found.mixture[tried] @ evidence.means[tried, 0]),
+        "value": sign * (solution.value if same else float(found.mixture[tried] @ evidence.means[tried, 0])),
         "slack": dict(zip(problem.costs, map(float, slack), strict=True)),
         "certainty": None if unsaid else found.certainty,
         "certified": found.certified,
@@ -129,11 +131,30 @@ def _deployment(evidence: Evidence, solution: Solution, found: SafeMix) -> dict[
 
 
 def _mean_costs(evidence: Evidence, found: SafeMix) -> list[MeanCost]:
+    """Every limit in its own units."""
     low, high = np.full_like(found.mean, -np.inf), np.full_like(found.mean, np.inf)
     if judgeable(evidence):
         low, high = margins.mean_interval(evidence.estimates, found.mixture, (1.0 - LEVEL) / 2.0)
     table = np.column_stack([found.mean, found.error, low, high, evidence.problem.bound, found.kept])
-    return [MeanCost(row[0], row[1], (row[2], row[3]), row[4], row[5]) for row in table.tolist()]
+    mix = measured_in(evidence, found.mixture)
+    pairs = zip(evidence.problem.limits, table.tolist(), strict=True)
+    return [in_units(limit, row, limit.units(mix)) for limit, row in pairs]
+
+
+def measured_in(evidence: Evidence, mixture: Floats) -> dict[Column, float]:
+    """Means of the measures in a mix."""
+    used = mixture > 0
+    return dict(zip(evidence.problem.rows.measures, (mixture[used] @ evidence.measured[used]).tolist(), strict=True))
+
+
+def in_units(limit: Limit, row: list[float], units: tuple[float, float]) -> MeanCost:
+    """A limit's mean, error, low and high end, bound and chance, from rows in the form "at most" to its own units."""
+    mean, error, low, high, bound, chance = row
+    factor, summand = units
+    if (factor, summand) == (1.0, 0.0):
+        return MeanCost(mean, error, (low, high), bound, chance)
+    ends = sorted((factor * low + summand, factor * high + summand))
+    return MeanCost(factor * mean + summand, abs(factor) * error, (ends[0], ends[1]), factor * bound + summand, chance)
 
 
 def _certificate(evidence: Evidence, solution: Solution, found: SafeMix, chance: float | None) -> dict[str, Any]:
@@ -146,11 +167,15 @@ def _certificate(evidence: Evidence, solution: Solution, found: SafeMix, chance:
     return {
         # Nothing is known of an arm without trials: it may be much better.
         "regret": proof.regret if evidence.counts.all() else math.inf,
-        "value_interval": proof.value_interval,
+        "value_interval": proof.value_interval if problem.goal.maximise else _opposite(proof.value_interval),
         "single": None if proof.single is None else problem.names[proof.single],
         "gain": proof.gain,
         "gain_interval": proof.gain_interval,
     }
+
+
+def _opposite(interval: tuple[float, float]) -> tuple[float, float]:
+    return -interval[1], -interval[0]
 
 
 def _untried(columns: Integers | None, estimates: dict[str, Estimate], common: dict[str, Any]) -> Recommendation:
@@ -175,27 +200,53 @@ def _untried(columns: Integers | None, estimates: dict[str, Estimate], common: d
 
 
 def _estimates(evidence: Evidence) -> list[Estimate]:
+    """Each arm's means with intervals, in the units of the goal and of what is limited."""
     from scipy.special import stdtrit
 
     problem, result = evidence.problem, []
     for a, name in enumerate(problem.names):
         known = a >= len(evidence.moments)
-        mean = evidence.means[a]
+        mean = evidence.measured[a]
+        count = 0 if known else evidence.moments[a].count
+        t = 0.0 if known else float(stdtrit(count - 1, 0.5 + LEVEL / 2)) if count > 1 else math.inf
         half = np.zeros_like(mean)
         if not known:
-            m = evidence.moments[a]
-            t = stdtrit(m.count - 1, 0.5 + LEVEL / 2) if m.count > 1 else math.inf
-            half = t * np.sqrt(np.diag(m.covariance()) / m.count) if m.count > 1 else np.full_like(mean, math.inf)
+            spread = np.diag(evidence.moments[a].covariance()) if count > 1 else np.ones_like(mean)
+            half = np.where(np.isnan(problem.partly_known[a]), t * np.sqrt(spread / max(count, 1)), 0.0)
         ends = [(float(x - h), float(x + h)) for x, h in zip(mean, half, strict=True)]
-        result.append(
-            Estimate(
-                name,
-                0 if known else evidence.moments[a].count,
-                known,
-                float(mean[0]),
-                ends[0],
-                dict(zip(problem.costs, map(float, mean[1:]), strict=True)),
-                dict(zip(problem.costs, ends[1:], strict=True)),
-            )
-        )
+        costs, intervals = _limited(evidence, a, t, ends)
+        result.append(Estimate(name, count, known, float(mean[0]), ends[0], costs, intervals))
     return result
+
+
+def _limited(
+    evidence: Evidence, a: int, t: float, ends: list[tuple[float, float]]
+) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
+    """What each limit that reads trials is about, for one arm: its mean and its interval."""
+    problem, columns = evidence.problem, evidence.problem.rows.measures
+    costs, intervals = {}, {}
+    for cost, limit in zip(problem.costs, problem.limits, strict=True):
+        if len(limit.columns) == 1:
+            place = columns.index(limit.columns[0])
+            costs[cost], intervals[cost] = float(evidence.measured[a, place]), ends[place]
+        elif limit.columns:
+            above, below = (columns.index(column) for column in limit.columns)
+            costs[cost], intervals[cost] = _ratio(evidence, a, above, below, t)
+    return costs, intervals
+
+
+def _ratio(evidence: Evidence, a: int, above: int, below: int, t: float) -> tuple[float, tuple[float, float]]:
+    """The ratio of two means of an arm with its interval, by the delta method."""
+    mean = evidence.measured[a]
+    if not mean[below] > 0.0:
+        return math.nan, (-math.inf, math.inf)
+    ratio = float(mean[above] / mean[below])
+    if t == 0.0:
+        return ratio, (ratio, ratio)
+    moments = evidence.moments[a]
+    if moments.count < 2:
+        return ratio, (-math.inf, math.inf)
+    w = np.zeros(len(mean))
+    w[above], w[below] = 1.0, -ratio
+    half = t * math.sqrt(max(float(w @ moments.covariance() @ w), 0.0) / moments.count) / float(mean[below])
+    return ratio, (ratio - half, ratio + half)

@@ -199,8 +199,27 @@ class Recommendation:
 
     @property
     def violation(self) -> dict[str, float]:
-        """By how much each failing bound is exceeded."""
+        """By how much each failing bound is missed."""
         return {cost: -s for cost, s in self.slack.items() if s < 0}
+
+    def mean_cost(self, cost: str) -> float:
+        """Estimated mean of what is limited, in the mixture."""
+        limit = self.limits.get(cost)
+        return self.problem.bounds[cost] - self.slack[cost] if limit is None else limit.mean
+
+    def bound(self, cost: str) -> float:
+        """The limit's bound; of a relative limit, as far as the arm of reference is known."""
+        limit = self.limits.get(cost)
+        return self.problem.bounds[cost] if limit is None else limit.bound
+
+    def room(self, cost: str) -> float:
+        """How far the mixture's mean is within its limit, in the units of what is limited; negative beyond it."""
+        limit = self.limits.get(cost)
+        if limit is None:
+            return self.slack[cost]
+        away = limit.bound - limit.mean
+        asked = self.problem.limits[self.problem.costs.index(cost)]
+        return -abs(away) if asked.equality else asked.sign * away
 
     def cost_interval(self, cost: str) -> tuple[float, float]:
         """95% interval of a mean cost of the mixture; infinite ends when it cannot be said."""

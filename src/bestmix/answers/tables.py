@@ -17,10 +17,23 @@ class MissingValues(checks.InvalidInput):
     """Rows of a log miss values; ``drop_missing=True`` leaves them out."""
 
 
+Group = tuple[str, str | None]  # an arm, and the segment of its trials where there are any
+
+
 def read_trials(frame: Any, arm: str, reward: str, costs: list[str], drop_missing: bool = False) -> dict[str, Floats]:
     """Trials by arm, in order of first appearance: tables (trials, 1 + L)."""
-    table = _columns(frame, [arm, reward, *costs])
+    return {name: table for (name, _), table in read_groups(frame, arm, reward, costs, drop_missing).items()}
+
+
+def read_groups(
+    frame: Any, arm: str, reward: str, costs: list[str], drop_missing: bool = False, segment: str | None = None
+) -> dict[Group, Floats]:
+    """Trials by arm and segment, in order of first appearance: tables (trials, 1 + L)."""
+    table = _columns(frame, [arm, reward, *costs, *([] if segment is None else [segment])])
     labels = [_label(value) for value in table[arm]]
+    groups = [None] * len(labels) if segment is None else [_label(value) for value in table[segment]]
+    if segment is not None:
+        labels = [None if group is None else label for label, group in zip(labels, groups, strict=True)]
     values = np.column_stack([_numbers(name, table[name]) for name in (reward, *costs)])
     whole = np.isfinite(values).all(axis=1) & np.array([label is not None for label in labels], dtype=bool)
     if not len(values):
@@ -40,10 +53,12 @@ def read_trials(frame: Any, arm: str, reward: str, costs: list[str], drop_missin
             )
         if not whole.any():
             raise checks.InvalidInput("log", "every row misses a value", "check the names of the columns")
-    groups: dict[str, list[int]] = {}
+    found: dict[Group, list[int]] = {}
     for i in np.flatnonzero(whole):
-        groups.setdefault(str(labels[i]), []).append(int(i))
-    return {name: checks.array(f"log[{name!r}]", values[index], (None, None), "") for name, index in groups.items()}
+        found.setdefault((str(labels[i]), groups[i]), []).append(int(i))
+    return {
+        group: checks.array(f"log[{group[0]!r}]", values[index], (None, None), "") for group, index in found.items()
+    }
 
 
 def _columns(frame: Any, wanted: list[str]) -> Mapping[str, Any]:

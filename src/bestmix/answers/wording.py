@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bestmix.answers.prices import price_sentences
+from bestmix.problems.goals import Goal
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import MeanCost, Recommendation
+
+RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
 
 
 def sentence(rec: "Recommendation") -> str:
@@ -16,7 +19,7 @@ def sentence(rec: "Recommendation") -> str:
     if not rec.mixture:
         return "No arm has been tried yet, so there is no answer."
     if rec.violation and not rec.feasible:
-        failing = ", ".join(f"{c} {_short(v)} above its bound" for c, v in rec.violation.items())
+        failing = ", ".join(f"{_beyond(rec, cost)} its bound" for cost in rec.violation)
         return f"No mix keeps all bounds. The closest is {mix_text(rec.mixture)}: {failing}, {_reward(rec)}."
     if not rec.feasible:
         kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
@@ -28,7 +31,7 @@ def sentence(rec: "Recommendation") -> str:
 
 def _certified(rec: "Recommendation") -> str:
     limits = f"All limits are kept {certainly(rec)}; it" if rec.limits else "It"
-    return f"{_verb(rec)} {mix_text(rec.mixture)}. {limits} earns {_worth(rec)}."
+    return f"{_verb(rec)} {mix_text(rec.mixture)}. {limits} {_worth(rec)}."
 
 
 def _uncertain(rec: "Recommendation") -> str:
@@ -38,7 +41,7 @@ def _uncertain(rec: "Recommendation") -> str:
     ways = " and ".join(rec.short) or "the limits together"
     return (
         f"No mix keeps all limits with {wanted} certainty yet. The most certain is {mix}, with {certain}; in the way: "
-        f"{ways}. {_remedy(rec)} It earns {_worth(rec)}."
+        f"{ways}. {_remedy(rec)} It {_worth(rec)}."
     )
 
 
@@ -54,7 +57,7 @@ def _guess(rec: "Recommendation") -> str:
     """The optimum at the estimates."""
     said = f"{_verb(rec)} {mix_text(rec.mixture)}: {_reward(rec)}"
     for cost, slack in rec.slack.items():
-        said += f", {cost} at its bound" if slack == 0 else f", {cost} {_short(slack)} below its bound"
+        said += f", {cost} at its bound" if slack == 0 else f", {_beyond(rec, cost)} its bound"
     if rec.support_probability is not None:
         said += f"; chance that this support is right {chance_text(rec.support_probability)}"
     return f"{said}.{_risk(rec)}"
@@ -70,15 +73,18 @@ def _risk(rec: "Recommendation") -> str:
 
 def _worth(rec: "Recommendation") -> str:
     """What the mix earns, what the best might earn more, and what it gains over a single arm."""
-    parts = [measured(rec.value, _reach(rec.value, rec.value_interval))]
+    goal = rec.problem.goal
+    less, more, most = ("less", "more", "most") if goal.maximise else ("more", "less", "least")
+    verb, can = ("earns", "earn") if goal == Goal() else (f"has a mean {goal.quantity} of", "have")
+    parts = [f"{verb} {measured(rec.value, _reach(rec.value, rec.value_interval))}"]
     if math.isfinite(rec.regret):
-        most = f"at most {above(rec.regret)} less than the best mix there is"
-        parts.append(most if rec.regret > 0 else "the most that any mix can earn")
+        worst = f"at most {above(rec.regret)} {less} than the best mix there is"
+        parts.append(worst if rec.regret > 0 else f"the {most} that any mix can {can}")
     if rec.single is None and rec.limits and rec.certified:
         parts.append("and no single option keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
         gain = measured(abs(rec.gain), _reach(rec.gain, rec.gain_interval))
-        parts.append(f"and {gain} {'more' if rec.gain >= 0 else 'less'} than the best single option, {rec.single}")
+        parts.append(f"and {gain} {more if rec.gain >= 0 else less} than the best single option, {rec.single}")
     return ", ".join(parts)
 
 
@@ -92,7 +98,14 @@ def _verb(rec: "Recommendation") -> str:
 
 
 def _reward(rec: "Recommendation") -> str:
-    return f"estimated reward {measured(rec.value, half_width(rec))}"
+    return f"estimated {rec.problem.goal.quantity} {measured(rec.value, half_width(rec))}"
+
+
+def _beyond(rec: "Recommendation", cost: str) -> str:
+    """What is limited, and by how much the mix is above or below its bound."""
+    away = rec.mean_cost(cost) - rec.bound(cost)
+    what = str(rec.problem.limits[rec.problem.costs.index(cost)].quantity) if cost not in rec.problem.metrics else cost
+    return f"{what} {_short(abs(away))} {'above' if away > 0 else 'below'}"
 
 
 def certainly(rec: "Recommendation") -> str:
@@ -139,16 +152,23 @@ def _reach(middle: float, interval: tuple[float, float]) -> float:
 
 def rows(rec: "Recommendation") -> list[list[str]]:
     """The table of arms, a header first, the mix last."""
-    header = ["arm", "share", "trials", "reward", *rec.problem.costs]
+    charted = rec.problem.charted
+    header = ["arm", "share", "trials", rec.problem.measures[0], *charted.values()]
     body = []
     for e in sorted(rec.estimates.values(), key=lambda e: -rec.mixture.get(e.arm, 0.0)):
         share = exact_share(rec.mixture[e.arm]) if e.arm in rec.mixture else "-"
         trials = "known" if e.known else str(e.trials)
-        costs = [_estimate(e.costs[c], e.cost_intervals[c]) for c in rec.problem.costs]
+        costs = [_estimate(e.costs[c], e.cost_intervals[c]) for c in charted]
         body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval), *costs])
     foot = ["the mix", "", str(rec.trials), measured(rec.value, half_width(rec))]
-    foot += [cost_text(rec, cost) for cost in rec.problem.costs]
+    foot += [cost_text(rec, cost) for cost in charted]
     return [header, *body, foot]
+
+
+def other_limits(rec: "Recommendation") -> list[str]:
+    """Limits that have no column in the table of arms: those on shares, and further ones on the same quantity."""
+    left = [cost for cost in rec.problem.costs if cost not in rec.problem.charted]
+    return [f"{cost}: {cost_text(rec, cost)}." for cost in left] if rec.mixture else []
 
 
 def exact_share(share: float) -> str:
@@ -162,12 +182,13 @@ def exact_share(share: float) -> str:
 
 def cost_text(rec: "Recommendation", cost: str) -> str:
     """A mean cost of the mix, its bound, and the chance that it is kept."""
-    bound = f"{rec.problem.bounds[cost]:.4g}"
+    relation = rec.problem.limits[rec.problem.costs.index(cost)].relation
+    bound = f"{RELATIONS[relation]} {rec.bound(cost):.4g}"
     limit = rec.limits.get(cost)
     if limit is None or not math.isfinite(limit.chance):
-        return f"{rec.problem.bounds[cost] - rec.slack[cost]:.4g} of {bound}"
+        return f"{rec.mean_cost(cost):.4g} {bound}"
     mean = measured(limit.mean, _reach(limit.mean, limit.interval))
-    return f"{mean} of {bound}, kept {kept_text(limit)}"
+    return f"{mean} {bound}, kept {kept_text(limit)}"
 
 
 def kept_text(limit: "MeanCost") -> str:
@@ -184,8 +205,12 @@ def guess_text(rec: "Recommendation") -> str:
         return ""
     right = rec.support_probability
     chance = "" if right is None else f"; chance that its support is right {chance_text(right)}"
-    costs = f", {_short(rec.best_guess_value - rec.value)} more" if rec.best_guess_value > rec.value else ""
-    return f"The optimum at the estimates, {mix_text(rec.best_guess)}, earns {rec.best_guess_value:.4g}{costs}{chance}."
+    better = rec.problem.goal.sign * (rec.best_guess_value - rec.value)
+    costs = f", {_short(better)} {'more' if rec.problem.goal.maximise else 'less'}" if better > 0 else ""
+    verb = "earns" if rec.problem.goal == Goal() else f"has a mean {rec.problem.goal.quantity} of"
+    return (
+        f"The optimum at the estimates, {mix_text(rec.best_guess)}, {verb} {rec.best_guess_value:.4g}{costs}{chance}."
+    )
 
 
 def text(rec: "Recommendation") -> str:
@@ -195,7 +220,7 @@ def text(rec: "Recommendation") -> str:
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in table]
     rule = "-" * max(map(len, lines))
     extra = [guess_text(rec)] if guess_text(rec) else []
-    extra += [*price_sentences(rec), *([rec.note] if rec.note else [])]
+    extra += [*other_limits(rec), *price_sentences(rec), *([rec.note] if rec.note else [])]
     if not rec.complete:
         extra.append("The search is not finished.")
     return "\n".join([sentence(rec), "", lines[0], rule, *lines[1:-1], rule, lines[-1], *extra])

@@ -279,10 +279,12 @@ class RemoteExperiment:
     def _path(self) -> str:
         return f"/v1/experiments/{self.record.key}"
 
-    def _result(self, trial: Trial | str, reward: float, costs: Any) -> dict[str, Any]:
+    def _result(self, trial: Trial | str, reward: Any, costs: Any) -> dict[str, Any]:
+        if isinstance(reward, Mapping):
+            reward, *costs = self.problem.trial_rows(reward, costs)[0].tolist()
         if not isinstance(costs, Mapping):
             row = self.problem.cost_rows(costs, 1)[0].tolist()
-            costs = dict(zip(self.problem.costs, row, strict=True))
+            costs = dict(zip(self.problem.metrics[1:], row, strict=True))
         plain = {name: checks.number(f"costs[{name!r}]", value) for name, value in costs.items()}
         return {"trial": _id(trial), "reward": checks.number("reward", reward), "costs": plain}
 

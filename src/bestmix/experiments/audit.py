@@ -66,7 +66,7 @@ def audit(experiment: Experiment) -> list[str]:
 def examine(contents: Contents, problem: Problem, strategy: Strategy | None) -> Examination:
     """What is wrong with an experiment; without its strategy rounds are not replayed."""
     log = read_log(contents.events)
-    tally = read_trials(contents, log, len(problem.arms), len(problem.bounds))
+    tally = read_trials(contents, log, len(problem.cells), len(problem.metrics) - 1)
     evidence = [*log.problems[:MOST_SHOWN], *tally.problems[:MOST_SHOWN]]
     evidence += [*_fixed(contents, log), *_events(contents, log, tally), *_slots(contents, tally)]
     evidence += [*_rounds(contents, tally, problem), *_sums(contents, tally, problem)]
@@ -159,7 +159,7 @@ def _slots(contents: Contents, tally: Tally) -> Iterator[str]:
 
 
 def _rounds(contents: Contents, tally: Tally, problem: Problem) -> Iterator[str]:
-    run, arms = contents.run, problem.arms
+    run, arms = contents.run, problem.trial_names
     for place, (ended, mixture) in enumerate(zip(run.rounds, run.mixtures, strict=True), start=1):
         if ended.number != place:
             yield f"round {ended.number}: it stands where round {place} should"
@@ -180,14 +180,15 @@ def _is_mixture(mixture: Mapping[str, Any], problem: Problem) -> bool:
 def _sums(contents: Contents, tally: Tally, problem: Problem) -> Iterator[str]:
     import numpy as np
 
-    moments, size = contents.run.moments, 1 + len(problem.bounds)
-    if not len(moments) == len(contents.due) == len(problem.arms):
-        yield f"arms: there are sums of {len(moments)}, the problem has {len(problem.arms)}"
+    moments, size = contents.run.moments, len(problem.metrics)
+    if not len(moments) == len(contents.due) == len(problem.cells):
+        yield f"arms: there are sums of {len(moments)}, the problem has {len(problem.cells)}"
         return
     for place, sums in enumerate(moments):
         rows = [values for by_arm in tally.results.values() for values in by_arm.get(place, [])]
-        if Moments(size).plus(np.array(rows).reshape(len(rows), size)).to_dict() != sums.to_dict():
-            yield f"arm {problem.arms[place]!r}: its running sums are not those of its trials"
+        table = problem.rows.measure(np.array(rows).reshape(len(rows), size))
+        if Moments(table.shape[1]).plus(table).to_dict() != sums.to_dict():
+            yield f"arm {problem.trial_names[place]!r}: its running sums are not those of its trials"
 
 
 def _replay(contents: Contents, log: Log, tally: Tally, problem: Problem, strategy: Strategy) -> Iterator[str]:
@@ -201,7 +202,8 @@ def _replay(contents: Contents, log: Log, tally: Tally, problem: Problem, strate
         for number in sorted(tally.results):
             for arm, rows in tally.results[number].items():
                 table = np.array(rows)
-                search.tell(problem.arms[arm], table[:, 0], table[:, 1:])
+                cell = problem.cells[arm]
+                search.tell(cell.arm, table[:, 0], table[:, 1:], segment=cell.segment)
     except (ValueError, RuntimeError) as error:
         yield f"replay: a search does not take the trials of round {number} ({error})"
         return

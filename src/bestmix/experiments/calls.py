@@ -10,6 +10,7 @@ from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
 from bestmix.experiments.model import Outcome, Row
 from bestmix.experiments.store import Transaction, fingerprint
+from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
 from bestmix.strategies.rounds import Recipe
 
@@ -118,7 +119,7 @@ def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Re
         _take(transaction, lease_clock, rows, rows[number], values, changed, counted) for number, values in results
     ]
     if changed:
-        _count(transaction, counted)
+        _count(transaction, counted, recipe.problem)
         transaction.update_trials(list(changed.values()))
         surplus = outcomes.count(Outcome.surplus)
         transaction.add_event("told", trials=[row.number for row in counted], surplus=surplus)
@@ -194,7 +195,7 @@ def _rival(transaction: Transaction, rows: dict[int, Row], slot: int) -> Row | N
     return holder
 
 
-def _count(transaction: Transaction, counted: list[Row]) -> None:
+def _count(transaction: Transaction, counted: list[Row], problem: Problem) -> None:
     """Add results to the running sums."""
     tables: dict[int, list[tuple[float, ...]]] = {}
     for row in counted:
@@ -203,7 +204,7 @@ def _count(transaction: Transaction, counted: list[Row]) -> None:
     if tables:
         sums = transaction.moments(list(tables))
         for arm, table in tables.items():
-            sums[arm].add(np.array(table))
+            sums[arm].add(problem.rows.measure(np.array(table)))
         transaction.write_moments(sums)
 
 

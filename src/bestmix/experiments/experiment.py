@@ -142,7 +142,7 @@ class Experiment:
         trial
             The trial or its id.
         reward
-            One number.
+            One number; or all metrics by name.
         costs
             By name, or in the problem's order.
         """
@@ -232,20 +232,21 @@ class Experiment:
         after: Trial | str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
+        segment: str | None = None,
     ) -> list[Trial]:
         """Trials in the order in which they were handed out.
 
         Parameters
         ----------
         state, arm, worker
-            Only these.
+            Only these; with segments an arm is one in a ``segment``.
         after, limit
             A page: at most ``limit`` of those after a trial.
         newest_first
             The other way round; those after a trial are then older ones.
         """
         state = None if state is None else checks.choice("state", state, [s.value for s in TrialState])
-        place = None if arm is None else self.problem.index(arm)
+        place = None if arm is None else self.problem.index(arm, segment)
         first = 0 if after is None else self._number(after)
         most = None if limit is None else checks.whole("limit", limit, 1, "give the length of a page")
         query = TrialQuery(None if state is None else str(state), place, worker, first, most, newest_first)
@@ -337,7 +338,12 @@ class Experiment:
 
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
         """Reward and costs, checked before anything is written; plain floats need no more than a look."""
-        names = self.problem.costs
+        if isinstance(reward, Mapping):
+            row = self.problem.trial_rows(reward, costs)
+            if len(row) != 1:
+                raise checks.InvalidInput("metrics", expected="those of one trial", got=f"{len(row)} trials")
+            return tuple(row[0].tolist())
+        names = self.problem.metrics[1:]
         ordered = costs
         if isinstance(costs, dict) and costs.keys() == set(names):
             ordered = [costs[name] for name in names]
@@ -359,10 +365,11 @@ class Experiment:
         return int(found[2])
 
     def _trial(self, row: Row) -> Trial:
-        names = self.problem.costs
+        names = self.problem.metrics[1:]
+        cell = self.problem.cells[row.arm]
         return Trial(
             f"{self.record.key}-{row.number}",
-            self.problem.arms[row.arm],
+            cell.arm,
             row.round,
             row.number,
             row.slot,
@@ -374,4 +381,5 @@ class Experiment:
             None if row.values is None else row.values[0],
             None if row.values is None else dict(zip(names, row.values[1:], strict=True)),
             row.note,
+            cell.segment,
         )

@@ -59,8 +59,9 @@ def columns(experiment: "Experiment") -> list[str]:
     >>> columns(exp)[7:11]
     ['reward', 'dollars', 'cost round', 'asked']
     """
-    taken, costs = {*BEFORE, *AFTER, *experiment.problem.costs}, []
-    for name in experiment.problem.costs:
+    metrics = experiment.problem.metrics[1:]
+    taken, costs = {*BEFORE, *AFTER, *metrics}, []
+    for name in metrics:
         free = name
         while free in taken and (free != name or name in (*BEFORE, *AFTER)):
             free = f"cost {free}"
@@ -71,7 +72,7 @@ def columns(experiment: "Experiment") -> list[str]:
 
 def _values(experiment: "Experiment", trial: "Trial") -> list[Any]:
     data = trial.to_dict()
-    costs = [None if trial.costs is None else trial.costs[name] for name in experiment.problem.costs]
+    costs = [None if trial.costs is None else trial.costs[name] for name in experiment.problem.metrics[1:]]
     return [*(data[name] for name in BEFORE), *costs, *(data[name] for name in AFTER)]
 
 

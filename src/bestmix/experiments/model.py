@@ -90,6 +90,8 @@ class Trial:
         Token of the first trial that was handed out for the same place in the round.
     state, reward, costs, asked, told, note
         What became of it; ``note`` says why it failed.
+    segment
+        Whom to try it on, where there are segments.
     """
 
     id: str
@@ -105,6 +107,7 @@ class Trial:
     reward: float | None = None
     costs: Mapping[str, float] | None = None
     note: str = ""
+    segment: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in ISO 8601."""
@@ -112,9 +115,9 @@ class Trial:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Trial":
-        """Inverse of ``to_dict``."""
+        """Inverse of ``to_dict``; version 0.1 had no segments."""
         times = {name: _time(data[name]) for name in ("deadline", "asked", "told")}
-        known = {name: data[name] for name in cls.__dataclass_fields__}
+        known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         return cls(**known | times | {"state": TrialState(data["state"])})
 
 

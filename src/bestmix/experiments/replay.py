@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestmix.answers.moments import Moments
-from bestmix.answers.tables import read_trials
+from bestmix.answers.tables import read_groups
 from bestmix.arrays import Floats
 from bestmix.experiments.model import Row
 from bestmix.problems.problem import Problem
@@ -24,9 +24,11 @@ class Start:
     moments: list[Moments]
 
 
-def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, now: float) -> Start:
+def replay(
+    recipe: Recipe, budget: int, log: Any, arm: str, reward: str, now: float, segment: str | None = None
+) -> Start:
     """Give the log's trials to the strategy as it asks for them; the rest is surplus."""
-    tables = _tables(recipe.problem, log, arm, reward)
+    tables = _tables(recipe.problem, log, arm, reward, segment)
     if isinstance(recipe.strategy, Checking):
         for table in tables:
             recipe.strategy.check_trials(recipe.problem, table)
@@ -41,7 +43,7 @@ def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, now: fl
             used[place] += len(part)
             left[place] -= len(part)
             if len(part):
-                moments[place] = moments[place].plus(part)
+                moments[place] = moments[place].plus(recipe.problem.rows.measure(part))
         if any(left):
             step = rounds.Step(step.memory, left, [])
             break
@@ -53,14 +55,14 @@ def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, now: fl
     return Start(rounds.Step(step.memory, step.quota, closed), rows, moments)
 
 
-def _tables(problem: Problem, log: Any, arm: str, reward: str) -> list[Floats]:
+def _tables(problem: Problem, log: Any, arm: str, reward: str, segment: str | None) -> list[Floats]:
     import numpy as np
 
-    found = read_trials(log, arm, reward, list(problem.costs))
-    for name in found:
-        problem.index(name)
-    none = np.empty((0, 1 + len(problem.bounds)))
-    return [found.get(name, none) for name in problem.arms]
+    found = read_groups(log, arm, reward, list(problem.metrics[1:]), segment=segment)
+    for name, group in found:
+        problem.index(name, group)
+    none = np.empty((0, len(problem.metrics)))
+    return [found.get((cell.arm, cell.segment), none) for cell in problem.cells]
 
 
 def _rows(part: Floats, arm: int, number: int, made: int, state: str, now: float) -> list[Row]:

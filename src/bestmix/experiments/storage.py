@@ -271,7 +271,7 @@ def _check_problem(problem: Any) -> Problem:
         raise checks.InvalidInput(
             "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
         )
-    for kind, names in (("arms", problem.arms), ("bounds", problem.costs)):
+    for kind, names in (("arms", problem.arms), ("bounds", problem.metrics), ("segments", problem.segments)):
         for name in names:  # those of older experiments are opened whatever they are
             check_label(kind, name, LONGEST_ARM)
     return problem

@@ -211,9 +211,9 @@ def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
     """The arms with one cost across and the reward upwards."""
     arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
     arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -e.reward))[:MOST_MARKS]
-    bound = rec.problem.bounds[cost]
+    bound = rec.bound(cost)
     ends = (v for e in arms for v in e.cost_intervals[cost])
-    costs = [bound, bound - rec.slack[cost], *rec.cost_interval(cost), *(e.costs[cost] for e in arms)]
+    costs = [bound, rec.mean_cost(cost), *rec.cost_interval(cost), *(e.costs[cost] for e in arms)]
     x = fit_costs(costs, ends, LEFT, WIDTH - RIGHT)
     rewards = [v for e in arms for v in (e.reward, *e.reward_interval)]
     y = fit([*rewards, *rec.value_interval], HEIGHT - BOTTOM, TOP)
@@ -230,15 +230,23 @@ def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
 
 def _arm(rec: Recommendation, e: Estimate, cost: str, x: Axis, y: Axis) -> Mark:
     share = f", {share_text(rec.mixture[e.arm])} of the mix" if e.arm in rec.mixture else ""
-    title = f"{e.arm}: reward {e.reward:.4g}, {cost} {e.costs[cost]:.4g}{share}"
+    title = f"{e.arm}: {_goal(rec)} {e.reward:.4g}, {_called(rec, cost)} {e.costs[cost]:.4g}{share}"
     ends = _ends(x, e.cost_intervals[cost]), _ends(y, e.reward_interval)
     return Mark(role(rec, e.arm), x.at(e.costs[cost]), y.at(e.reward), title, *ends)
 
 
+def _goal(rec: Recommendation) -> str:
+    return rec.problem.measures[0]
+
+
+def _called(rec: Recommendation, cost: str) -> str:
+    return rec.problem.charted[cost]
+
+
 def _mix(rec: Recommendation, cost: str, x: Axis, y: Axis) -> Mark:
     """The mix with its intervals: where it truly is, the estimates alone do not say."""
-    mean = rec.problem.bounds[cost] - rec.slack[cost]
-    title = f"the mix: reward {measured(rec.value, half_width(rec))}, {cost} {cost_text(rec, cost)}"
+    mean = rec.mean_cost(cost)
+    title = f"the mix: {_goal(rec)} {measured(rec.value, half_width(rec))}, {_called(rec, cost)} {cost_text(rec, cost)}"
     ends = _ends(x, rec.cost_interval(cost)), _ends(y, rec.value_interval)
     return Mark("mix", x.at(mean), y.at(rec.value), title, *ends)
 

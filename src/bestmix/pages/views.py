@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from bestmix.answers.history import ROLES, question, role, spent_on
-from bestmix.answers.prices import price_words
+from bestmix.answers.prices import limit_price
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import tradeoff
 from bestmix.answers.wording import certainly, chance_text, guess_text, kept_text
@@ -17,6 +17,9 @@ from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
 from bestmix.pages.tradeoffs import TradeOffChart, tradeoff_chart
+from bestmix.problems.goals import Goal
+from bestmix.problems.limits import Limit
+from bestmix.problems.rows import is_bound
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
@@ -158,14 +161,13 @@ class Answer:
         return [self._bound(cost) for cost in self.rec.problem.bounds] if self.rec.mixture else []
 
     def _bound(self, cost: str) -> Bound:
-        bound, slack, limit = self.rec.problem.bounds[cost], self.rec.slack[cost], self.rec.limits.get(cost)
-        mean = bound - slack
+        rec, limit = self.rec, self.rec.limits.get(cost)
+        bound, room, mean = rec.bound(cost), rec.room(cost), rec.mean_cost(cost)
         text = formats.number(mean) if limit is None else formats.estimate(limit.mean, limit.interval)
         chance = "–" if limit is None or not math.isfinite(limit.chance) else kept_text(limit)
         share = mean / bound if bound > 0 and math.isfinite(mean) else None
-        size = max((abs(e.costs[cost]) for e in self.rec.estimates.values() if math.isfinite(e.reward)), default=1.0)
-        price = _price(cost, bound, self.rec.shadow_prices.get(cost), size)
-        return Bound(cost, text, formats.number(bound), formats.room(slack), share, slack < 0, price, chance)
+        price = _price(rec, cost)
+        return Bound(cost, text, formats.number(bound), formats.room(room), share, rec.slack[cost] < 0, price, chance)
 
     @property
     def doubts(self) -> list[Doubt]:
@@ -183,7 +185,7 @@ class Answer:
     def _arm(self, arm: str) -> Arm:
         e = self.rec.estimates[arm]
         trials = "known" if e.known else formats.count(e.trials)
-        costs = [formats.estimate(e.costs[c], e.cost_intervals[c]) for c in self.rec.problem.costs]
+        costs = [formats.estimate(e.costs[c], e.cost_intervals[c]) for c in self.rec.problem.charted]
         estimates = [formats.estimate(e.reward, e.reward_interval), *costs]
         return Arm(arm, role(self.rec, arm), self.rec.mixture.get(arm), trials, estimates, self.rec.z_scores.get(arm))
 
@@ -214,11 +216,12 @@ class Answer:
     def problem(self) -> dict[str, str]:
         """What was asked, by name."""
         problem = self.rec.problem
-        bounds = ", ".join(f"{cost} ≤ {formats.number(bound)}" for cost, bound in problem.bounds.items())
+        bounds = ", ".join(_limit(limit) for limit in problem.limits)
         facts = {
             "arms tried": ", ".join(problem.arms) or "none",
             "known arms": ", ".join(problem.known),
-            "bounds on mean costs": bounds or "none",
+            "goal": "" if problem.goal == Goal() else str(problem.goal),
+            "bounds on mean costs" if all(map(is_bound, problem.limits)) else "limits": bounds or "none",
             "strategy": self.rec.strategy,
             "budget": "none set" if self.rec.budget is None else f"{self.rec.budget:,} trials",
         }
@@ -352,13 +355,21 @@ def _rejection(finished: Round, column: str) -> Rejection:
     return Rejection(finished.number, sum(finished.pulls.values()), column, score, margin)
 
 
-def _price(cost: str, bound: float, price: float | None, size: float) -> str:
+def _price(rec: Recommendation, cost: str) -> str:
     """What a shadow price means, in words."""
-    if price is None or not math.isfinite(price):
-        return ""
+    price = rec.shadow_prices.get(cost, math.nan)
     if price <= 0:
-        return f"the limit on {cost} does not limit the reward; a looser one would add nothing."
-    return f"{price_words(cost, bound, price, size)}."
+        what = "the reward" if rec.problem.goal == Goal() else rec.problem.measures[0]
+        return f"the limit on {cost} does not limit {what}; a looser one would add nothing."
+    words = limit_price(rec, cost)
+    return f"{words}." if words else ""
+
+
+def _limit(limit: Limit) -> str:
+    """A limit as the list of what was asked shows it."""
+    if not is_bound(limit):
+        return str(limit)
+    return f"{limit.metric} ≤ {formats.number(limit.bound)}"
 
 
 def _doubt(rec: Recommendation, column: str) -> str:

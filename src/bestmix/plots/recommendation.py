@@ -40,7 +40,7 @@ def plot_recommendation(rec: Recommendation, cost: str | None = None, ax: "Axes 
     >>> plot_recommendation(from_log(log, bounds={"dollars": 1.0})).get_xlabel()
     'mean dollars'
     """
-    costs = rec.problem.costs
+    costs = tuple(rec.problem.charted)
     if cost is not None and cost not in costs:
         raise checks.InvalidInput(
             "cost", expected=f"one of {', '.join(costs) or 'no costs'}", got=f"{cost!r}", remedy="check the spelling"
@@ -63,7 +63,7 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
     >>> len(recommendation_figure(from_log(log, bounds={"dollars": 1.0})).axes)
     2
     """
-    costs = rec.problem.costs
+    costs = tuple(rec.problem.charted)
     across = min(max(len(costs), 1), 3)
     down = math.ceil(max(len(costs), 1) / across)
     height, below = 3.9 * down, (0.55 + 0.28 * max(len(rec.mixture), 1)) * shares
@@ -96,10 +96,10 @@ def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
             _draw_arms(ax, [e for e in arms if role(rec, e.arm) == kind and e.known == known], cost, kind)
     if rec.mixture and math.isfinite(rec.value):
         _draw_mix(ax, rec, cost)
-    bound = rec.problem.bounds[cost]
+    bound = rec.bound(cost)
     ax.axvline(bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, label="bound", zorder=2)
-    ax.set_xlabel(f"mean {cost}", parse_math=False)  # a name may hold a dollar sign
-    ax.set_ylabel("mean reward")
+    ax.set_xlabel(f"mean {rec.problem.charted[cost]}", parse_math=False)  # a name may hold a dollar sign
+    ax.set_ylabel(f"mean {rec.problem.measures[0]}", parse_math=False)
     ax.margins(0.1)
     scale_costs(ax, [bound, *(e.costs[cost] for e in arms)])
 
@@ -161,7 +161,7 @@ def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
         start, end = ((e.costs[cost], e.reward) for e in support)
         join(ax, start, end, color=COLOURS["support"], linewidth=1.3, zorder=2)
     label = "the mix" if rec.feasible else "least violation"
-    point = rec.problem.bounds[cost] - rec.slack[cost], rec.value
+    point = rec.mean_cost(cost), rec.value
     look: dict[str, Any] = {"markersize": 15, "markeredgecolor": COLOURS["ink"], "markeredgewidth": 0.9}
     look |= {"ecolor": COLOURS["ink"], "elinewidth": 1.3}
     across, upwards = _sides(point[0], rec.cost_interval(cost)), _sides(point[1], rec.value_interval)
@@ -179,7 +179,7 @@ def _plot_rewards(rec: Recommendation, ax: "Axes") -> "Axes":
             half = [_half(e.reward_interval) for _, e in rows]
             ax.errorbar(*where, xerr=half, fmt=MARKERS[kind], color=_colour(kind), elinewidth=1.3)
     ax.set_yticks(range(len(arms)), [e.arm for e in arms], parse_math=False)
-    ax.set_xlabel("mean reward")
+    ax.set_xlabel(f"mean {rec.problem.measures[0]}", parse_math=False)
     return ax
 
 
@@ -209,7 +209,7 @@ def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
             names[a] = arms[a].arm, COLOURS[kind if kind in ("support", "known") else "muted"]
     settle(ax)
     points = [(e.costs[cost], e.reward) for e in arms]
-    name_points(ax, points, names, _occupied(rec, cost, ax), wall=rec.problem.bounds[cost])
+    name_points(ax, points, names, _occupied(rec, cost, ax), wall=rec.bound(cost))
 
 
 def _occupied(rec: Recommendation, cost: str, ax: "Axes") -> list[Box]:
@@ -224,8 +224,8 @@ def _occupied(rec: Recommendation, cost: str, ax: "Axes") -> list[Box]:
             (left, low), (x, y), (right, high) = ax.transData.transform([begin, middle, middle + half])
             boxes += [(x - 5 * point, y - 5 * point, x + 5 * point, y + 5 * point)]
             boxes += [(left, y - 2 * point, right, y + 2 * point), (x - 2 * point, low, x + 2 * point, high)]
-    boxes.append(bound_box(ax, rec.problem.bounds[cost]))
+    boxes.append(bound_box(ax, rec.bound(cost)))
     if math.isfinite(rec.value):
-        boxes += point_boxes(ax, [(rec.problem.bounds[cost] - rec.slack[cost], rec.value)], reach=9)
+        boxes += point_boxes(ax, [(rec.mean_cost(cost), rec.value)], reach=9)
     legend = ax.get_legend()
     return boxes if legend is None else [*boxes, tuple(legend.get_window_extent().extents)]

@@ -180,6 +180,28 @@ class Limit:
         parts = [weight * column.of(rows) for weight, column in zip(self._weights(), self.columns, strict=True)]
         return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
+    def units(self, measured: Mapping[Column, float], reference: float = 0.0) -> tuple[float, float]:
+        """Factor and summand that turn the mean of ``derive`` into the limited quantity as users know it.
+
+        Parameters
+        ----------
+        measured
+            Means of the columns in the mix, of which a ratio needs its denominator.
+        reference
+            The mean of the limited column for the arm of reference of a relative limit.
+
+        Examples
+        --------
+        >>> Limit.parse("quality >= 0.9").units({})
+        (-1.0, 0.0)
+        >>> Limit.parse("complaints / visits <= 1%").units({Mean("visits"): 2.0})
+        (0.5, 0.01)
+        """
+        if isinstance(self.quantity, Ratio):
+            below = measured[Mean(self.quantity.denominator)]
+            return (self.sign / below if below > 0.0 else np.nan), self.bound
+        return self.sign, self.factor * reference
+
     def check(self, arms: Sequence[str], segments: Sequence[str]) -> None:
         """Fail when the limit names an arm or a segment that the problem does not have.
 

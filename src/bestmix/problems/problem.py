@@ -129,9 +129,8 @@ class Problem:
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
         known = checks.mapping("known", known or {}, "of arm names to Known(reward, costs)")
         checks.names("bounds", bounds, "cost")
-        numbers = {n: checks.number(f"bounds[{n!r}]", b, "give the largest mean acceptable") for n, b in bounds.items()}
         goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
-        rows = Rows(goal, parse_limits(limits, numbers))
+        rows = Rows(goal, parse_limits(limits, bounds))
         set_ = object.__setattr__
         set_(self, "arms", checks.names("arms", arms, "arm"))
         set_(self, "rows", rows)
@@ -145,7 +144,9 @@ class Problem:
         if self.rows.goal.quantity.metric in bounds:
             metric = self.rows.goal.quantity.metric
             raise checks.InvalidInput(
-                "bounds", f"{metric!r} is what the goal is about", f"write limits=['{metric} <= ...'] to limit it as well"
+                "bounds",
+                f"{metric!r} is what the goal is about",
+                f"write limits=['{metric} <= ...'] to limit it as well",
             )
         if not self.arms and not self.known:
             raise checks.InvalidInput(
@@ -165,7 +166,9 @@ class Problem:
         if name not in self.arms:
             goal = self.measures[0]
             if known.reward is None and goal not in known.costs:
-                raise checks.InvalidInput(f"known[{name!r}]", f"its mean {goal} is missing", "list it under arms as well")
+                raise checks.InvalidInput(
+                    f"known[{name!r}]", f"its mean {goal} is missing", "list it under arms as well"
+                )
             costs = [cost for cost in known.costs if known.reward is not None or cost != goal]
             checks.same_names(f"known[{name!r}].costs", costs, self.measures[1:], "bounded cost")
         elif not np.isnan(self._means(name, known)).any():
@@ -227,6 +230,19 @@ class Problem:
     def costs(self) -> tuple[str, ...]:
         """Names of what is limited: of a cost with a bound the metric, else the limit's text."""
         return self.rows.names
+
+    @cached_property
+    def charted(self) -> dict[str, str]:
+        """Costs that every arm has a mean of, each quantity once, with how a table's head or an axis calls it.
+
+        >>> Problem(["a", "b"], {"dollars": 5.0}, limits=["dollars >= 2", "share(a) <= 40%"]).charted
+        {'dollars': 'dollars'}
+        """
+        found: dict[Any, str] = {}
+        for cost, limit in zip(self.costs, self.limits, strict=True):
+            if not limit.on_share:
+                found.setdefault(limit.quantity, cost)
+        return {cost: cost if cost in self.metrics else str(quantity) for quantity, cost in found.items()}
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -298,7 +314,9 @@ class Problem:
         if segment is None and not self.segments:
             return
         if segment not in self.segments:
-            these = f"one of {checks.shown(list(self.segments))}" if self.segments else "none: the problem has no segments"
+            these = (
+                f"one of {checks.shown(list(self.segments))}" if self.segments else "none: the problem has no segments"
+            )
             raise checks.InvalidInput("segment", expected=these, got=checks.shown(segment), remedy="check the spelling")
 
     def trial_rows(self, rewards: Any, costs: Any = None) -> Floats:
@@ -321,7 +339,9 @@ class Problem:
         checks.same_names("metrics", given, self.metrics, "metric")
         sizes = {len(column) for column in given.values() if _depth(column) > 0}
         if len(sizes) > 1:
-            raise checks.InvalidInput("metrics", f"they differ in length: {sorted(sizes)}", "give one value for each trial")
+            raise checks.InvalidInput(
+                "metrics", f"they differ in length: {sorted(sizes)}", "give one value for each trial"
+            )
         rows = sizes.pop() if sizes else 1
         return np.column_stack([_column(f"metrics[{name!r}]", given[name], rows) for name in self.metrics])
 

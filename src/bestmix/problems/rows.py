@@ -23,7 +23,8 @@ from bestmix.problems.quantities import Column, Mean
 class Rows:
     """What the goal and the limits read, and what they ask.
 
-    >>> rows = Rows(Goal.parse("minimise dollars"), (Limit.parse("quality >= 0.9"), Limit.parse("p(seconds > 2) <= 5%")))
+    >>> limits = Limit.parse("quality >= 0.9"), Limit.parse("p(seconds > 2) <= 5%")
+    >>> rows = Rows(Goal.parse("minimise dollars"), limits)
     >>> rows.metrics, [str(measure) for measure in rows.measures]
     (('dollars', 'quality', 'seconds'), ['dollars', 'quality', 'p(seconds > 2)'])
     >>> rows.names, rows.right
@@ -120,7 +121,8 @@ def parse_limits(limits: Sequence[str | Limit] | str, bounds: Mapping[str, float
     if isinstance(limits, str | Limit):
         limits = [limits]
     found = [limit if isinstance(limit, Limit) else Limit.parse(limit) for limit in limits]
-    found = [Limit(Mean(name), "<=", bound) for name, bound in bounds.items()] + found
+    numbers = {n: checks.number(f"bounds[{n!r}]", b, "give the largest mean acceptable") for n, b in bounds.items()}
+    found = [Limit(Mean(name), "<=", bound) for name, bound in numbers.items()] + found
     result = sorted(found, key=lambda limit: not is_bound(limit))
     asked = [(limit.quantity, limit.relation, limit.arm, limit.segment) for limit in result]
     for place, what in enumerate(asked):

@@ -158,7 +158,7 @@ class Challenger:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """The first round is the same for every arm."""
-        unknown = len(problem.arms)
+        unknown = len(problem.cells)
         check_budget(problem, budget, least=unknown)
         if self.proven:
             proven.scales(problem, self.sigma, self.ranges)
@@ -242,9 +242,9 @@ class Challenger:
         >>> Challenger().extended(Problem(["a", "b"]), 40, 90, {"quota": None, "basis": [0], "reasons": {}})["quota"]
         [0, 0]
         """
-        if memory["quota"] is not None or not problem.arms:
+        if memory["quota"] is not None or not problem.cells:
             return memory
-        return memory | {"quota": [0] * len(problem.arms)}
+        return memory | {"quota": [0] * len(problem.cells)}
 
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """All of them."""
@@ -260,7 +260,7 @@ class Challenger:
         self.begin(instance.problem, budget)
         if self.tolerance is not None:
             return None
-        return bind(replicate.challenger, instance, budget, self._settings(len(instance.problem.arms)))
+        return bind(replicate.challenger, instance, budget, self._settings(len(instance.problem.cells)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""

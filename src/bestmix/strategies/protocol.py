@@ -156,7 +156,7 @@ def check_budget(problem: Problem, budget: int, least: int) -> None:
     if budget < least:
         raise checks.InvalidInput(
             "budget",
-            expected=f"at least {least} trials for {len(problem.arms)} unknown arms",
+            expected=f"at least {least} trials for {len(problem.cells)} unknown arms",
             got=budget,
             remedy="raise it",
         )

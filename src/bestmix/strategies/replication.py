@@ -33,5 +33,5 @@ def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Repl
     if not isinstance(instance.noise, CompiledNoise):
         return None
     model = instance.noise.compiled(instance.means)
-    known = np.array(instance.means), np.array(instance.bound), len(instance.problem.arms)
+    known = np.array(instance.means), np.array(instance.bound), len(instance.problem.cells)
     return Replication(kernel, (model, *known, *options))

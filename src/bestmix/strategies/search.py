@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -57,7 +57,9 @@ class Search:
         first = rounds.begin(rounds.Recipe(problem, strategy), self.budget)
         self.memory = first.memory
         self.history: list[Round] = first.rounds
-        self._before = np.zeros(len(problem.arms), dtype=np.int64)  # trials of each arm before the open round
+        self._before = np.zeros(len(problem.cells), dtype=np.int64)  # trials of each arm before the open round
+        self._handed = np.zeros_like(self._before)  # arms given to users who arrived in it
+        self.arriving = None in problem.segments.values()  # whether users arrive, and only the arm is chosen
 
     @property
     def done(self) -> bool:
@@ -69,12 +71,53 @@ class Search:
         """Trials told so far."""
         return sum(m.count for m in self.moments)
 
-    def ask(self) -> dict[str, int]:
-        """Trials that the current round still owes, by arm; empty when the run is over."""
-        self._settle()
-        return {arm: int(n) for arm, n in zip(self.problem.arms, self._owed(), strict=True) if n}
+    @overload
+    def ask(self) -> dict[Any, int]: ...
 
-    def tell(self, arm: str, rewards: Any, costs: Any = None) -> None:
+    @overload
+    def ask(self, segment: str) -> str | None: ...
+
+    def ask(self, segment: str | None = None) -> dict[Any, int] | str | None:
+        """Trials that the current round still owes, by arm; empty when the run is over.
+
+        With segments they are by (segment, arm). Where users arrive and only the arm can be chosen: the arm for a user
+        of that segment; None when the run is over.
+
+        >>> from bestmix import Problem, Uniform
+        >>> search = Uniform().start(Problem(["a", "b"], segments={"free": 0.7, "paid": 0.3}), budget=4)
+        >>> search.ask()
+        {('free', 'a'): 1, ('free', 'b'): 1, ('paid', 'a'): 1, ('paid', 'b'): 1}
+        >>> search.ask(segment="free"), search.ask(segment="free")
+        ('a', 'b')
+        """
+        self._settle()
+        if segment is not None:
+            return self._arm_for(segment)
+        if None in self.problem.segments.values():
+            raise checks.InvalidInput(
+                "segment",
+                "the shares of the segments are learnt from who arrives, so trials cannot be chosen freely",
+                "ask(segment=...) for each user, or give the shares: segments={'free': 0.7, ...}",
+            )
+        pairs = zip(self.problem.cells, self._owed(), strict=True)
+        return {cell.arm if cell.segment is None else (cell.segment, cell.arm): int(n) for cell, n in pairs if n > 0}
+
+    def _arm_for(self, segment: str) -> str | None:
+        """The arm for a user who arrives: the one that is furthest behind the round's plan, evenly without one."""
+        arms = self.problem.arms
+        if not arms or self.done:
+            self.problem.index(arms[0], segment) if arms else None
+            return None
+        first = self.problem.index(arms[0], segment)
+        places = range(first, first + len(arms))
+        self.__dict__.update(arriving=True)
+        plan, given = self._quota(), self._handed
+        behind = [(plan[j] / (given[j] + 1), -self.moments[j].count - given[j]) for j in places]
+        chosen = max(places, key=lambda j: behind[j - first])
+        self._handed[chosen] += 1
+        return arms[chosen - first]
+
+    def tell(self, arm: str, rewards: Any, costs: Any = None, *, segment: str | None = None) -> None:
         """Report trials of an arm: any part of what is owed, in any order.
 
         Parameters
@@ -82,25 +125,27 @@ class Search:
         arm
             Its name.
         rewards
-            One reward, or several (m,).
+            One reward, or several (m,). Or all metrics by name, each with one value or m of them.
         costs
             By name, each with one value or m of them; or in the problem's order: (L,) for one
             trial, (m, L) for several.
+        segment
+            Whom it was tried on, where there are segments.
         """
-        position = self.problem.index(arm)
-        rewards = checks.array("rewards", np.atleast_1d(np.asarray(rewards, dtype=object)), (None,), "(trials,)")
-        rows = np.column_stack([rewards, self.problem.cost_rows(costs, len(rewards))])
+        position = self.problem.index(arm, segment)
+        rows = self.problem.trial_rows(rewards, costs)
         if isinstance(self.strategy, Checking):
             self.strategy.check_trials(self.problem, rows)
+        rows = self.problem.rows.measure(rows)
         owed = self._owed_by(position)
-        if len(rows) > owed:
+        if len(rows) > owed and not (self.arriving and not self.done):
             if self.done:
                 raise RuntimeError("tell: the search is over and takes no more trials; call recommend()")
             raise RuntimeError(
                 f"tell: {arm!r} owes {owed} trials in this round, got {len(rows)}; call ask() to see what is owed"
             )
         self.moments[position] = self.moments[position].plus(rows)
-        if len(rows) == owed:
+        if len(rows) == owed or self.arriving:
             self._settle()
 
     def extend(self, budget: int) -> None:
@@ -165,12 +210,18 @@ class Search:
         What is owed follows from the counts, and a round's end replaces the state in one step, so
         that an interruption anywhere leaves the search as it was before or as it is after.
         """
-        if self.done or self._owed().any():
+        if self.done or self._unfinished():
             return
         recipe = rounds.Recipe(self.problem, self.strategy)
         step = rounds.finish(recipe, self.budget, self.memory, self.moments, len(self.history))
         history = [*self.history, *step.rounds]
-        self.__dict__.update(memory=step.memory, history=history, _before=self.evidence.counts)
+        before = self.evidence.counts
+        self.__dict__.update(memory=step.memory, history=history, _before=before, _handed=np.zeros_like(before))
+
+    def _unfinished(self) -> bool:
+        """Whether the round waits for trials: of each arm, or where users arrive, in total."""
+        owed = self._owed()
+        return bool(owed.sum() > 0) if self.arriving else bool(owed.any())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to go on elsewhere, exactly."""
@@ -183,7 +234,7 @@ class Search:
             "before": self._before.tolist(),
             "moments": [m.to_dict() for m in self.moments],
             "history": [r.to_dict() for r in self.history],
-        }
+        } | ({"arriving": True} if self.arriving else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], strategy: Strategy | None = None) -> "Search":
@@ -213,6 +264,7 @@ class Search:
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
             search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
+            search.arriving = bool(data.get("arriving", search.arriving))
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None

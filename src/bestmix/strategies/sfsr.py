@@ -65,7 +65,7 @@ class SFSR:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All columns in the running."""
-        check_budget(problem, budget, least=len(problem.arms) + 1 if problem.arms else 0)
+        check_budget(problem, budget, least=len(problem.cells) + 1 if problem.cells else 0)
         total, costs = len(problem.columns), len(problem.bounds)
         if self.score == "intersection" and math.comb(total, costs + 1) > MOST_BASES:
             raise checks.InvalidInput(
@@ -81,8 +81,8 @@ class SFSR:
         k = memory["round"]
         if memory["infeasible"] or k == len(problem.names) - 1:
             return None
-        ends = round_ends(len(problem.names), len(problem.arms), len(problem.bounds), budget)
-        owed = np.zeros(len(problem.arms), dtype=np.int64)
+        ends = round_ends(len(problem.names), len(problem.cells), len(problem.bounds), budget)
+        owed = np.zeros(len(problem.cells), dtype=np.int64)
         owed[[a for a in memory["columns"] if a < len(owed)]] = ends[k] - (ends[k - 1] if k else 0)
         return owed
 
@@ -153,7 +153,7 @@ class SFSR:
     def replicator(self, instance: Instance, budget: int) -> Replication | None:
         """Compiled runs, as far as the score function is compiled."""
         self.begin(instance.problem, budget)
-        shape = len(instance.arms), len(instance.problem.arms), len(instance.bound), budget
+        shape = len(instance.arms), len(instance.problem.cells), len(instance.bound), budget
         ends = np.array(round_ends(*shape), dtype=np.int64)
         if callable(self.score):
             return bind(_with_function(self.score), instance, ends, rejects.OWN)

@@ -43,7 +43,7 @@ class SingleArm:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All arms in the running."""
-        check_budget(problem, budget, least=len(problem.arms) + 1 if problem.arms else 0)
+        check_budget(problem, budget, least=len(problem.cells) + 1 if problem.cells else 0)
         return {"round": 0, "arms": list(range(len(problem.names))), "leader": None}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
@@ -51,8 +51,8 @@ class SingleArm:
         k = memory["round"]
         if k == len(problem.names) - 1:
             return None
-        ends = round_ends(len(problem.names), len(problem.arms), 0, budget)
-        owed = np.zeros(len(problem.arms), dtype=np.int64)
+        ends = round_ends(len(problem.names), len(problem.cells), 0, budget)
+        owed = np.zeros(len(problem.cells), dtype=np.int64)
         owed[[a for a in memory["arms"] if a < len(owed)]] = ends[k] - (ends[k - 1] if k else 0)
         return owed
 
@@ -78,7 +78,7 @@ class SingleArm:
     def replicator(self, instance: Instance, budget: int) -> Replication | None:
         """Compiled runs."""
         self.begin(instance.problem, budget)
-        ends = round_ends(len(instance.arms), len(instance.problem.arms), 0, budget)
+        ends = round_ends(len(instance.arms), len(instance.problem.cells), 0, budget)
         return bind(rejects.single, instance, np.array(ends, dtype=np.int64))
 
     def to_dict(self) -> dict[str, Any]:

@@ -36,12 +36,12 @@ class Uniform:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """One round to come."""
-        check_budget(problem, budget, least=len(problem.arms))
-        return {"over": not problem.arms}
+        check_budget(problem, budget, least=len(problem.cells))
+        return {"over": not problem.cells}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """The same for every arm."""
-        size = len(problem.arms)
+        size = len(problem.cells)
         return None if memory["over"] else np.full(size, budget // size - memory.get("pulled", 0), dtype=np.int64)
 
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
@@ -55,7 +55,7 @@ class Uniform:
         >>> Uniform().extended(Problem(["a", "b"]), 4, 10, {"over": True})
         {'over': False, 'pulled': 2}
         """
-        size = len(problem.arms)
+        size = len(problem.cells)
         if not memory["over"] or not size:
             return memory
         return {"over": new // size == old // size, "pulled": old // size}
@@ -67,7 +67,7 @@ class Uniform:
     def replicator(self, instance: Instance, budget: int) -> Replication | None:
         """Compiled runs."""
         self.begin(instance.problem, budget)
-        size = len(instance.problem.arms)
+        size = len(instance.problem.cells)
         return bind(replicate.uniform, instance, budget // size if size else 0)
 
     def to_dict(self) -> dict[str, Any]:
