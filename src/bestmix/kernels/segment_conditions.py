@@ -19,6 +19,7 @@ import numpy as np
 
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels.boundary import boundary_weights
+from bestmix.kernels.conditions import VAST
 from bestmix.kernels.jit import compiled
 from bestmix.kernels.segments import SegmentProgram, key_weight, weights
 from bestmix.kernels.simplex import FEASIBLE, PIVOT
@@ -172,15 +173,13 @@ def share_variance(program: SegmentProgram, arrivals: float, c: int, g: Floats) 
 @compiled
 def set_terms(program: SegmentProgram, noise: Noise, g: Floats, mix: Floats, term: Floats) -> None:
     """Write each column's variance along g for the weights ``mix``, into ``term`` (n,)."""
-    key, basis, owner, weight = program.key, program.basis, program.owner, program.weight
+    start, weight = program.start, program.weight
     transform, covariance, reference, factor = noise.transform, noise.covariance, noise.reference, noise.factor
-    limits, direction = basis.shape[0], np.empty(transform.shape[2])
-    for s in range(key.shape[0]):
+    limits, direction = g.shape[0], np.empty(transform.shape[2])
+    for s in range(weight.shape[0]):
         see_through(transform, s, 0.0, g, direction)
-        term[key[s]] = mix[key[s]] ** 2 * quadratic(direction, covariance, key[s])
-        for i in range(limits):
-            if owner[i] == s:
-                term[basis[i]] = mix[basis[i]] ** 2 * quadratic(direction, covariance, basis[i])
+        for j in range(start[s], start[s + 1]):
+            term[j] = mix[j] ** 2 * quadratic(direction, covariance, j) if mix[j] != 0.0 else 0.0
         for r in range(limits):
             k = reference[s, r]
             if k >= 0:
@@ -209,7 +208,7 @@ def quadratic(direction: Floats, covariance: Floats, k: int) -> float:
         for m in range(i):
             inner += covariance[k, i, m] * direction[m]
         total += 2.0 * direction[i] * inner
-    return max(total, 0.0)
+    return max(total, 0.0) if total < np.inf else VAST
 
 
 @compiled
@@ -315,7 +314,7 @@ def set_basic(j: int, weight: float, result: Conditions) -> None:
 
 
 @compiled
-def variances(program: SegmentProgram, conditions: Conditions, counts: Integers, result: Floats) -> None:
+def variances(program: SegmentProgram, conditions: Conditions, counts: Floats, result: Floats) -> None:
     """Write the variance of each condition's gap with so many trials of each column (n,) into ``result`` (N,)."""
     own, coefficient, slot = conditions.own, conditions.coefficient, conditions.slot
     row, term, n = conditions.row, conditions.term, program.segment.shape[0]
@@ -335,7 +334,7 @@ def variances(program: SegmentProgram, conditions: Conditions, counts: Integers,
 
 
 @compiled
-def z_scores(program: SegmentProgram, conditions: Conditions, counts: Integers) -> Floats:
+def z_scores(program: SegmentProgram, conditions: Conditions, counts: Floats) -> Floats:
     """Distance of each condition from failing, in standard errors (N,); infinite where it cannot fail."""
     result = np.empty(conditions.gap.shape[0])
     variances(program, conditions, counts, result)
@@ -345,7 +344,7 @@ def z_scores(program: SegmentProgram, conditions: Conditions, counts: Integers) 
 
 
 @compiled
-def chance(program: SegmentProgram, conditions: Conditions, counts: Integers) -> float:
+def chance(program: SegmentProgram, conditions: Conditions, counts: Floats) -> float:
     """Product of the chances that each condition holds, but for those that do not change the answer."""
     z = z_scores(program, conditions, counts)
     result = 1.0

@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Flags, Floats, Integers
+from bestmix.kernels.columns import LARGEST, NEGLIGIBLE, ROUNDING, SMALLEST
 from bestmix.kernels.jit import compiled
 
 PENALTY = 1e6  # price of an elastic column, in units of the reward spread
-ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 class SegmentProgram(NamedTuple):
@@ -110,7 +110,7 @@ def load(program: SegmentProgram, mu: Floats, rows: Floats, right: Floats, weigh
         for j in range(mu.shape[0]):
             size = abs(rows[j, r])
             largest = size if size > largest else largest
-        program.scale[2 + r] = largest if largest > 0.0 else 1.0
+        program.scale[2 + r] = min(largest, LARGEST) if largest >= SMALLEST else 1.0
         copy_row(rows, program.rows, r, 1.0 / program.scale[2 + r])
         program.right[r] = right[r] / program.scale[2 + r]
 
@@ -124,9 +124,9 @@ def rescale(mu: Floats, result: Floats) -> tuple[float, float]:
         high = mu[j] if mu[j] > high else high
     # Halves first: the sum or the difference of two very large rewards could overflow.
     middle, spread = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-    if not spread > ROUNDING * max(abs(low), abs(high)):
+    if not spread > max(ROUNDING * max(abs(low), abs(high)), SMALLEST):
         spread = max(abs(low), abs(high))
-        if spread == 0.0:
+        if not SMALLEST <= spread < np.inf:
             spread = 1.0
     for j in range(mu.shape[0]):
         result[j] = (mu[j] - middle) / spread
@@ -135,9 +135,10 @@ def rescale(mu: Floats, result: Floats) -> tuple[float, float]:
 
 @compiled
 def copy_row(rows: Floats, result: Floats, r: int, unit: float) -> None:
-    """Write row r, multiplied, into ``result``."""
+    """Write row r, multiplied, into ``result``; what overflowed is as large as floats can be."""
     for j in range(rows.shape[0]):
-        result[j, r] = rows[j, r] * unit
+        entry = max(-LARGEST, min(rows[j, r], LARGEST)) * unit
+        result[j, r] = 0.0 if abs(entry) < NEGLIGIBLE else entry
 
 
 @compiled
