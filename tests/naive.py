@@ -313,3 +313,24 @@ def z_scores(evidence, solution):
         z = gap / np.sqrt(variance)
     z[(variance == 0) & (gap == 0)] = 0.0
     return z
+
+
+# --- segments -------------------------------------------------------------------------------------
+
+
+def dense_coefficients(state):
+    """Terms k of each condition's variance (N, n), and what is fixed (N,): V_j = sum_a k_ja / n_a + fixed_j."""
+    program, conditions = state.program, state.conditions
+    n, limits = program.rows.shape
+    k, fixed = np.zeros((n + 3 * limits, n)), np.zeros(n + 3 * limits)
+    for j in range(n + 3 * limits):
+        if j < n:
+            k[j, j] += conditions.own[j]
+            k[j, program.key[program.segment[j]]] += conditions.coefficient[j, 2 * limits]
+        for c, slot in enumerate(conditions.slot):
+            if 0 <= slot < n:
+                k[j, slot] += conditions.coefficient[j, c]
+        if conditions.row[j] >= 0:
+            k[j] += conditions.term[conditions.row[j]]
+            fixed[j] = conditions.fixed[conditions.row[j]]
+    return k, fixed

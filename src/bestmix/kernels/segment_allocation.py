@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import layout, segment_conditions
+from bestmix.kernels import segment_conditions
 from bestmix.kernels.allocation import LEAST, RESERVED, TIE, chunk_size, decisions, weigh
 from bestmix.kernels.conditions import Settings
 from bestmix.kernels.jit import compiled
 from bestmix.kernels.layout import Layout
 from bestmix.kernels.segment_conditions import Conditions
 from bestmix.kernels.segment_feasibility import in_doubt
-from bestmix.kernels.segment_state import SegmentState, new_state
+from bestmix.kernels.segment_state import SegmentState, TriedState
 from bestmix.kernels.segments import SegmentProgram
 from bestmix.kernels.stopping import MARGIN, SINGLE
 
@@ -62,41 +62,25 @@ def give(plan: Plan, column: int, reason: int, amount: int) -> None:
 
 
 @compiled
-def plan_round(
-    rows: Layout,
-    weight: Floats,
-    arrivals: float,
-    counts: Floats,
-    means: Floats,
-    scatter: Floats,
-    size: int,
-    capacity: Integers,
-    fill: bool,
-) -> Plan:
+def plan_round(rows: Layout, counts: Floats, tried: TriedState, size: int, capacity: Integers, fill: bool) -> Plan:
     """Give ``size`` trials to columns, in each segment at most its ``capacity`` (S,).
 
     Columns without trials come first; they play no part in the program at the estimates. With ``fill`` trials that
     would help nothing keep the numbers of trials even, otherwise they are left to ``next_column``.
     """
-    plan, left = new_plan(counts.shape[0], capacity.shape[0]), capacity.copy()
+    plan, left, columns = new_plan(counts.shape[0], capacity.shape[0]), capacity.copy(), tried.columns
     rest = size - begin(rows, counts, size, left, plan)
-    tried = layout.usable(rows, counts > 0.0)
-    if rest <= 0 or not np.any(tried):
+    if rest <= 0 or columns.shape[0] == 0:
         return plan
-    some = layout.part(rows, tried)
-    state = new_state(
-        some.layout, weight[some.segments], arrivals, counts[some.columns], means[some.columns], scatter[some.columns]
-    )
-    within = left[some.segments]
-    inner = new_plan(some.columns.shape[0], within.shape[0])
-    allocate(state, rest, within, fill, inner)
+    inner = new_plan(columns.shape[0], tried.segments.shape[0])
+    allocate(tried.state, rest, left[tried.segments], fill, inner)
     for k in range(inner.used[0]):
-        reason, columns = inner.reason[k], some.columns.shape[0]
-        if reason < columns:
-            reason = some.columns[reason]
+        reason = inner.reason[k]
+        if reason < columns.shape[0]:
+            reason = columns[reason]
         else:
-            reason += counts.shape[0] - columns
-        give(plan, some.columns[inner.column[k]], reason, inner.amount[k])
+            reason += counts.shape[0] - columns.shape[0]
+        give(plan, columns[inner.column[k]], reason, inner.amount[k])
     return plan
 
 
@@ -154,9 +138,7 @@ def allocate(state: SegmentState, size: int, left: Integers, fill: bool, plan: P
 
 
 @compiled
-def spend(
-    state: SegmentState, j: int, reason: int, amount: int, trials: Floats, left: Integers, plan: Plan
-) -> int:
+def spend(state: SegmentState, j: int, reason: int, amount: int, trials: Floats, left: Integers, plan: Plan) -> int:
     """Give trials to column j as far as its segment has them; returns how many."""
     s = state.program.segment[j]
     some = min(amount, left[s])

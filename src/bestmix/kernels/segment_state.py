@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.arrays import Floats
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bounding, layout, segment_conditions, segments
 from bestmix.kernels.conditions import PRIOR
 from bestmix.kernels.jit import compiled
@@ -37,6 +37,25 @@ class SegmentState(NamedTuple):
     counts: Floats
     unblended: Floats
     status: int
+
+
+class TriedState(NamedTuple):
+    """The state of the columns that can be used: their numbers among all columns, and those of their segments."""
+
+    state: SegmentState
+    columns: Integers
+    segments: Integers
+
+
+@compiled
+def tried_state(
+    rows: Layout, weight: Floats, arrivals: float, counts: Floats, means: Floats, scatter: Floats
+) -> TriedState:
+    """``new_state`` of the columns that were tried or are known; there must be one."""
+    some = layout.part(rows, layout.usable(rows, counts > 0.0))
+    at, share = some.columns, weight[some.segments]
+    state = new_state(some.layout, share, arrivals, counts[at], means[at], scatter[at])
+    return TriedState(state, at, some.segments)
 
 
 @compiled
