@@ -10,7 +10,7 @@ from bench.simulation import block
 from bench.timing import Action, Figure, fastest, shown
 from bestmix import SFSR, Challenger, Problem, Search, catalog
 from bestmix.answers.evidence import Evidence
-from bestmix.kernels import allocation, conditions, sifting, simplex
+from bestmix.kernels import allocation, conditions, jit, sifting, simplex
 from bestmix.simulation.cells import BLOCK, Cell
 
 TITLE = "Challenger: a decision against one linear program, a simulated run against one of SFSR"
@@ -55,12 +55,13 @@ def step(search: Search) -> None:
 def program(evidence: Evidence) -> Action:
     """The linear program of the estimates, from loaded columns."""
     state = loaded(evidence)
-    conditions.solve(evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns)), state)
+    solve_all = jit.machine(conditions.solve)
+    solve_all(evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns)), state)
 
     def solve() -> None:
         assert sifting.maximise(state.program, state.basis) == simplex.OPTIMAL
 
-    return solve
+    return jit.machine(solve)
 
 
 def kernels(evidence: Evidence) -> Action:
@@ -77,7 +78,7 @@ def kernels(evidence: Evidence) -> Action:
         conditions.conditions(state)
         allocation.allocate(state, ROUND, arm, reason, owed)
 
-    return decide
+    return jit.machine(decide)
 
 
 def loaded(evidence: Evidence) -> conditions.State:

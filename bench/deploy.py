@@ -14,7 +14,7 @@ from bench.timing import Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate, solve
 from bestmix.answers import certificate, safety
 from bestmix.arrays import Floats
-from bestmix.kernels import conditions
+from bestmix.kernels import conditions, jit
 from bestmix.problems.solution import Solution, solve_means
 from bestmix.simulation.results import wilson
 
@@ -146,10 +146,11 @@ def support_chance(means: Floats, scatters: Floats, n: int, bound: Floats) -> fl
     """Estimated chance that the support of the optimum at the estimates is right."""
     state = conditions.new_state(len(means), len(means), len(bound))
     state.counts[:], state.scatter[:] = n, scatters
-    conditions.solve(means, bound, np.arange(len(means) + len(bound)), state)
-    conditions.pool(state)
-    conditions.conditions(state)
-    return float(conditions.chance(state))
+    speed = jit.speed_for(means.size)
+    speed(conditions.solve)(means, bound, np.arange(len(means) + len(bound)), state)
+    speed(conditions.pool)(state)
+    speed(conditions.conditions)(state)
+    return float(speed(conditions.chance)(state))
 
 
 def drawn(case: Case, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

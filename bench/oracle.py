@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from bench.timing import Figure, console
 from bestmix import Instance, solve
-from bestmix.kernels import conditions
+from bestmix.kernels import conditions, jit
 from bestmix.plots.gains import geometric_mean
 from bestmix.problems.solution import solve_means
 from bestmix.reproduction import beyond
@@ -68,8 +68,9 @@ class FixedShares:
         state = conditions.new_state(arms, arms, costs)
         state.counts[:] = 1  # so that every arm's covariance is the pooled one
         state.pooled[:] = np.diag([1.0] + [0.25] * costs)
-        conditions.solve(instance.means, instance.bound, np.arange(arms + costs), state)
-        conditions.conditions(state)
+        speed = jit.speed_for(instance.means.size)
+        speed(conditions.solve)(instance.means, instance.bound, np.arange(arms + costs), state)
+        speed(conditions.conditions)(state)
         term = np.zeros((len(state.gap), arms))  # of each condition's variance, over the trials of an arm
         for i, j in enumerate(state.basis.column):
             if j < arms:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from bench.timing import Figure, fastest, shown
-from bestmix.kernels import balance, overtaking, stopping
+from bestmix.kernels import balance, jit, overtaking, stopping
 from bestmix.kernels.jit import compiled
 
 TIMES = 200  # calls in compiled code, so that Python's own time does not count
@@ -82,6 +82,7 @@ def measure(quick: bool) -> list[Figure]:
 def compare(what: str, own: Callable[..., float], other: Callable[..., float], n: int, rounds: int) -> Figure:
     factor = np.random.default_rng(n).normal(size=(n, n))
     matrix = factor @ factor.T + np.eye(n)
+    own, other = jit.machine(own), jit.machine(other)
     assert abs(own(matrix, 1) - other(matrix, 1)) < 1e-9
     mine, theirs = fastest([lambda: own(matrix, TIMES), lambda: other(matrix, TIMES)], rounds, 0.01, time.thread_time)
     return Figure(what, theirs / mine, note=f"{shown(mine / TIMES)} against {shown(theirs / TIMES)}")
@@ -97,10 +98,10 @@ def descent(rounds: int) -> Figure:
     shape, start = (columns, total, covariance, 6, best, rival, held, work, moved), rng.uniform(0.5, 1.5, 7)
 
     def ours() -> float:
-        return float(overtaking.minimise(start.copy(), *shape))
+        return float(jit.machine(overtaking.minimise)(start.copy(), *shape))
 
     def both(free: np.ndarray) -> tuple[float, np.ndarray]:
-        return overtaking.distance(free, *shape, gradient), gradient.copy()
+        return jit.machine(overtaking.distance)(free, *shape, gradient), gradient.copy()
 
     def theirs() -> float:
         return float(minimize(both, start, jac=True, method="BFGS").fun)

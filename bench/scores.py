@@ -8,7 +8,7 @@ import numpy as np
 
 from bench import enumeration
 from bench.timing import Figure, growth, in_turns, shown
-from bestmix.kernels import bases, scores, simplex
+from bestmix.kernels import bases, jit, scores, simplex
 from bestmix.kernels.columns import Program
 from bestmix.problems.solution import scaled
 
@@ -87,7 +87,7 @@ def decision(problem: Program) -> Callable[[], int]:
         assert status == simplex.OPTIMAL
         return int(scores.last_lowest(score, scores.TIE))
 
-    return decide
+    return jit.machine(decide)
 
 
 def by_enumeration(problem: Program) -> int:

@@ -9,7 +9,7 @@ from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array
 
 from bench.timing import Figure, fastest, shown
-from bestmix.kernels import bounding, segment_conditions, segments, simplex
+from bestmix.kernels import bounding, jit, segment_conditions, segments, simplex
 
 TITLE = "Segments under shared limits: the structured simplex against scipy.optimize.linprog(method='highs')"
 SEGMENTS, ARMS, LIMITS = 50, 30, 3
@@ -57,8 +57,8 @@ def series() -> list[Case]:
 
 
 def warm(program: segments.SegmentProgram, case: Case) -> int:
-    segments.load(program, case.mu, case.rows, np.zeros(LIMITS), case.weight)
-    return bounding.maximise(program)
+    jit.machine(segments.load)(program, case.mu, case.rows, np.zeros(LIMITS), case.weight)
+    return jit.machine(bounding.maximise)(program)
 
 
 def cold(program: segments.SegmentProgram, case: Case) -> int:
@@ -81,7 +81,7 @@ def conditions(program: segments.SegmentProgram, case: Case) -> partial[None]:
     reference = np.full((SEGMENTS, LIMITS), -1)
     noise = segment_conditions.Noise(transform, covariance, none.astype(np.bool_), reference, none, 1e4)
     result = segment_conditions.new_conditions(SEGMENTS * ARMS, LIMITS)
-    return partial(segment_conditions.set_conditions, program, noise, result)
+    return partial(jit.machine(segment_conditions.set_conditions), program, noise, result)
 
 
 def check(program: segments.SegmentProgram, case: Case) -> None:

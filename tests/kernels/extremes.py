@@ -8,6 +8,7 @@ import sys
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.kernels.speeds import use_machine_code
 
 from bestmix.kernels import allocation, bases, conditions, scores, simplex, stopping
 from bestmix.kernels.feasibility import in_doubt
@@ -116,7 +117,8 @@ CHECKS = (
 
 
 def main():
-    """Run every check on so many examples."""
+    """Run every check on so many examples, in machine code."""
+    use_machine_code()
     quiet = settings(
         max_examples=int(sys.argv[1]),
         derandomize=True,

@@ -7,6 +7,8 @@ from tests.kernels.states import SIZES, decided, random_instance, told
 from bestmix import Instance
 from bestmix.kernels import allocation
 
+pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
+
 NEARLY = Instance([1.0, 2.0, 3.0, 1.5], [[0.97, 1.3, 1.5, 1.02]], [1.0], sigma_cost=0.5)
 
 

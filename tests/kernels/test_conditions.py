@@ -8,6 +8,8 @@ from tests.kernels.states import SIZES, decided, random_instance, told
 from bestmix.kernels import conditions
 from bestmix.problems.solution import solve_means
 
+pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
+
 
 @pytest.mark.parametrize("size", SIZES)
 def test_z_scores_of_a_decision_are_those_of_plain_numpy(size):

@@ -2,10 +2,9 @@ import math
 
 import numpy as np
 import pytest
-from numba import njit
 from tests import generators, naive
 
-from bestmix.kernels import bases, scores, simplex
+from bestmix.kernels import bases, jit, scores, simplex
 from bestmix.problems.solution import scaled, solve_means
 
 
@@ -189,13 +188,13 @@ def test_infeasible_arms_go_before_feasible_ones_and_the_worst_violation_first(s
 
 
 def test_scores_run_inside_compiled_code():
-    @njit
+    @jit.compiled
     def inside(program, scale, basis, score):
         return scores.lagrangian(program, scale, basis, score)
 
     program, scale = scaled(FIVE, np.array([1.0]), np.arange(6))
     score = np.empty(6)
-    assert inside(program, scale, simplex.new_basis(1), score) == simplex.OPTIMAL
+    assert jit.machine(inside)(program, scale, simplex.new_basis(1), score) == simplex.OPTIMAL
     np.testing.assert_array_equal(scale[1] * score, lagrangian(FIVE, np.array([1.0]), np.arange(6))[1])
 
 

@@ -5,6 +5,8 @@ from tests import generators, naive
 from bestmix.kernels import simplex
 from bestmix.problems.solution import scaled
 
+pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
+
 
 def maximise(means, bound, chosen, basis=None):
     """(status, value, basis)."""

@@ -9,6 +9,8 @@ from bestmix import Instance
 from bestmix.kernels import conditions, simplex, stopping
 from bestmix.kernels.conditions import PRIOR
 
+pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
+
 
 def nearest(state, j, row):
     """Smallest weighted squared move of the means at which the condition of column j fails, by search."""

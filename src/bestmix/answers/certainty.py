@@ -14,7 +14,7 @@ import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Flags, Floats
-from bestmix.kernels import conditions, simplex
+from bestmix.kernels import conditions, jit, simplex
 from bestmix.problems.solution import Solution
 
 DUST = 1e-9  # of a weight or a reduced cost in the program's own scale: rounding
@@ -36,10 +36,11 @@ def z_scores(evidence: Evidence, solution: Solution) -> Floats | None:
     weight = np.maximum(evidence.counts - 1, 0) + conditions.PRIOR
     state.scatter[:] = data.covariances[:unknown] * weight[:, None, None]
     state.basis.column[:] = solution.basis
-    if not conditions.load_basis(evidence.means, problem.bound, np.arange(len(problem.columns)), state):
+    speed = jit.speed_for(len(problem.columns) * evidence.means.shape[1] ** 2)
+    if not speed(conditions.load_basis)(evidence.means, problem.bound, np.arange(len(problem.columns)), state):
         return None
-    conditions.conditions(state)
-    z, gap = conditions.z_scores(state), state.gap
+    speed(conditions.conditions)(state)
+    z, gap = speed(conditions.z_scores)(state), state.gap
     z[np.isinf(z) & (gap < -DUST)] = -np.inf
     z[_harmless(state, np.isinf(z) & (np.abs(gap) <= DUST))] = np.inf
     z[np.isnan(gap)] = np.nan

@@ -62,10 +62,11 @@ class Evidence:
     @cached_property
     def pooled(self) -> Floats | None:
         """Covariance of one trial, of all arms together (1 + L, 1 + L); None when no arm has two trials."""
-        from bestmix.kernels import conditions
+        from bestmix.kernels import conditions, jit
 
         pooled = np.empty(self.scatters.shape[1:])
-        return pooled if conditions.pool_scatter(self.counts, self.scatters, pooled) else None
+        pool = jit.speed_for(len(self.counts))(conditions.pool_scatter)
+        return pooled if pool(self.counts, self.scatters, pooled) else None
 
     @cached_property
     def covariances(self) -> Floats | None:
@@ -75,12 +76,13 @@ class Evidence:
         trials: two or three trials alone say next to nothing, and 0/1 data can show no spread at
         all. None when no arm has two trials.
         """
-        from bestmix.kernels import conditions
+        from bestmix.kernels import conditions, jit
 
         if self.pooled is None:
             return None
         result = np.zeros((len(self.means), *self.pooled.shape))
-        result[: len(self.moments)] = conditions.blend(self.counts, self.scatters, self.pooled)
+        blend = jit.speed_for(len(self.counts))(conditions.blend)
+        result[: len(self.moments)] = blend(self.counts, self.scatters, self.pooled)
         return result
 
     @cached_property

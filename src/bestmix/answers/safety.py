@@ -17,7 +17,7 @@ import numpy as np
 
 from bestmix.answers.cone import DUST, FINE, cone_mix, spread
 from bestmix.arrays import Flags, Floats, Integers, Signs
-from bestmix.kernels import conditions
+from bestmix.kernels import conditions, jit
 from bestmix.kernels.conditions import PRIOR
 from bestmix.problems.solution import solve_means
 
@@ -67,8 +67,9 @@ def estimates(means: Floats, scatters: Floats, counts: Floats, binary: Signs | F
     unknown = np.isfinite(counts)
     trials, own = counts[unknown].astype(np.int64), np.ascontiguousarray(scatters[unknown], dtype=np.float64)
     pooled, blended = np.empty(scatters.shape[1:]), np.zeros(scatters.shape)
-    conditions.pool_scatter(trials, own, pooled)
-    blended[unknown] = conditions.blend(trials, own, pooled)
+    speed = jit.speed_for(len(trials))
+    speed(conditions.pool_scatter)(trials, own, pooled)
+    blended[unknown] = speed(conditions.blend)(trials, own, pooled)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
     same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
     price = same & (counts >= EXACT)[:, None]

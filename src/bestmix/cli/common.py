@@ -227,19 +227,6 @@ def loading(console: Console) -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def warm_up(strategy: "Strategy", console: Console) -> None:
-    """Load the compiled arithmetic with a search so small that only loading takes time."""
-    from bestmix.problems.problem import Problem
-
-    with loading(console):
-        search = strategy.start(Problem(["a", "b", "c"], {"cost": 1.0}), budget=12)
-        while owed := search.ask():
-            for arm, count in owed.items():
-                value = float(ord(arm) - ord("a"))
-                search.tell(arm, [value] * count, [[value]] * count)
-        search.recommend()
-
-
 @contextmanager
 def progress_aside() -> Iterator[None]:
     """Whatever is printed inside, such as a progress bar, goes to standard error."""

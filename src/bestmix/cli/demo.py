@@ -32,7 +32,7 @@ def demo(
     """Find the best mix of compression codecs on this machine, with real trials.
 
     Which mix of zlib, bz2 and lzma saves the most space, while the mean times to compress and to decompress stay
-    within bounds? The first run takes longer, because it compiles the arithmetic.
+    within bounds?
 
     Example: [bold]bestmix demo --output demo --budget 600[/bold]
     """
@@ -43,7 +43,6 @@ def demo(
     start(recipe, trials, dict.fromkeys(codecs.COSTS, 1.0), budget)  # tells of too small a budget before the work
     folder.mkdir(parents=True, exist_ok=True)
     about = introduce(trials.corpus, console)
-    common.warm_up(recipe, common.messages())
     limits = set_bounds(trials, console)
     rec, rows = search(trials, limits.bounds, recipe, budget)
     gain = compare(rec)

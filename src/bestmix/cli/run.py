@@ -116,7 +116,6 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
     console, saved = common.messages(), Checkpoint(search, state)
     if search.trials:
         console.print(f"Going on after {search.trials} of {search.budget} trials.")
-    common.warm_up(search.strategy, console)
     try:
         with (
             catch_signals() as caught,

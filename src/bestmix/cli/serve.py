@@ -4,8 +4,6 @@ from typing import Annotated
 
 import typer
 
-from bestmix.cli import common
-
 PORT = 8765
 
 
@@ -19,7 +17,7 @@ def serve(
     proxies: Annotated[
         str | None, typer.Option(help="Addresses of proxies whose X-Forwarded headers count.", show_default="none")
     ] = None,
-    warm_up: Annotated[bool, typer.Option(help="Load the compiled arithmetic first.")] = True,
+    warm_up: Annotated[bool, typer.Option(help="Accepted as before; nothing is loaded first.")] = True,
 ) -> None:
     """Serve experiments to workers in any language, and a page that shows them as they happen.
 
@@ -34,16 +32,12 @@ def serve(
     from bestmix.service.server import check_reach, is_loopback, listen
     from bestmix.service.server import serve as run
     from bestmix.service.tokens import Scope, Tokens, new_token
-    from bestmix.strategies import SFSR, Challenger
 
     with open_storage(storage) as opened:
         check_reach(host, Tokens(opened))
         own, text = new_token(Scope.admin, "session") if session and is_loopback(host) else (None, "")
         app = create_app(opened, Settings(rate=rate, largest=body_limit), own)
         with listen(host, port) as listener:
-            if warm_up:  # or the first round's end would keep its worker waiting
-                for strategy in (SFSR(), Challenger()):
-                    common.warm_up(strategy, common.messages())
             place = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
             typer.echo(f"bestmix serves {storage} at {place}")
             if own is not None:

@@ -49,12 +49,10 @@ def worker(
     Example: [bold]bestmix worker router.db router --exec './trial.sh {arm}' -j 4[/bold]
     """
     from bestmix.cli.experiment import open_named
-    from bestmix.experiments import Closed, Experiment
+    from bestmix.experiments import Closed
     from bestmix.strategies.drive import drive
 
     with open_named(url, name, patience) as experiment:
-        if isinstance(experiment, Experiment):  # a server does the arithmetic itself
-            common.warm_up(experiment.strategy, common.messages())
         work, trials = LeasedTrials(experiment, who), Trials(command, experiment.problem, retries, timeout)
         with (
             catch_signals() as caught,

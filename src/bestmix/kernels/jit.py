@@ -1,16 +1,54 @@
-"""The one decorator that holds every compile option, and the array types of the kernels."""
+"""Every kernel at two speeds, from one definition: as plain Python, and as machine code that is made when it pays.
 
+A kernel is an ordinary function, and calls other kernels as such. ``machine`` compiles it together with all that it
+calls, and only then is Numba loaded: a decision on a few dozen arms is over before a compiler has started.
+``speed_for`` is the rule of which of the two to use.
+"""
+
+import hashlib
+import sys
+import threading
 from collections.abc import Callable
-from typing import TypeVar, cast
+from functools import cache, wraps
+from importlib import import_module
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from weakref import WeakKeyDictionary
 
-import numba
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., object])
 
+# Steps of an innermost loop in one decision from which on machine code is used. A step takes about 1.3 us in plain
+# Python: a run of a few hundred such decisions takes as long as compiling does, and a smaller one less.
+ENOUGH_WORK = 50_000
+SENTENCE = "bestmix: compiling the arithmetic for a decision of this size; that takes up to a minute, once."
+
+
+class Options(NamedTuple):
+    """How a kernel is compiled."""
+
+    keep: bool = True  # the machine code, on disk
+    inline: bool = False  # into its callers
+
+
+class Speed(Protocol):
+    """Gives a kernel as plain Python or as machine code."""
+
+    def __call__(self, kernel: F, /) -> F:
+        """The kernel, to be called."""
+
+
+_kernels: "WeakKeyDictionary[Callable[..., object], Options]" = WeakKeyDictionary()
+_machines: "WeakKeyDictionary[Callable[..., object], Any]" = WeakKeyDictionary()
+_lock = threading.RLock()  # simulated runs ask for machine code from several threads
+
 
 def compiled(function: F) -> F:
-    """Compile to machine code that is cached on disk and runs without Python's global lock."""
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Declare a kernel, whose machine code is kept on disk; the function stays as it is."""
+    _kernels[function] = Options()
+    return function
 
 
 def inlined(function: F) -> F:
@@ -18,15 +56,143 @@ def inlined(function: F) -> F:
 
     For what calls no other kernel only: whatever is below it would be compiled once more in every caller.
     """
-    return cast(F, numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(function))
+    _kernels[function] = Options(inline=True)
+    return function
 
 
 def compiled_here(function: F) -> F:
     """As ``compiled``, but not kept on disk: for a function that is made while the program runs."""
-    return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+    _kernels[function] = Options(keep=False)
+    return function
 
 
 @compiled
 def plain(value: int) -> int:
     """The value as a variable: for a constant argument Numba would compile the callee once more."""
     return int(value)
+
+
+def speed_for(work: float) -> Speed:
+    """How to call the kernels of a live decision that takes so many steps of an innermost loop.
+
+    >>> speed_for(work=10)(plain)(3)
+    3
+    """
+    return _in_python if work < ENOUGH_WORK else _announced
+
+
+def is_kernel(function: Callable[..., object]) -> bool:
+    """Whether the function can be compiled."""
+    return function in _kernels
+
+
+def is_machine(function: Callable[..., object]) -> bool:
+    """Whether it is a function that Numba compiles, such as a user's own score."""
+    numba = sys.modules.get("numba")  # not loaded: then there is none
+    return numba is not None and isinstance(function, numba.core.registry.CPUDispatcher)
+
+
+def machine(function: F) -> F:
+    """Machine code of a kernel, kept on disk and free of Python's global lock.
+
+    Any other function is returned as Python, with machine code for the kernels that it calls.
+    """
+    with _lock:
+        if function not in _machines:
+            _make(cast(FunctionType, function))
+        return cast(F, _machines[function])
+
+
+def _in_python(kernel: F, /) -> F:
+    """Machine code divides by zero and overflows without a word, and the kernels mean it so: plain ones do the same."""
+    return np.errstate(all="ignore")(kernel)
+
+
+def _announced(kernel: F, /) -> F:
+    """Machine code that says so when it has to be compiled, once in a process: reading it from disk takes no time."""
+    from numba.core import event
+
+    class Announcement(event.Listener):
+        def on_start(self, event: Any) -> None:
+            _announce()
+
+        def on_end(self, event: Any) -> None:
+            pass
+
+    @wraps(kernel)
+    def call(*arguments: Any) -> Any:
+        with event.install_listener("numba:compile", Announcement()):
+            return machine(kernel)(*arguments)
+
+    return cast(F, call)
+
+
+@cache
+def _announce() -> None:
+    print(SENTENCE, file=sys.stderr, flush=True)
+
+
+def _make(function: FunctionType) -> None:
+    """Keep a copy of the function in whose globals kernels are machine code; compiled if it is a kernel itself."""
+    code, names = function.__code__, {"__name__": function.__module__, "__builtins__": __builtins__}
+    copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__qualname__, copy.__doc__ = function.__qualname__, function.__doc__
+    _machines[function] = _compile(copy, _kernels[function]) if is_kernel(function) else copy
+    # The callees come after it, since the function itself may be one.
+    names |= {name: _link(function.__globals__[name]) for name in _names(code) if name in function.__globals__}
+
+
+def _compile(function: FunctionType, options: Options) -> Any:
+    import numba
+
+    result: Any = numba.njit(nogil=True, error_model="numpy", forceinline=options.inline)(function)
+    if options.keep:
+        result._cache = _disk_cache(function)
+    return result
+
+
+def _disk_cache(function: FunctionType) -> Any:
+    """Numba's cache of a function's machine code, which counts as stale when any kernel's source has changed.
+
+    Machine code holds that of its callees, and Numba itself would only look at the file of the function. It is kept
+    beside the files, or in the user's cache folder where they cannot be written.
+    """
+    caching: Any = import_module("numba.core.caching")
+    result = caching.FunctionCache(function)
+    result._cache_file = caching.IndexDataCacheFile(result.cache_path, result._impl.filename_base, _sources())
+    return result
+
+
+@cache
+def _sources() -> str:
+    """Digest of all kernels' sources."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _names(code: CodeType) -> set[str]:
+    """Names that some code uses, with those of the functions inside it."""
+    inner = (_names(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def _link(value: Any) -> Any:
+    """What compiled code sees in place of a global."""
+    if isinstance(value, FunctionType) and is_kernel(value):
+        return machine(value)
+    if isinstance(value, ModuleType) and value.__name__.startswith(__package__ + "."):
+        return _Linked(value)
+    return value
+
+
+class _Linked(ModuleType):
+    """A module of kernels as compiled code sees it."""
+
+    def __init__(self, module: ModuleType) -> None:
+        super().__init__(module.__name__)
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        value = _link(getattr(self._module, name))
+        setattr(self, name, value)
+        return value

@@ -52,7 +52,7 @@ def all_values(program: Program, space: Floats, score: Floats) -> bool:
     below, above, at_bound = 0, 0, -np.inf
     for j in range(n):
         score[j] = -np.inf
-        size = 1.0 / abs(u[j, 0])
+        size = 1.0 / abs(u[j, 0])  # infinite at the bound, where it is not used
         if u[j, 0] == 0.0:
             at_bound = max(at_bound, mu[j])
         elif u[j, 0] < 0.0:

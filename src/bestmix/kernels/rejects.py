@@ -10,12 +10,11 @@ from collections.abc import Callable
 from types import FunctionType
 
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bases, columns, sampling, scores, simplex
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled, compiled_here, plain
+from bestmix.kernels.jit import compiled, compiled_here, is_machine, plain
 from bestmix.kernels.simplex import Basis
 
 INTERSECTION, LAGRANGIAN, OWN = 0, 1, 2  # scores
@@ -106,7 +105,7 @@ def judge_by_paper(
 def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable[..., None]:
     """Successive rejects with a score function of (mu, u, e), unscaled, for each column.
 
-    Compiled when the function is; otherwise Python calls it between the compiled steps.
+    A kernel when the function is compiled; otherwise Python, which calls it between the steps.
     """
 
     def judge_by_function(
@@ -115,7 +114,7 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
         values = score(program.mu, program.u, program.e)
         return scores.last_lowest(values, 0.0) if values.max() > -np.inf else NONE
 
-    if not isinstance(score, CPUDispatcher):
+    if not is_machine(score):
         return with_judge(judge_by_function)
     return compiled_here(with_judge(compiled_here(judge_by_function)))
 

@@ -195,12 +195,14 @@ def lowest_open(score: Floats, state: Integers, wanted: int) -> tuple[int, float
     Returns -1 when the lowest scores are exact.
     """
     n = score.shape[0]
-    j, limit = -1, np.inf
+    j, limit, exact = -1, np.inf, 0
     for k in range(n):
         if state[k] == EXACT:
-            limit = min(limit, score[k])
+            limit, exact = min(limit, score[k]), exact + 1
         elif j < 0 or score[k] < score[j]:
             j = k
+    if exact < wanted:
+        return j, np.inf
     for _ in range(1, wanted):
         following = np.inf
         for k in range(n):

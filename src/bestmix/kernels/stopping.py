@@ -145,7 +145,7 @@ def fit(a: int, dual: bool, price: Floats, state: State, normal: Floats, slope: 
         spread += direction[i] * inner
         if i > 0:
             slope[i - 1] = -inner / scale[1 + i]
-    root = math.sqrt(spread)
+    root = np.sqrt(spread)  # NaN where rounding has made the variance negative, in plain Python too
     for l in range(m - 1):
         slope[l] = -u[a, l] / root - miss * slope[l] / (spread * root)
     slope[m - 1] = -e[a] / root if dual else 0.0

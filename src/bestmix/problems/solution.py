@@ -6,7 +6,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import columns, sifting, simplex
+from bestmix.kernels import columns, jit, sifting, simplex
 from bestmix.kernels.columns import Program
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
@@ -86,13 +86,15 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
     allowed = np.arange(arms + costs) if allowed is None else np.asarray(allowed, dtype=np.int64)
     program, scale = scaled(means, bound, allowed)
     basis = simplex.new_basis(costs)
-    status = sifting.maximise(program, basis)
+    speed = jit.speed_for(len(allowed) * (1 + costs))
+    status = speed(sifting.maximise)(program, basis)
     check_settled(status)
     if status == simplex.INFEASIBLE:
         allowed, program = _elastic(allowed, arms, program)
-        check_settled(sifting.maximise(program, basis), feasible=True)
+        check_settled(speed(sifting.maximise)(program, basis), feasible=True)
     basis.column.sort()
-    check_settled(simplex.OPTIMAL if simplex.invert(program, basis) else simplex.STALLED)
+    check_settled(simplex.OPTIMAL if speed(simplex.invert)(program, basis) else simplex.STALLED)
+    speed(simplex.set_prices)(program, basis, simplex.VALUE)
     weight = simplex.weights(basis).copy()
     weight[weight < simplex.FEASIBLE] = np.maximum(np.round(weight[weight < simplex.FEASIBLE], 12), 0.0)
     mixture = np.zeros(arms)
@@ -100,7 +102,6 @@ def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -
         if j >= 0 and 0 <= allowed[j] < arms:
             mixture[allowed[j]] = x
     mixture /= mixture.sum()
-    simplex.set_prices(program, basis, simplex.VALUE)
     return Solution(
         status={simplex.OPTIMAL: "optimal", simplex.INFEASIBLE: "infeasible"}.get(status, "degenerate"),
         value=float(mixture[mixture > 0] @ means[mixture > 0, 0]),
@@ -136,8 +137,9 @@ def scaled(means: Floats, bound: Floats, allowed: Integers) -> tuple[Program, Fl
             "a search that was loaded from a file is damaged"
         )
     program, scale = columns.new_program(size, costs), np.empty(costs + 2)
-    columns.load(means, bound, allowed, program)
-    columns.rescale(program, scale)
+    speed = jit.speed_for(size * (1 + costs))
+    speed(columns.load)(means, bound, allowed, program)
+    speed(columns.rescale)(program, scale)
     return program, scale
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from bestmix import files, plots
 from bestmix.answers import safety
 from bestmix.arrays import Floats
-from bestmix.kernels import conditions
+from bestmix.kernels import conditions, jit
 from bestmix.plots.calibration import Claims
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
@@ -68,10 +68,11 @@ def _run(instance: Instance, trials: int, rng: np.random.Generator) -> list[Clai
 def _support_chance(means: Floats, scatters: Floats, trials: int, bound: Floats) -> float:
     state = conditions.new_state(len(means), len(means), len(bound))
     state.counts[:], state.scatter[:] = trials, scatters
-    conditions.solve(means, bound, np.arange(len(means) + len(bound)), state)
-    conditions.pool(state)
-    conditions.conditions(state)
-    return float(conditions.chance(state))
+    speed = jit.speed_for(means.size)
+    speed(conditions.solve)(means, bound, np.arange(len(means) + len(bound)), state)
+    speed(conditions.pool)(state)
+    speed(conditions.conditions)(state)
+    return float(speed(conditions.chance)(state))
 
 
 def draw_deploy(folder: Path, runs: int | None, seed: int, threads: int | None, progress: bool) -> Drawing:

@@ -16,7 +16,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, conditions, replicate, stopping
+from bestmix.kernels import allocation, conditions, jit, replicate, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
@@ -171,11 +171,12 @@ class Challenger:
 
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Find the conditions in doubt and decide on the next round's trials."""
-        state = self._state(evidence, memory)
+        speed = _speed(evidence)
+        state = _state(speed, evidence, memory)
         told: dict[str, Any] = {
             "scores": {
                 name: float(z)
-                for name, z in zip(_labels(evidence.problem), conditions.z_scores(state), strict=True)
+                for name, z in zip(_labels(evidence.problem), speed(conditions.z_scores)(state), strict=True)
                 if abs(z) < np.inf
             },
             "reasons": memory["reasons"],
@@ -185,27 +186,16 @@ class Challenger:
         size = allocation.round_size(budget, unknown, int(evidence.counts.sum()), settings)
         if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
             return self._good_enough(evidence, state, size, memory, closed), told
-        if size == 0 or stopping.stops(settings, state):
+        if size == 0 or speed(stopping.stops)(settings, state):
             return closed, told
-        return closed | _own_round(evidence.problem, state, size), told
-
-    def _state(self, evidence: Evidence, memory: Memory) -> conditions.State:
-        """The optimum at the estimates with its conditions, from the basis of the round before."""
-        problem = evidence.problem
-        state = conditions.new_state(len(evidence.counts), len(evidence.means), len(problem.bounds))
-        state.counts[:] = evidence.counts
-        state.scatter[:] = evidence.scatters
-        state.basis.column[: len(memory["basis"])] = memory["basis"]
-        check_settled(conditions.solve(evidence.means, problem.bound, np.arange(len(problem.columns)), state))
-        conditions.pool(state)
-        conditions.conditions(state)
-        return state
+        return closed | _own_round(speed, evidence.problem, state, size), told
 
     def _good_enough(
         self, evidence: Evidence, state: conditions.State, size: int, memory: Memory, closed: Memory
     ) -> Memory:
         """Memory after a round of a run with a tolerance; the rounds alternate between the two allocations."""
-        problem, data, chance = evidence.problem, enough.estimates_of(evidence), float(conditions.chance(state))
+        speed, problem, data = _speed(evidence), evidence.problem, enough.estimates_of(evidence)
+        chance = float(speed(conditions.chance)(state))
         verdict = self._verdict(evidence, data, chance)
         closed["certificate"] = None if verdict is None else verdict.to_dict()
         if size == 0 or verdict is None or verdict.enough:
@@ -213,7 +203,7 @@ class Challenger:
         if not memory.get("narrows") and not _says_infeasible(state):
             plan = enough.allocate(data, problem.bound, chance, self._delta, size, len(evidence.counts))
             return closed | {"narrows": True, "quota": plan.trials.tolist(), "reasons": _named(problem, plan.reasons)}
-        return closed | {"narrows": False} | _own_round(problem, state, size)
+        return closed | {"narrows": False} | _own_round(speed, problem, state, size)
 
     def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> enough.Verdict | None:
         """What is certain; None when it is proven that no mix keeps the limits."""
@@ -274,18 +264,36 @@ def _labels(problem: Problem) -> list[str]:
     return [*problem.columns, ELASTIC]
 
 
+def _speed(evidence: Evidence) -> jit.Speed:
+    """How to call the kernels of a decision: every chunk of a round looks at all conditions."""
+    return jit.speed_for(allocation.decisions(len(evidence.counts)) * evidence.means.size)
+
+
+def _state(speed: jit.Speed, evidence: Evidence, memory: Memory) -> conditions.State:
+    """The optimum at the estimates with its conditions, from the basis of the round before."""
+    problem = evidence.problem
+    state = conditions.new_state(len(evidence.counts), len(evidence.means), len(problem.bounds))
+    state.counts[:] = evidence.counts
+    state.scatter[:] = evidence.scatters
+    state.basis.column[: len(memory["basis"])] = memory["basis"]
+    check_settled(speed(conditions.solve)(evidence.means, problem.bound, np.arange(len(problem.columns)), state))
+    speed(conditions.pool)(state)
+    speed(conditions.conditions)(state)
+    return state
+
+
 def _says_infeasible(state: conditions.State) -> bool:
     """Whether the elastic column is in the basis: no mix of the estimates keeps the bounds."""
     return bool((state.basis.column == len(state.gap) - 1).any())
 
 
-def _own_round(problem: Problem, state: conditions.State, size: int) -> Memory:
+def _own_round(speed: jit.Speed, problem: Problem, state: conditions.State, size: int) -> Memory:
     """The trials of a round that go to the conditions in doubt, and their reasons."""
     unknown, label = len(state.counts), _labels(problem)
     arm, reason = np.empty((2, allocation.decisions(unknown)), dtype=np.int64)
     owed, step = np.empty_like(state.counts), allocation.chunk_size(size, unknown)
     reasons: dict[str, dict[str, int]] = {}
-    for k in range(allocation.allocate(state, size, arm, reason, owed)):
+    for k in range(speed(allocation.allocate)(state, size, arm, reason, owed)):
         spent = reasons.setdefault(label[arm[k]], {})
         spent[label[reason[k]]] = spent.get(label[reason[k]], 0) + min(step, size - k * step)
     return {"quota": owed.tolist(), "reasons": reasons}

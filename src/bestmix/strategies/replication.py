@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
+from bestmix.kernels import jit
 from bestmix.problems.instance import Instance
 from bestmix.problems.noise import CompiledNoise
 
@@ -20,12 +20,12 @@ class Replication:
 
     @property
     def compiled(self) -> bool:
-        """Whether the kernel is compiled, and so leaves Python's global lock alone."""
-        return isinstance(self.kernel, CPUDispatcher)
+        """Whether the runs are machine code, and so leave Python's global lock alone."""
+        return jit.is_kernel(self.kernel)
 
     def __call__(self, rng: np.random.Generator, *arrays: Any) -> None:
         """Run as many times as the arrays have rows."""
-        self.kernel(rng, *self.arguments, *arrays)
+        jit.machine(self.kernel)(rng, *self.arguments, *arrays)
 
 
 def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Replication | None:

@@ -11,7 +11,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Flags, Floats, Integers
-from bestmix.kernels import bases, columns, rejects, scores, simplex
+from bestmix.kernels import bases, columns, jit, rejects, scores, simplex
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled, scaled
@@ -114,27 +114,31 @@ class SFSR:
         if callable(self.score):
             return self._judge_by_function(self.score, evidence, remaining)
         size, costs = len(remaining), len(evidence.problem.bounds)
+        intersection = self.score == "intersection"
         program, scale = scaled(evidence.means, evidence.problem.bound, remaining)
         start = simplex.new_basis(costs)
         start.column[:] = basis
         score, state = np.empty(size), np.zeros(size, dtype=np.int64)
-        if self.score == "intersection":
-            wanted = size if math.comb(size, costs + 1) <= CHEAP_BASES else 2
+        bases_each = math.comb(size, costs + 1)
+        speed = jit.speed_for((1 + costs) * (bases_each if intersection else size))
+        if intersection:
+            wanted = size if bases_each <= CHEAP_BASES else 2
             tableau = bases.workspace(costs, size)
-            status = scores.intersection_values(program, start, tableau, wanted, score, state)
+            status = speed(scores.intersection_values)(program, start, tableau, wanted, score, state)
             shown = scale[0] + scale[1] * score
         else:
-            status = scores.lagrangian(program, scale, start, score)
+            status = speed(scores.lagrangian)(program, scale, start, score)
             shown = scale[1] * score
         check_settled(status)
         basis[:] = start.column
-        loser = scores.loser(program, score) if status == simplex.OPTIMAL else -1
+        loser = speed(scores.loser)(program, score) if status == simplex.OPTIMAL else -1
         return shown, state == scores.EXACT, loser
 
     def _judge_by_function(self, function: Score, evidence: Evidence, remaining: Integers) -> tuple[Floats, Flags, int]:
         size, costs = len(remaining), len(evidence.problem.bounds)
         program = columns.new_program(size, costs)
-        columns.load(evidence.means, evidence.problem.bound, remaining, program)
+        speed = jit.speed_for(size * costs)
+        speed(columns.load)(evidence.means, evidence.problem.bound, remaining, program)
         score = np.asarray(function(*program), dtype=np.float64)
         if score.shape != (size,) or np.isnan(score).any():
             raise checks.InvalidInput(
@@ -143,7 +147,7 @@ class SFSR:
                 got=checks.shown(score.tolist()),
                 remedy="return minus infinity for a column without a score",
             )
-        loser = scores.last_lowest(score, 0.0) if score.max() > -np.inf else -1
+        loser = speed(scores.last_lowest)(score, 0.0) if score.max() > -np.inf else -1
         return score, np.ones(size, dtype=np.bool_), loser
 
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:

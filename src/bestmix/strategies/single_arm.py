@@ -8,7 +8,7 @@ import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Integers
-from bestmix.kernels import rejects, scores
+from bestmix.kernels import jit, rejects, scores
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.strategies.protocol import Memory, check_budget
@@ -60,7 +60,8 @@ class SingleArm:
         """Reject the arm with the lowest score."""
         arms, names = memory["arms"], evidence.problem.names
         score = np.empty(len(arms))
-        loser = scores.worst_alone(evidence.means, evidence.problem.bound, np.array(arms), score)
+        worst_alone = jit.speed_for(evidence.means.size)(scores.worst_alone)
+        loser = worst_alone(evidence.means, evidence.problem.bound, np.array(arms), score)
         told = {
             "scores": dict(zip([names[a] for a in arms], map(float, score), strict=True)),
             "rejected": names[arms[loser]],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import balance
+from bestmix.kernels import balance, jit
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution
 
@@ -133,7 +133,8 @@ def nearest_balance(shape: Geometry, support: Integers) -> tuple[float, Floats, 
     values, vectors = np.linalg.eigh(common)
     white = vectors.T / np.sqrt(np.maximum(values, SAME * values[-1]))[:, None]
     spots = np.ascontiguousarray(shape.columns[:, 1:] @ white.T)
-    value = balance.nearest(spots[moving], spots[fixed], weight)
+    nearest = jit.speed_for(2 ** len(support) * len(support) ** 2)(balance.nearest)
+    value = nearest(spots[moving], spots[fixed], weight)
     if not np.isfinite(value):
         return np.inf, moves, True
     if shape.white is None and len(support) > 1:

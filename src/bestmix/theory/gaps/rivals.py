@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import balance, overtaking
+from bestmix.kernels import balance, jit, overtaking
 from bestmix.theory.gaps.geometry import Geometry, nearest_balance
 from bestmix.theory.gaps.hyperplanes import Plane, basis_weights, collapse, entering_plane
 from bestmix.theory.gaps.regularity import can_be_basis, can_rest_on
@@ -141,7 +141,8 @@ class RivalSearch:
         able = np.flatnonzero((shares >= 0).all(axis=1) & ~held.all(axis=1))
         columns = shape.columns, shape.total, shape.covariance, shape.movable
         some = value[able], moved[able]
-        overtaking.search(*columns, shape.basis, shape.share, rivals[able], shares[able], held[able], *some)
+        search = jit.machine(overtaking.search)
+        search(*columns, shape.basis, shape.share, rivals[able], shares[able], held[able], *some)
         value[able], moved[able] = some
         return [self._rival(basis, float(value[r]), moved[r]) for r, basis in enumerate(bases)]
 
@@ -182,8 +183,8 @@ class RivalSearch:
         z, up = self._white, np.ascontiguousarray(shape.white[:, 0])
         sides = np.array(best, dtype=np.int64), np.array(basis, dtype=np.int64)
         loose = any(j in best and j < shape.movable for j in basis)
-        splits = FEW_SPLITS if loose else SPLITS
-        return bool(balance.holds(*sides, z, shape.total, shape.movable, up, 0.0, value * (1 - PROOF), splits))
+        splits, holds = FEW_SPLITS if loose else SPLITS, jit.machine(balance.holds)
+        return bool(holds(*sides, z, shape.total, shape.movable, up, 0.0, value * (1 - PROOF), splits))
 
     @cached_property
     def _white(self) -> Floats:

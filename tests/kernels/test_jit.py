@@ -1,0 +1,108 @@
+"""Two speeds of one source: the same numbers, and no compiler where there is little to do."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from bestmix.kernels import columns, jit, rejects, replicate, simplex
+from bestmix.problems import catalog
+from bestmix.strategies import SFSR, Challenger, SingleArm, Uniform
+
+INSTANCE = catalog.load("D2P")
+COLUMNS = 1 + len(INSTANCE.bound)
+
+
+@jit.compiled
+def halve(value):
+    return value / 2.0
+
+
+@jit.compiled
+def quarter(value):
+    return halve(halve(value))
+
+
+@jit.compiled
+def invert(values):
+    return 1.0 / values[0]
+
+
+def calls_a_kernel(value):
+    return halve(value), halve
+
+
+def test_a_kernel_stays_a_function_and_is_compiled_with_what_it_calls():
+    assert jit.is_kernel(quarter)
+    assert not jit.is_machine(quarter)
+    made = jit.machine(quarter)
+    assert jit.is_machine(made)
+    assert made is jit.machine(quarter)
+    assert made(1.0) == quarter(1.0) == 0.25
+    assert jit.is_machine(made.py_func.__globals__["halve"])
+    assert quarter.__globals__["halve"] is halve
+
+
+def test_another_function_stays_python_and_calls_machine_code():
+    made = jit.machine(calls_a_kernel)
+    value, called = made(1.0)
+    assert value == 0.5
+    assert not jit.is_machine(made)
+    assert jit.is_machine(called)
+
+
+def test_modules_of_kernels_are_seen_through():
+    link = jit._link(simplex)
+    assert jit.is_machine(link.invert)
+    assert link.OPTIMAL == simplex.OPTIMAL
+
+
+def test_little_work_is_plain_and_divides_by_zero_without_a_word():
+    zero = np.zeros(1)
+    assert np.isinf(jit.speed_for(jit.ENOUGH_WORK - 1)(invert)(zero))
+    assert not jit.machine(invert).signatures
+    assert np.isinf(jit.speed_for(jit.ENOUGH_WORK)(invert)(zero))
+    assert jit.machine(invert).signatures
+
+
+@pytest.mark.parametrize("strategy", [SFSR(), SFSR("lagrangian"), Challenger(), SingleArm(), Uniform()], ids=str)
+def test_simulated_runs_are_the_same_in_plain_python(strategy):
+    run = strategy.replicator(INSTANCE, 300)
+    run = getattr(run, "runs", run)
+    found = []
+    for kernel in (run.kernel, jit.machine(run.kernel)):
+        answer, weight = np.zeros((3, COLUMNS), dtype=np.int64), np.zeros((3, COLUMNS))
+        pulls, rng = np.zeros(3, dtype=np.int64), np.random.default_rng(5)
+        more = (np.zeros(3),) if run.kernel is replicate.challenger else ()
+        kernel(rng, *run.arguments, answer, weight, pulls, *more)
+        found.append((answer, weight, pulls, rng.random()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_a_large_decision_says_that_it_compiles_and_a_small_one_loads_no_compiler(tmp_path):
+    code = """
+import sys
+import numpy as np
+from bestmix.kernels import columns, jit
+for work in (1, jit.ENOUGH_WORK, jit.ENOUGH_WORK):
+    jit.speed_for(work)(columns.above)(1.0, 2.0)
+    jit.speed_for(work)(columns.above)(1, 2)
+    print("numba" in sys.modules)
+"""
+    command = [sys.executable, "-c", code]
+    for said in (1, 0):  # the second process finds the machine code on disk
+        environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(filter(None, sys.path))}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["False", "True", "True"]
+        assert done.stderr.count(jit.SENTENCE) == said
+
+
+def test_a_users_score_is_a_kernel_only_if_it_is_compiled():
+    def score(mu, u, e):
+        return mu
+
+    assert not jit.is_kernel(rejects.successive_by(score))
+    assert jit.is_kernel(rejects.successive_by(jit.machine(halve)))
+    assert jit.is_kernel(columns.above)
