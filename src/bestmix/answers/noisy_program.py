@@ -12,12 +12,13 @@ import numpy as np
 from bestmix.answers.certainty import DUST, support_probability
 from bestmix.answers.safety import Estimates, estimates
 from bestmix.arrays import Flags, Floats, Integers
-from bestmix.kernels import bounding, layout, segment_conditions, segments, simplex
+from bestmix.kernels import bounding, jit, layout, segment_conditions, segments, simplex
 from bestmix.kernels.layout import Layout, Part
 from bestmix.kernels.segment_conditions import Noise
 from bestmix.kernels.segments import SegmentProgram
 from bestmix.problems.solution import check_settled
 
+STEPS = 10  # of an innermost loop that a solution takes for each column and pair of rows
 CONTRADICTS = 1e-7  # a price in elastic units, above which a limit takes part in a contradiction
 
 
@@ -67,7 +68,7 @@ class NoisyProgram(NamedTuple):
         """Objective (n,) and limits (n, R) at the estimates."""
         n = len(self.data.means)
         mu, rows = np.empty(n), np.empty((n, self.limits))
-        layout.set_entries(self.layout, self.data.means, mu, rows)
+        _speed(rows)(layout.set_entries)(self.layout, self.data.means, mu, rows)
         return mu, rows
 
     def noise(self) -> Noise:
@@ -202,13 +203,14 @@ def solve(program: NoisyProgram, columns: Flags | None = None) -> Optimum:
     chosen = some.columns[left]
     weights, excess, prices = np.zeros(n), np.empty(limits), np.empty(limits)
     weights[chosen] = mix_of(solved)
-    segments.excess(solved, excess)
-    segments.prices(solved, prices)
+    speed = _speed(solved.rows)
+    speed(segments.excess)(solved, excess)
+    speed(segments.prices)(solved, prices)
     feasible = not excess.any()
     z = _z_scores(inner, solved, left) if feasible and program.judgeable else None
     return Optimum(
         weights=weights,
-        value=float(segments.value(solved)),
+        value=float(speed(segments.value)(solved)),
         prices=prices if feasible else np.zeros(limits),
         slack=np.asarray(program.layout.right - weights[some.columns] @ inner.entries()[1]),
         feasible=feasible,
@@ -233,7 +235,7 @@ def maximised(
 ) -> SegmentProgram:
     """A solved program of segments: max mu.x with x.rows <= right, or = for an equality, and segments' totals."""
     solved = loaded(mu, rows, right, equality, weight, sizes)
-    status = bounding.maximise(solved)
+    status = _speed(rows)(bounding.maximise)(solved)
     check_settled(simplex.STALLED if status == simplex.STALLED else simplex.OPTIMAL)
     return solved
 
@@ -242,14 +244,19 @@ def loaded(mu: Floats, rows: Floats, right: Floats, equality: Flags, weight: Flo
     """The program of ``maximised``, still to be solved."""
     result = segments.new_program(sizes, len(right))
     result.equality[:] = equality
-    segments.load(result, mu, np.ascontiguousarray(rows), right, weight)
+    _speed(rows)(segments.load)(result, mu, np.ascontiguousarray(rows), right, weight)
     return result
+
+
+def _speed(rows: Floats) -> jit.Speed:
+    """How to call the kernels on a program with these entries in the limits (n, R)."""
+    return jit.speed_for(STEPS * len(rows) * (1 + rows.shape[1]) ** 2)
 
 
 def mix_of(solved: SegmentProgram) -> Floats:
     """Weights of the columns of a solved program (n,), without what rounding leaves of a zero."""
     result, total = np.empty(len(solved.mu)), solved.weight[solved.segment]
-    segments.weights(solved, result)
+    _speed(solved.rows)(segments.weights)(solved, result)
     result[result < simplex.FEASIBLE * total] = 0.0
     left = np.bincount(solved.segment, result, len(solved.weight))[solved.segment]
     return np.where(left > 0, result * (total / np.where(left > 0, left, 1.0)), 0.0)
@@ -264,12 +271,13 @@ def _z_scores(program: NoisyProgram, solved: SegmentProgram, left: Flags) -> Flo
         return None
     chosen = np.flatnonzero(left)
     whole.key[:], whole.basis[:] = chosen[solved.key], renamed(solved.basis, chosen, n)
-    if not bounding.invert(whole):
+    speed = _speed(whole.rows)
+    if not speed(bounding.invert)(whole):
         return None
-    bounding.set_prices(whole, simplex.VALUE, whole.price)
+    speed(bounding.set_prices)(whole, simplex.VALUE, whole.price)
     conditions = segment_conditions.new_conditions(n, limits)
-    segment_conditions.set_conditions(whole, program.noise(), conditions)
-    z = segment_conditions.z_scores(whole, conditions, program.data.counts)
+    speed(segment_conditions.set_conditions)(whole, program.noise(), conditions)
+    z = speed(segment_conditions.z_scores)(whole, conditions, program.data.counts)
     z[np.isinf(z) & (conditions.gap < -DUST)] = -np.inf
     z[conditions.harmless] = np.inf
     return z[: n + limits]
