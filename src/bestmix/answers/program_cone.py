@@ -1,0 +1,237 @@
+"""The best mix of segments whose limits are kept with a margin: a linear program with a cone for each noisy limit.
+
+    max mu.x   subject to   rows_r.x + width_r(x) <= right_r,   x a mix in every segment
+
+The width of a limit is the length of a linear function of x: each column's margin times its weight, the arm of
+reference of a relative limit with its weight less the factor times its segment's, and what estimated shares of segments
+add. A plane touches it at any point, so planes at the optima of the programs before enclose the cone from outside;
+planes between such an optimum and a mix that is within all cones do it faster, and that mix moves towards the optimum.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bestmix.answers.cone import DUST, FINE
+from bestmix.answers.noisy_program import loaded, maximised, mix_of
+from bestmix.arrays import Flags, Floats, Integers
+from bestmix.kernels import bounding, simplex
+from bestmix.kernels.segments import SegmentProgram
+
+ROUNDS = 60  # of cutting planes
+SLOW = 4  # rounds after which a mix within all cones is looked for
+CLOSE = 1e-3  # of the spread of the objective, at which a mix within the cones is good enough
+DEEP = 4.0  # times the largest entry of a limit: more than any mix can keep from it
+IDLE = 4  # rounds without a price after which a plane is dropped
+
+
+class Rows(NamedTuple):
+    """The linear part of a program of segments: n columns, S segments, R limits.
+
+    Attributes
+    ----------
+    mu, rows, right, equality
+        Objective (n,), entries (n, R), right sides (R,) and which limits are equalities (R,).
+    segment, weight
+        Segment of each column (n,), and the shares of segments (S,).
+    """
+
+    mu: Floats
+    rows: Floats
+    right: Floats
+    equality: Flags
+    segment: Integers
+    weight: Floats
+
+
+class Cones(NamedTuple):
+    """What makes up the width of each limit.
+
+    Attributes
+    ----------
+    margin
+        Of each column in each limit (n, R).
+    factor
+        For the columns of reference of relative limits, what multiplies their segment's weight: (n, R), else 0.
+    share
+        What multiplies the standard deviation of segments' means (R,), where shares are estimated, else 0.
+    """
+
+    margin: Floats
+    factor: Floats
+    share: Floats
+
+    def times(self, size: float) -> "Cones":
+        """Cones of another size."""
+        return Cones(size * self.margin, self.factor, size * self.share)
+
+
+def parts(line: Rows, cones: Cones, x: Floats) -> tuple[Floats, Floats]:
+    """The vectors whose lengths are the widths: by column (n, R) and by segment (S, R)."""
+    totals = _by_segment(line, x)
+    own = cones.margin * (x[:, None] - cones.factor * totals[line.segment][:, None])
+    means = _by_segment(line, x[:, None] * line.rows) / np.where(line.weight > 0, line.weight, 1.0)[:, None]
+    around = means - line.weight @ means
+    return own, cones.share * np.sqrt(line.weight)[:, None] * around
+
+
+def widths(line: Rows, cones: Cones, x: Floats) -> Floats:
+    """By how much each limit may be off (R,)."""
+    own, shared = parts(line, cones, x)
+    return np.asarray(np.sqrt((own**2).sum(axis=0) + (shared**2).sum(axis=0)))
+
+
+def planes(line: Rows, cones: Cones, x: Floats, some: Flags) -> tuple[Floats, Integers]:
+    """Entries (n, planes) of the planes that touch some limits' cones at a point, and their limits."""
+    own, shared = parts(line, cones, x)
+    width = np.sqrt((own**2).sum(axis=0) + (shared**2).sum(axis=0))
+    limit = np.flatnonzero(some & (width > 0))
+    slope = cones.margin * own
+    slope -= _by_segment(line, cones.factor * slope)[line.segment]
+    # each column's part in what its segment is above the others, in units of the root of its share
+    root = np.sqrt(np.where(line.weight > 0, line.weight, 1.0))[:, None]
+    slope += cones.share * line.rows * ((shared / root)[line.segment] - (np.sqrt(line.weight) @ shared))
+    return line.rows[:, limit] + slope[:, limit] / width[limit], limit
+
+
+def _by_segment(line: Rows, values: Floats) -> Floats:
+    result = np.zeros((len(line.weight), *values.shape[1:]))
+    np.add.at(result, line.segment, values)
+    return result
+
+
+def fails(line: Rows, cones: Cones, x: Floats, fine: float = FINE) -> Flags:
+    """Limits that a mix does not keep with their margins (R,), but for a little."""
+    width = widths(line, cones, x)
+    dust = DUST * np.maximum(np.abs(line.rows).max(axis=0, initial=0.0), np.abs(line.right))
+    return np.asarray((x @ line.rows + width > line.right + fine * width + dust) & ~line.equality)
+
+
+def cone_mix(line: Rows, cones: Cones, finish: bool = True, common: Floats | None = None) -> Floats | None:
+    """The best mix within all cones; None when there is none. Without ``finish`` any mix within them may do.
+
+    With ``common`` (n, arms), of ones and zeros by arm, times the shares of segments, only mixes that are the same in
+    all segments.
+    """
+    return _Enclosure(line, cones, common).search(finish)
+
+
+def optimum(line: Rows, common: Floats | None = None) -> tuple[Floats, bool]:
+    """The best mix without margins, and whether it keeps the limits; else the one with the least violation."""
+    sizes, weight, mu, rows = np.bincount(line.segment, minlength=len(line.weight)), line.weight, line.mu, line.rows
+    if common is not None:
+        sizes, weight, mu, rows = np.array([common.shape[1]]), np.ones(1), mu @ common, common.T @ rows
+    solved = maximised(mu, rows, line.right, line.equality, weight, sizes)
+    mix = mix_of(solved)
+    return mix if common is None else common @ mix, not solved.missing.any()
+
+
+class _Enclosure:
+    """The planes that enclose the cones so far, and the mixes found."""
+
+    def __init__(self, line: Rows, cones: Cones, common: Floats | None) -> None:
+        self.line, self.cones, self.common = line, cones, common
+        self.entries, self.limit = np.empty((len(line.mu), 0)), np.empty(0, dtype=np.int64)
+        self.idle = np.empty(0, dtype=np.int64)
+        self.middle, self.points = np.zeros(len(line.mu)), 0
+        self.inside: Floats | None = None
+        self.span = float(np.ptp(line.mu)) or 1.0
+
+    def search(self, finish: bool) -> Floats | None:
+        """Cut until the optimum is within the cones, or as good as a mix that is."""
+        for k in range(ROUNDS):
+            outer = self.solve(self.line.mu)
+            if outer is None:
+                return None
+            failing = fails(self.line, self.cones, outer)
+            if not failing.any():
+                return outer
+            if k == SLOW and self.inside is None and not self.enter():
+                return None
+            if self.inside is not None:
+                if not finish or self.line.mu @ (outer - self.inside) <= CLOSE * self.span:
+                    break
+                self.step(outer)
+            self.cut(outer, failing)
+        return self.inside
+
+    def solve(self, mu: Floats, lift: Floats | None = None) -> Floats | None:
+        """Optimum of the program with all planes; None when it is infeasible.
+
+        With ``lift`` (R,) a segment more has a column that raises the right sides from that much below to that much
+        above them.
+        """
+        line = self.line
+        rows, right = np.hstack([line.rows, self.entries]), np.r_[line.right, line.right[self.limit]]
+        equality = np.r_[line.equality, np.zeros(len(self.limit), dtype=np.bool_)]
+        sizes, weight = np.bincount(line.segment, minlength=len(line.weight)), line.weight
+        if self.common is not None:
+            mu, rows, sizes, weight = (
+                mu @ self.common,
+                self.common.T @ rows,
+                np.array([self.common.shape[1]]),
+                np.ones(1),
+            )
+        if lift is not None:
+            every = np.r_[lift, lift[self.limit]]
+            rows, right = np.vstack([rows, -every, 0.0 * every]), right - every
+            mu, sizes, weight = np.r_[mu, -1.0, 0.0], np.r_[sizes, 2], np.r_[weight, 2.0]
+        solved = loaded(mu, rows, right, equality, weight, sizes)
+        if bounding.maximise(solved) != simplex.OPTIMAL:
+            return None
+        self.drop_idle(solved)
+        mix = mix_of(solved)
+        if self.common is None:
+            return mix
+        arms = self.common.shape[1]
+        return np.asarray(np.r_[self.common @ mix[:arms], mix[arms:]])
+
+    def drop_idle(self, solved: SegmentProgram) -> None:
+        """Without the planes that have had no price for a while."""
+        priced = solved.price[len(self.line.right) :] > 0
+        self.idle = np.where(priced, 0, self.idle + 1)
+        kept = self.idle <= IDLE
+        self.entries, self.limit, self.idle = self.entries[:, kept], self.limit[kept], self.idle[kept]
+
+    def add(self, point: Floats, some: Flags) -> None:
+        entries, limit = planes(self.line, self.cones, point, some)
+        self.entries, self.limit = np.hstack([self.entries, entries]), np.r_[self.limit, limit]
+        self.idle = np.r_[self.idle, np.zeros(len(limit), dtype=np.int64)]
+
+    def cut(self, outer: Floats, failing: Flags) -> None:
+        """Planes at the optimum and at the middle of all so far."""
+        self.points += 1
+        self.middle += (outer - self.middle) / self.points
+        self.add(outer, failing)
+        if self.points > 1 and self.inside is None:
+            self.add(self.middle, failing)
+
+    def step(self, outer: Floats) -> None:
+        """Move the mix within the cones half way to the optimum, or cut there."""
+        assert self.inside is not None
+        halfway = (self.inside + outer) / 2.0
+        failing = fails(self.line, self.cones, halfway, 0.0)
+        if failing.any():
+            self.add(halfway, failing)
+        else:
+            self.inside = halfway
+
+    def enter(self) -> bool:
+        """Look for a mix within all cones, as deep as planes let it be; whether there is one."""
+        line, cones = self.line, self.cones
+        cut = cones.margin.any(axis=0) | (cones.share > 0)
+        size = np.maximum(np.abs(line.rows), cones.margin).max(axis=0, initial=0.0)
+        lift, middle = np.where(cut, DEEP * np.maximum(size, np.abs(line.right)), 0.0), np.zeros(len(line.mu))
+        for k in range(1, ROUNDS + 1):
+            found = self.solve(np.zeros(len(line.mu)), lift)
+            if found is None or found[-2] > 1.0 - DUST:  # even the planes leave no room
+                return False
+            point = found[:-2]
+            middle += (point - middle) / k
+            for q in (point, middle):
+                failing = fails(line, cones, q, 0.0)
+                if not failing.any():
+                    self.inside = q
+                    return True
+                self.add(q, failing & cut)
+        return False

@@ -1,0 +1,177 @@
+"""The mix that keeps every limit of a program with a wanted certainty: limits of every kind, in segments too.
+
+The rule of ``safety.py`` for all noisy limits over all columns. Limits on shares and on known metrics have no margin; a
+relative limit counts the noise of its arm of reference; shares of segments that were estimated add their variance. An
+equality of means can only be met at the estimates: nothing certain is said of it.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from bestmix.answers import program_cone
+from bestmix.answers.cone import DUST
+from bestmix.answers.noisy_program import NoisyProgram, restricted
+from bestmix.answers.program_cone import Cones, Rows
+from bestmix.answers.safe_search import SafeMix, described, nothing, search, spread_out, tails_at, trust
+from bestmix.answers.safety import binomial_margins, freedoms, rounded
+from bestmix.arrays import Flags, Floats
+
+
+class ProgramLimits:
+    """The limits of a program as the search for a safe mix sees them; all its columns are usable.
+
+    With ``common`` only mixes that are the same in all segments are looked for (``common_arms``).
+    """
+
+    def __init__(self, program: NoisyProgram, common: Floats | None = None) -> None:
+        self.program, self.common, rules = program, common, program.layout
+        mu, rows = program.entries()
+        self.line = Rows(mu, rounded(rows), rules.right, rules.equality, program.segment, program.weight)
+
+    @property
+    def counts(self) -> Floats:
+        """Trials of each column (n,)."""
+        return self.program.data.counts
+
+    @cached_property
+    def noisy(self) -> Flags:
+        """Limits that are kept with a margin (R,)."""
+        return np.asarray((~self.program.layout.known & ~self.line.equality) | (self.shared > 0))
+
+    @cached_property
+    def factor(self) -> Floats:
+        """What multiplies a segment's weight in the limits of which a column is the reference: (n, R)."""
+        rules = self.program.layout
+        result = np.zeros(self.line.rows.shape)
+        for s, r in np.argwhere(rules.reference >= 0):
+            result[rules.reference[s, r], r] = rules.factor[r]
+        return result
+
+    def cones(self, tail: Floats | float, sign: Floats | float = 1.0) -> Cones:
+        """Margins that miss with these chances (R,): above the estimates, or with sign -1 below them."""
+        from scipy.special import ndtri
+
+        margin = entry_margins(self.program, tail, sign, slice(1, None))
+        if self.factor.any():  # what a reference adds may have either sign
+            other = entry_margins(self.program, tail, -np.asarray(sign), slice(1, None))
+            margin = np.where(self.factor != 0, np.maximum(margin, other), margin)
+        return Cones(margin, self.factor, self.shared * np.maximum(-ndtri(np.maximum(tail, 1e-300)), 0.0))
+
+    @cached_property
+    def shared(self) -> Floats:
+        """What a standard deviation of segments' means counts for in each limit (R,): one over the root of arrivals.
+
+        Nothing in limits of one segment, which it keeps or not whatever its share is.
+        """
+        used = np.array(
+            [(self.line.rows[self.line.segment == s] != 0).any(axis=0) for s in range(len(self.line.weight))]
+        )
+        error = 1.0 / np.sqrt(self.program.arrivals) if self.program.arrivals > 0 else 0.0
+        return np.where((used.sum(axis=0) > 1) & ~self.line.equality, error, 0.0)
+
+    def optimum(self) -> tuple[Floats, bool]:
+        """The best mix at the estimates, and whether it keeps the limits."""
+        return program_cone.optimum(self.line, self.common)
+
+    def within(self, tail: Floats | float, times: float = 1.0, finish: bool = True) -> Floats | None:
+        """The best mix with margins."""
+        return program_cone.cone_mix(self.line, self.cones(tail).times(times), finish, self.common)
+
+    def tails(self, mixture: Floats) -> Floats:
+        """Chance that each limit is broken by a mix that was fixed beforehand (R,); none for equalities."""
+        from scipy.special import ndtr
+
+        line = self.line
+        gap = line.right - mixture @ line.rows
+        dust = DUST * np.maximum(np.abs(line.right), np.abs(line.rows).max(axis=0, initial=0.0))
+        sign = np.where(gap >= -dust, 1.0, -1.0)
+
+        def outside(z: Floats) -> Flags:
+            width = program_cone.widths(line, self.cones(np.asarray(ndtr(-z)), sign), mixture)
+            return np.asarray(width > np.abs(gap) + dust)
+
+        return np.where(line.equality, 0.0, tails_at(outside, sign))
+
+    def means(self, mixture: Floats) -> tuple[Floats, Floats]:
+        """What each limit is above its right side at the estimates (R,), and its standard error."""
+        margin = np.sqrt(entry_variances(self.program)[:, 1:])
+        width = program_cone.widths(self.line, Cones(margin, self.factor, self.shared), mixture)
+        return mixture @ self.line.rows - self.line.right, width
+
+    def interval(self, mixture: Floats, tail: float) -> tuple[Floats, Floats]:
+        """Ends of the interval of what each limit is above its right side (R,), each missed with this chance."""
+        middle = mixture @ self.line.rows - self.line.right
+        low, high = (program_cone.widths(self.line, self.cones(tail, sign), mixture) for sign in (-1.0, 1.0))
+        return middle - low, middle + high
+
+
+def safe_program_mix(program: NoisyProgram, chance: float | None, safety: float = 0.95) -> SafeMix:
+    """Mix with the largest estimated objective among those that keep all limits with the wanted certainty.
+
+    ``chance`` is that of the support of the optimum at the estimates. ``mean`` is what each limit is above its right
+    side, zero at the bound.
+
+    >>> import numpy as np
+    >>> from bestmix.answers.noisy_program import new_layout, noisy_program
+    >>> one = new_layout([2], transform=np.eye(2)[None], constant=np.full((2, 1), -1.0))
+    >>> means, scatters = np.array([[1.7, 0.0], [2.6, 1.8]]), np.tile(99.0 * np.eye(2), (2, 1, 1))
+    >>> found = safe_program_mix(noisy_program(one, np.ones(1), means, scatters, np.full(2, 100.0)), chance=1.0)
+    >>> found.mixture.round(2).tolist(), found.certified
+    ([0.51, 0.49], True)
+    """
+    inner, some = restricted(program)
+    if not len(some.columns):
+        return nothing(len(program.data.means), program.limits)
+    return _whole(program, search(ProgramLimits(inner), chance, safety))
+
+
+def described_program_mix(program: NoisyProgram, weights: Floats, chance: float | None) -> SafeMix:
+    """Any mix of usable columns with its certainty, such as the optimum at the estimates; never certified."""
+    inner, some = restricted(program)
+    found = described(ProgramLimits(inner), weights[some.columns], trust(chance))
+    return _whole(program, found)._replace(certified=False)
+
+
+def _whole(program: NoisyProgram, found: SafeMix) -> SafeMix:
+    """In all columns. Nothing is certain while a segment has no column to use."""
+    result = spread_out(found, program.usable)
+    served = np.bincount(program.segment, program.usable, len(program.weight)) > 0
+    return result if served[program.weight > 0].all() else result._replace(certified=False, certainty=0.0)
+
+
+def common_arms(program: NoisyProgram) -> Floats:
+    """Weights of the columns of each arm that all segments have, where that arm is for all users: (n, arms)."""
+    arm, segment = program.layout.arm, program.segment
+    everywhere = [a for a in np.unique(arm) if len(set(segment[arm == a])) == len(program.weight)]
+    return np.where(arm[:, None] == np.array(everywhere, dtype=np.int64), program.weight[segment][:, None], 0.0)
+
+
+def entry_variances(program: NoisyProgram) -> Floats:
+    """Variance of each estimated entry, the objective first: (n, 1 + R)."""
+    turn = np.repeat(program.layout.transform, program.layout.sizes, axis=0)
+    spread = np.einsum("nri,nij,nrj->nr", turn, program.data.covariances, turn)
+    return np.asarray(np.maximum(spread, 0.0) / program.data.counts[:, None])
+
+
+def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | float, which: slice) -> Floats:
+    """Distance of one-sided limits from some estimated entries (n, entries), the objective being the first.
+
+    Student's quantile times the standard error; where metrics are 0 or 1 their part is Jeffreys's limit instead.
+    """
+    from scipy.special import stdtrit
+
+    data = program.data
+    turn = np.repeat(program.layout.transform[:, which], program.layout.sizes, axis=0)  # (n, entries, M)
+    variance, quantile = entry_variances(program)[:, which], -stdtrit(freedoms(data)[:, None], np.maximum(tail, 1e-300))
+    flags = (data.binary & np.isfinite(data.counts)[:, None])[:, None, :] & (turn != 0)
+    quantile = np.maximum(quantile, 0.0)
+    if not flags.any():
+        return np.asarray(quantile * np.sqrt(variance))
+    own = np.diagonal(data.covariances, axis1=1, axis2=2)[:, None, :] / data.counts[:, None, None] * turn**2
+    rest = np.maximum(variance - np.where(flags, own, 0.0).sum(axis=2), 0.0)
+    wide = np.broadcast_to(np.asarray(tail, dtype=np.float64), variance.shape[1:])[None, :, None]
+    ways = np.broadcast_to(np.asarray(sign, dtype=np.float64), variance.shape[1:])[None, :, None] * np.sign(turn)
+    share = np.broadcast_to(data.means[:, None, :], turn.shape)
+    jeffreys = np.abs(turn) * binomial_margins(share, data.counts[:, None, None], wide, ways)
+    return np.asarray(np.sqrt(quantile**2 * rest + np.where(flags, jeffreys**2, 0.0).sum(axis=2)))

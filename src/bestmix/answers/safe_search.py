@@ -1,0 +1,192 @@
+"""The search for a mix that keeps every limit with a wanted certainty, whatever the limits are.
+
+``Limits`` is what it needs to know of them: ``safety.py`` has them for mean costs of arms, ``program_safety.py`` for
+every kind of limit, in segments too.
+
+The support was chosen from the same trials, which favours arms whose costs look too small. The risk is therefore
+multiplied by the chance that the support is right; how far this repairs it was measured, not proven.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from bestmix.answers.cone import FINE
+from bestmix.arrays import Flags, Floats
+
+CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
+LEAST_CHANCE = 0.02  # of a support; less would ask for margins that no experiment reaches
+SURE = 8.0  # standard errors from which on a condition is certain
+PRECISION = 18  # halvings of a tail's interval
+HALVINGS = 10  # of a bisection on the size of the margins: three digits
+
+
+class SafeMix(NamedTuple):
+    """A mix, and how certain it is that each limit is kept."""
+
+    mixture: Floats  # (K,); all zero when no arm was tried
+    mean: Floats  # estimated mean of each cost (L,)
+    error: Floats  # its standard error (L,)
+    kept: Floats  # chance that each limit is kept (L,)
+    certainty: float  # that all limits are kept
+    certified: bool  # whether that reaches the wanted certainty
+    short: Flags  # limits that cannot be certified (L,)
+    further: Floats  # about how many more trials of each arm would do (K,); infinite when none would
+
+
+class Limits(Protocol):
+    """K columns that were tried or are known, under L limits."""
+
+    @property
+    def counts(self) -> Floats:
+        """Trials of each column (K,); infinite for known ones."""
+
+    @property
+    def noisy(self) -> Flags:
+        """Limits that are kept with a margin (L,)."""
+
+    def optimum(self) -> tuple[Floats, bool]:
+        """The best mix at the estimates, or the one with the least violation; whether it keeps the limits."""
+
+    def within(self, tail: Floats | float, times: float = 1.0, finish: bool = True) -> Floats | None:
+        """The best mix that keeps the limits with margins that miss with these chances, times a factor; None if none.
+
+        Without ``finish`` any mix within them may do.
+        """
+
+    def tails(self, mixture: Floats) -> Floats:
+        """Chance that each limit is broken by a mix that was fixed beforehand (L,)."""
+
+    def means(self, mixture: Floats) -> tuple[Floats, Floats]:
+        """What each limit is about (L,), at the estimates, and its standard error."""
+
+
+def trust(chance: float | None) -> float:
+    """Factor of the odds that a limit is broken, for a mix chosen from the same trials."""
+    return CAUTION * max(chance or 0.0, LEAST_CHANCE)
+
+
+def told(tail: Floats, factor: float) -> Floats:
+    """Chance of a broken limit, selection included, from its tail: the odds grow by one over the factor."""
+    return np.asarray(tail / (tail + (1.0 - tail) * factor))
+
+
+def affordable(risk: float, factor: float) -> float:
+    """Tail that may be spent for a told risk: the inverse of ``told``."""
+    return risk * factor / (1.0 - risk + risk * factor)
+
+
+def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
+    """Mix with the largest estimated objective among those that keep all limits with the wanted certainty.
+
+    ``chance`` is that of the support of the optimum at the estimates. When no mix is certain enough: the most
+    certain one, the limits that are in the way, and about how many more trials would do.
+    """
+    odds = trust(chance)
+    found = divided(limits, affordable(1.0 - safety, odds))
+    strange = 1.0 if found is None else float(found[limits.optimum()[0] == 0].sum())
+    if strange > FINE:
+        odds = trust(_diluted(limits, chance or 0.0, strange))
+        found = divided(limits, affordable(1.0 - safety, odds))
+    mixture, times = (found, 1.0) if found is not None else nearest(limits, affordable(1.0 - safety, odds))
+    return described(limits, mixture, odds, safety, times)
+
+
+def _diluted(limits: Limits, chance: float, strange: float) -> float:
+    """Chance to reckon with when a share of the safe mix is on arms outside the support that the chance is about.
+
+    Of those nothing is known but that they look cheap: one over their number covers the choice of any.
+    """
+    unknown = max(int(np.isfinite(limits.counts).sum()), 1)
+    return (1.0 - strange) * chance + strange * min(chance, 1.0 / unknown)
+
+
+def divided(limits: Limits, risk: float) -> Floats | None:
+    """Safe mix with the risk divided among the limits: those that are hardly in danger leave theirs to the others."""
+    noisy = limits.noisy
+    count = int(noisy.sum())
+    share = np.full(len(noisy), risk / max(count, 1))
+    best = limits.within(share)
+    for _ in range(2 if count > 1 else 0):
+        spent = limits.tails(best) if best is not None else share
+        idle = noisy & (spent < share / 2.0)
+        if idle[noisy].all() or not idle.any():
+            break
+        share = np.where(idle, np.maximum(2.0 * spent, 1e-3 * risk), 0.0)
+        share[noisy & ~idle] = (risk - share.sum()) / (noisy & ~idle).sum()
+        best = limits.within(share)
+    return best
+
+
+def nearest(limits: Limits, risk: float) -> tuple[Floats, float]:
+    """The most certain mix where none is certain enough, and the factor of trials that it needs (infinite: no use).
+
+    It is the mix for which all margins have to shrink the least; they fall like one over the root of the trials.
+    Where the estimates themselves are above the bounds: the mix with the least violation.
+    """
+    guess, feasible = limits.optimum()
+    if not feasible:
+        return guess, np.inf
+    tail, low, high = risk / max(int(limits.noisy.sum()), 1), 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        fits = limits.within(tail, middle, finish=False) is not None
+        low, high = (middle, high) if fits else (low, middle)
+    found = limits.within(tail, low) if low else None
+    return (guess, np.inf) if found is None else (found, high**-2.0)
+
+
+def described(limits: Limits, mixture: Floats, odds: float, safety: float = 1.0, times: float = np.inf) -> SafeMix:
+    """Any mix with its certainty, at the odds of ``trust``; ``times`` as many trials would do, 1: none are missing."""
+    tail, (mean, error) = limits.tails(mixture), limits.means(mixture)
+    certainty = 1.0 - float(told(np.minimum(tail.sum(), 1.0), odds))
+    certified = times == 1.0 or certainty >= safety
+    certainty = max(certainty, safety) if certified else certainty
+    return SafeMix(
+        mixture=mixture,
+        mean=mean,
+        error=error,
+        kept=np.maximum(1.0 - told(tail, odds), certainty),
+        certainty=certainty,
+        certified=certified,
+        short=np.asarray(tail >= 0.5 * tail.max(initial=0.0)) & (not certified),
+        further=np.zeros(len(mixture)) if certified else _further(limits.counts, mixture, times),
+    )
+
+
+def _further(counts: Floats, mixture: Floats, times: float) -> Floats:
+    """About how many more trials of each arm of the mix (K,), if the estimates are right; at least one."""
+    tried = np.where(np.isfinite(counts), counts, 0.0)
+    more = np.maximum(np.ceil(tried * (times - 1.0)), 1.0) if np.isfinite(times) else np.full(len(counts), np.inf)
+    return np.where((mixture > 0) & (tried > 0), more, 0.0)
+
+
+def nothing(columns: int, limits: int) -> SafeMix:
+    """Before any trial."""
+    mixture, unknown = np.zeros(columns), np.full(limits, np.nan)
+    return SafeMix(mixture, unknown, unknown, np.zeros(limits), 0.0, False, np.ones(limits, np.bool_), mixture + np.inf)
+
+
+def spread_out(found: SafeMix, columns: Flags) -> SafeMix:
+    """With zeros for the columns that were left out; ``columns`` are those that were not."""
+    mixture, further = np.zeros((2, len(columns)))
+    mixture[columns], further[columns] = found.mixture, found.further
+    return found._replace(mixture=mixture, further=further)
+
+
+def tails_at(outside: Callable[[Floats], Flags], sign: Floats) -> Floats:
+    """Chances that limits are broken: where the end of the mix's one-sided interval touches them, by bisection.
+
+    ``outside`` says of which limits the interval of so many standard errors reaches beyond; ``sign`` is 1 where the
+    mean keeps the limit and -1 where it does not.
+    """
+    from scipy.special import ndtr
+
+    low, high = np.zeros(len(sign)), np.full(len(sign), SURE)
+    for _ in range(PRECISION):
+        middle = (low + high) / 2.0
+        far = outside(middle)
+        low, high = np.where(far, low, middle), np.where(far, middle, high)
+    low[~outside(np.full(len(sign), SURE))] = np.inf
+    return np.asarray(ndtr(-sign * low))
