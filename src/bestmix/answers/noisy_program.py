@@ -11,7 +11,7 @@ import numpy as np
 
 from bestmix.answers.certainty import DUST, support_probability
 from bestmix.answers.safety import Estimates, estimates
-from bestmix.arrays import Flags, Floats, Integers
+from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import bounding, jit, layout, segment_conditions, segments, simplex
 from bestmix.kernels.layout import Layout, Part
 from bestmix.kernels.segment_conditions import Noise
@@ -68,7 +68,7 @@ class NoisyProgram(NamedTuple):
         """Objective (n,) and limits (n, R) at the estimates."""
         n = len(self.data.means)
         mu, rows = np.empty(n), np.empty((n, self.limits))
-        _speed(rows)(layout.set_entries)(self.layout, self.data.means, mu, rows)
+        speed_of(rows)(layout.set_entries)(self.layout, self.data.means, mu, rows)
         return mu, rows
 
     def noise(self) -> Noise:
@@ -119,7 +119,7 @@ def noisy_program(
     means: Floats,
     scatters: Floats,
     counts: Floats,
-    binary: Flags | None = None,
+    binary: Signs | Flags | None = None,
     arrivals: float = 0.0,
 ) -> NoisyProgram:
     """Program from sums over trials: means (n, M), scatter (n, M, M) and counts (n,) of each column.
@@ -203,7 +203,7 @@ def solve(program: NoisyProgram, columns: Flags | None = None) -> Optimum:
     chosen = some.columns[left]
     weights, excess, prices = np.zeros(n), np.empty(limits), np.empty(limits)
     weights[chosen] = mix_of(solved)
-    speed = _speed(solved.rows)
+    speed = speed_of(solved.rows)
     speed(segments.excess)(solved, excess)
     speed(segments.prices)(solved, prices)
     feasible = not excess.any()
@@ -235,7 +235,7 @@ def maximised(
 ) -> SegmentProgram:
     """A solved program of segments: max mu.x with x.rows <= right, or = for an equality, and segments' totals."""
     solved = loaded(mu, rows, right, equality, weight, sizes)
-    status = _speed(rows)(bounding.maximise)(solved)
+    status = speed_of(rows)(bounding.maximise)(solved)
     check_settled(simplex.STALLED if status == simplex.STALLED else simplex.OPTIMAL)
     return solved
 
@@ -244,11 +244,11 @@ def loaded(mu: Floats, rows: Floats, right: Floats, equality: Flags, weight: Flo
     """The program of ``maximised``, still to be solved."""
     result = segments.new_program(sizes, len(right))
     result.equality[:] = equality
-    _speed(rows)(segments.load)(result, mu, np.ascontiguousarray(rows), right, weight)
+    speed_of(rows)(segments.load)(result, mu, np.ascontiguousarray(rows), right, weight)
     return result
 
 
-def _speed(rows: Floats) -> jit.Speed:
+def speed_of(rows: Floats) -> jit.Speed:
     """How to call the kernels on a program with these entries in the limits (n, R)."""
     return jit.speed_for(STEPS * len(rows) * (1 + rows.shape[1]) ** 2)
 
@@ -256,7 +256,7 @@ def _speed(rows: Floats) -> jit.Speed:
 def mix_of(solved: SegmentProgram) -> Floats:
     """Weights of the columns of a solved program (n,), without what rounding leaves of a zero."""
     result, total = np.empty(len(solved.mu)), solved.weight[solved.segment]
-    _speed(solved.rows)(segments.weights)(solved, result)
+    speed_of(solved.rows)(segments.weights)(solved, result)
     result[result < simplex.FEASIBLE * total] = 0.0
     left = np.bincount(solved.segment, result, len(solved.weight))[solved.segment]
     return np.where(left > 0, result * (total / np.where(left > 0, left, 1.0)), 0.0)
@@ -271,7 +271,7 @@ def _z_scores(program: NoisyProgram, solved: SegmentProgram, left: Flags) -> Flo
         return None
     chosen = np.flatnonzero(left)
     whole.key[:], whole.basis[:] = chosen[solved.key], renamed(solved.basis, chosen, n)
-    speed = _speed(whole.rows)
+    speed = speed_of(whole.rows)
     if not speed(bounding.invert)(whole):
         return None
     speed(bounding.set_prices)(whole, simplex.VALUE, whole.price)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.cone import DUST, FINE
-from bestmix.answers.noisy_program import loaded, maximised, mix_of
+from bestmix.answers.noisy_program import loaded, maximised, mix_of, speed_of
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import bounding, simplex
 from bestmix.kernels.segments import SegmentProgram
@@ -177,7 +177,7 @@ class _Enclosure:
             rows, right = np.vstack([rows, -every, 0.0 * every]), right - every
             mu, sizes, weight = np.r_[mu, -1.0, 0.0], np.r_[sizes, 2], np.r_[weight, 2.0]
         solved = loaded(mu, rows, right, equality, weight, sizes)
-        if bounding.maximise(solved) != simplex.OPTIMAL:
+        if speed_of(solved.rows)(bounding.maximise)(solved) != simplex.OPTIMAL:
             return None
         self.drop_idle(solved)
         mix = mix_of(solved)

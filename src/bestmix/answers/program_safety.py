@@ -164,7 +164,7 @@ def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | fl
     data = program.data
     turn = np.repeat(program.layout.transform[:, which], program.layout.sizes, axis=0)  # (n, entries, M)
     variance, quantile = entry_variances(program)[:, which], -stdtrit(freedoms(data)[:, None], np.maximum(tail, 1e-300))
-    flags = (data.binary & np.isfinite(data.counts)[:, None])[:, None, :] & (turn != 0)
+    flags = ((data.binary != 0) & np.isfinite(data.counts)[:, None])[:, None, :] & (turn != 0)
     quantile = np.maximum(quantile, 0.0)
     if not flags.any():
         return np.asarray(quantile * np.sqrt(variance))
@@ -172,6 +172,7 @@ def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | fl
     rest = np.maximum(variance - np.where(flags, own, 0.0).sum(axis=2), 0.0)
     wide = np.broadcast_to(np.asarray(tail, dtype=np.float64), variance.shape[1:])[None, :, None]
     ways = np.broadcast_to(np.asarray(sign, dtype=np.float64), variance.shape[1:])[None, :, None] * np.sign(turn)
-    share = np.broadcast_to(data.means[:, None, :], turn.shape)
-    jeffreys = np.abs(turn) * binomial_margins(share, data.counts[:, None, None], wide, ways)
+    events = data.binary[:, None, :]
+    share = np.broadcast_to(events * data.means[:, None, :], turn.shape)
+    jeffreys = np.abs(turn) * binomial_margins(share, data.counts[:, None, None], wide, events * ways)
     return np.asarray(np.sqrt(quantile**2 * rest + np.where(flags, jeffreys**2, 0.0).sum(axis=2)))

@@ -110,9 +110,9 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
     flags = (events != 0) & np.isfinite(data.counts)[:, None]
     if flags.any():
         share = events * data.means[:, metrics]
-        width[flags] = binomial_margins(
-            share, data.counts[:, None], tail, np.asarray(sign * events, dtype=np.float64)
-        )[flags]
+        width[flags] = binomial_margins(share, data.counts[:, None], tail, np.asarray(sign * events, dtype=np.float64))[
+            flags
+        ]
     return width
 
 

@@ -1,7 +1,7 @@
 """Which column of a program of segments to reject: the one with the lowest reduced cost (the Lagrangian score).
 
-A column is an arm in a segment, or the slack of a limit; a limit whose slack was rejected has to be met exactly. What is
-rejected has no weight in the optimum of those that are left, so its loss never makes the rest infeasible. Where the
+A column is an arm in a segment, or the slack of a limit; a limit whose slack was rejected has to be met exactly. What
+is rejected has no weight in the optimum of those that are left, so its loss never makes the rest infeasible. Where the
 estimates say that no mix keeps all limits, prices are those of the least violation.
 """
 

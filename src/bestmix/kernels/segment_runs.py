@@ -135,9 +135,7 @@ def shares(weight: Floats, course: Course, way: int) -> tuple[Floats, float]:
 
 
 @compiled
-def conclude(
-    rows: Layout, weight: Floats, course: Course, way: int, left: Flags, run: int, answers: Answers
-) -> None:
+def conclude(rows: Layout, weight: Floats, course: Course, way: int, left: Flags, run: int, answers: Answers) -> None:
     """Write the best mix of the columns and slacks that are left (n + R,) and were tried."""
     n, limits = rows.constant.shape
     tried, use = layout.usable(rows, course.counts > 0.0), left.copy()
