@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestmix.answers.moments import Moments
-from bestmix.arrays import Floats, Integers
+from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -91,9 +91,16 @@ class Evidence:
         from bestmix.answers.safety import estimates
 
         known = np.zeros((len(self.means) - len(self.moments), *self.scatters.shape[1:]))
-        # An arm that is free of charge has no events that were never seen: a metric is of 0 and 1 for all arms or none.
+        counts, events = np.r_[self.counts, np.full(len(known), np.inf)], self.problem.rows.events(self.events)
+        return estimates(self.means, np.concatenate([self.scatters, known]), counts, events)
+
+    @cached_property
+    def events(self) -> Flags:
+        """Measures of each arm that were 0 or 1 in every trial of all arms (K, M).
+
+        An arm that is free of charge has no events that were never seen: a metric is of 0 and 1 for all arms or none.
+        """
         flags = np.array([m.binary() for m in self.moments if m.count], dtype=np.bool_)
         events = np.zeros(self.measured.shape, dtype=np.bool_)
         events[: len(self.moments)] = flags.all(axis=0) if len(flags) else False
-        counts = np.r_[self.counts, np.full(len(known), np.inf)]
-        return estimates(self.means, np.concatenate([self.scatters, known]), counts, self.problem.rows.events(events))
+        return events

@@ -20,8 +20,8 @@ from bestmix.kernels import allocation, conditions, jit, replicate, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
-from bestmix.strategies import enough, proven
-from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget
+from bestmix.strategies import enough, program_rounds, proven
+from bestmix.strategies.protocol import MOST_TRIALS, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
 
@@ -160,6 +160,8 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.cells)
         check_budget(problem, budget, least=unknown)
+        if self.tolerance is not None:
+            check_plain("Challenger with a tolerance", problem)
         if self.proven:
             proven.scales(problem, self.sigma, self.ranges)
         first = allocation.first_pulls(budget, unknown, self._settings(unknown))
@@ -171,6 +173,8 @@ class Challenger:
 
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Find the conditions in doubt and decide on the next round's trials."""
+        if not evidence.problem.plain:
+            return self._close_program(evidence, budget, memory)
         speed = _speed(evidence)
         state = _state(speed, evidence, memory)
         told: dict[str, Any] = {
@@ -189,6 +193,15 @@ class Challenger:
         if size == 0 or speed(stopping.stops)(settings, state):
             return closed, told
         return closed | _own_round(speed, evidence.problem, state, size), told
+
+    def _close_program(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """The same for segments, limits on shares, relative limits and partly known arms."""
+        settings, flow = self._settings(len(evidence.counts)), arriving(evidence.problem, memory)
+        size = allocation.round_size(budget, len(evidence.counts), int(evidence.counts.sum()), settings)
+        found = program_rounds.decide(evidence, settings, size, flow)
+        closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
+        closed |= {"arriving": True} if memory.get("arriving") else {}
+        return closed, {"scores": found.scores, "reasons": memory["reasons"]}
 
     def _good_enough(
         self, evidence: Evidence, state: conditions.State, size: int, memory: Memory, closed: Memory

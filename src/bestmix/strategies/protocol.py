@@ -148,6 +148,38 @@ def mixes(strategy: Strategy) -> bool:
     return bool(getattr(strategy, "mixes", True))
 
 
+def arriving(problem: Problem, memory: Memory) -> bool:
+    """Whether users arrive and only their arm is chosen: asked so before, or needed to learn the segments' shares.
+
+    >>> arriving(Problem(["a"], segments=["free", "paid"]), {}), arriving(Problem(["a"]), {})
+    (True, False)
+    """
+    return bool(memory.get("arriving")) or None in problem.segments.values()
+
+
+def check_plain(strategy: str, problem: Problem) -> None:
+    """Refuse a problem that a strategy of the paper does not know, with the name of one that does.
+
+    >>> check_plain("SFSR", Problem(["a", "b"], limits=["share(a) <= 40%"]))
+    Traceback (most recent call last):
+    bestmix.checks.InvalidInput: strategy: SFSR knows one segment and limits on means alone, ...
+    """
+    if not problem.plain:
+        raise checks.InvalidInput(
+            "strategy",
+            f"{strategy} knows one segment and limits on means alone, got {_beyond(problem)}",
+            "use Challenger() or Uniform()",
+        )
+
+
+def _beyond(problem: Problem) -> str:
+    """What makes a problem more than the paper's."""
+    if problem.segments:
+        return f"{len(problem.segments)} segments"
+    strange = [limit for limit in problem.limits if limit.on_share or limit.arm is not None or limit.equality]
+    return f"'{strange[0]}'" if strange else "partly known arms"
+
+
 def check_budget(problem: Problem, budget: int, least: int) -> None:
     """Refuse a budget that leaves an arm without a trial.
 

@@ -16,7 +16,7 @@ from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import MOST_TRIALS, Checking, Strategy, extended, mixes
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, Strategy, arriving, extended, mixes
 
 FORMAT = "bestmix search 1"
 KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
@@ -59,12 +59,16 @@ class Search:
         self.history: list[Round] = first.rounds
         self._before = np.zeros(len(problem.cells), dtype=np.int64)  # trials of each arm before the open round
         self._handed = np.zeros_like(self._before)  # arms given to users who arrived in it
-        self.arriving = None in problem.segments.values()  # whether users arrive, and only the arm is chosen
 
     @property
     def done(self) -> bool:
         """Whether the run is over."""
         return self.strategy.quota(self.problem, self.budget, self.memory) is None
+
+    @property
+    def arriving(self) -> bool:
+        """Whether users arrive, and only their arm is chosen."""
+        return arriving(self.problem, self.memory)
 
     @property
     def trials(self) -> int:
@@ -110,7 +114,8 @@ class Search:
             return None
         first = self.problem.index(arms[0], segment)
         places = range(first, first + len(arms))
-        self.__dict__.update(arriving=True)
+        if not self.arriving:
+            self.memory = {**self.memory, "arriving": True}
         plan, given = self._quota(), self._handed
         behind = [(plan[j] / (given[j] + 1), -self.moments[j].count - given[j]) for j in places]
         chosen = max(places, key=lambda j: behind[j - first])
@@ -234,7 +239,7 @@ class Search:
             "before": self._before.tolist(),
             "moments": [m.to_dict() for m in self.moments],
             "history": [r.to_dict() for r in self.history],
-        } | ({"arriving": True} if self.arriving else {})
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], strategy: Strategy | None = None) -> "Search":
@@ -264,7 +269,6 @@ class Search:
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
             search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
-            search.arriving = bool(data.get("arriving", search.arriving))
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None

@@ -15,7 +15,7 @@ from bestmix.kernels import bases, columns, jit, rejects, scores, simplex
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled, scaled
-from bestmix.strategies.protocol import Memory, check_budget
+from bestmix.strategies.protocol import Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.schedule import round_ends
 from bestmix.strategies.search import Search
@@ -65,6 +65,7 @@ class SFSR:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All columns in the running."""
+        check_plain(self.name, problem)
         check_budget(problem, budget, least=len(problem.cells) + 1 if problem.cells else 0)
         total, costs = len(problem.columns), len(problem.bounds)
         if self.score == "intersection" and math.comb(total, costs + 1) > MOST_BASES:

@@ -11,7 +11,7 @@ from bestmix.arrays import Integers
 from bestmix.kernels import jit, rejects, scores
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
-from bestmix.strategies.protocol import Memory, check_budget
+from bestmix.strategies.protocol import Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.schedule import round_ends
 from bestmix.strategies.search import Search
@@ -43,6 +43,7 @@ class SingleArm:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All arms in the running."""
+        check_plain(self.name, problem)
         check_budget(problem, budget, least=len(problem.cells) + 1 if problem.cells else 0)
         return {"round": 0, "arms": list(range(len(problem.names))), "leader": None}
 
