@@ -75,7 +75,7 @@ def _known(s: int, groups: int, tried: int, known: int) -> range:
 def layout_of(problem: Problem) -> Layout:
     """Columns and rows before any trial."""
     cells = [[*problem.cells, *problem.known_cells][place] for place in places(problem)]
-    groups, limits = list(problem.segments) or [None], problem.limits
+    groups, limits = segments_of(problem), problem.limits
     transform = np.array([_rows(problem, segment) for segment in groups])
     constant = np.array([[_constant(limit, cell) for limit in limits] for cell in cells]).reshape(len(cells), -1)
     given = np.vstack([problem.partly_known, problem.known_measures])[places(problem)]
@@ -91,6 +91,11 @@ def layout_of(problem: Problem) -> Layout:
     )
 
 
+def segments_of(problem: Problem) -> list[str | None]:
+    """The segments; without any, one of no name."""
+    return list(problem.segments) or [None]
+
+
 def _applies(limit: Limit, segment: str | None) -> bool:
     return limit.segment is None or limit.segment == segment
 
@@ -102,7 +107,7 @@ def _rows(problem: Problem, segment: str | None) -> Floats:
 
 
 def _constant(limit: Limit, cell: Cell) -> float:
-    """What is added to the limit's entry of an arm: minus the bound, and for a limit on shares whether it is the arm."""
+    """What is added to the limit's entry of an arm: minus the bound, and in a limit on shares 1 for its arm."""
     if not _applies(limit, cell.segment):
         return 0.0
     if isinstance(limit.quantity, Share):

@@ -10,6 +10,7 @@ from bestmix import checks
 from bestmix.answers import certainty, certificate
 from bestmix.answers import safety as margins
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.recommend_program import recommend_program
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round
 from bestmix.answers.safety import SafeMix
 from bestmix.arrays import Floats, Integers
@@ -44,6 +45,8 @@ def recommend(
     common = {"problem": problem, "strategy": strategy, "budget": budget, "complete": complete, "safety": safety}
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
+    if not problem.plain:
+        return recommend_program(evidence, estimates, common | {"history": tuple(history)})
     solution = solve_means(evidence.means, problem.bound, usable)
     feasible, note = columns is not None and solution.feasible, ""
     if not feasible:

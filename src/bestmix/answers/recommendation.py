@@ -161,6 +161,11 @@ class Recommendation:
         95% interval of the mixture's mean reward.
     single, gain, gain_interval
         The best arm that alone keeps all limits with 95% certainty, and what the mixture earns more than it.
+    by_segment
+        With segments: the mixture within each. ``mixture`` and the estimates are then by arm in segment.
+    common_mixture, segments_worth, segments_worth_interval
+        With segments: the best mix that is the same in all of them, found as the mixture was, and what the mixture
+        earns more than it.
     """
 
     problem: Problem
@@ -191,6 +196,10 @@ class Recommendation:
     single: str | None = None
     gain: float | None = None
     gain_interval: Interval | None = None
+    by_segment: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    common_mixture: Mapping[str, float] = field(default_factory=dict)
+    segments_worth: float | None = None
+    segments_worth_interval: Interval | None = None
 
     @property
     def support(self) -> tuple[str, ...]:
@@ -284,7 +293,7 @@ class Recommendation:
         """
         early = {"best_guess": data["mixture"], "best_guess_value": data["value"], "certified": False}
         data = early | {"safety": None, "certainty": None, "limits": {}, "short": (), "further": {}} | dict(data)
-        gain = data.get("gain_interval")
+        gain, worth = data.get("gain_interval"), data.get("segments_worth_interval")
         return cls(
             problem=Problem.from_dict(data["problem"]),
             value=_number(data["value"]),
@@ -303,6 +312,10 @@ class Recommendation:
             single=data.get("single"),
             gain=data.get("gain"),
             gain_interval=None if gain is None else _interval(gain),
+            by_segment=data.get("by_segment", {}),
+            common_mixture=data.get("common_mixture", {}),
+            segments_worth=data.get("segments_worth"),
+            segments_worth_interval=None if worth is None else _interval(worth),
             **{name: data[name] for name in PLAIN},
         )
 

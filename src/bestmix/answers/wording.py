@@ -11,6 +11,7 @@ from bestmix.problems.goals import Goal
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import MeanCost, Recommendation
 
+MOST_SEGMENTS = 4  # whose mixes a sentence tells
 RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
 
 
@@ -20,7 +21,7 @@ def sentence(rec: "Recommendation") -> str:
         return "No arm has been tried yet, so there is no answer."
     if rec.violation and not rec.feasible:
         failing = ", ".join(f"{_beyond(rec, cost)} its bound" for cost in rec.violation)
-        return f"No mix keeps all bounds. The closest is {mix_text(rec.mixture)}: {failing}, {_reward(rec)}."
+        return f"No mix keeps all bounds. The closest is {_mix(rec)}: {failing}, {_reward(rec)}."
     if not rec.feasible:
         kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
         return f"{kept}: {_verb(rec).lower()} {mix_text(rec.mixture)}: {_reward(rec)}.{_risk(rec)}"
@@ -31,17 +32,17 @@ def sentence(rec: "Recommendation") -> str:
 
 def _certified(rec: "Recommendation") -> str:
     limits = f"All limits are kept {certainly(rec)}; it" if rec.limits else "It"
-    return f"{_verb(rec)} {mix_text(rec.mixture)}. {limits} {_worth(rec)}."
+    return f"{_verb(rec)} {_mix(rec)}. {limits} {_worth(rec)}.{_segments(rec)}"
 
 
 def _uncertain(rec: "Recommendation") -> str:
     """What is in the way of a mix that is certain enough, and what would remove it."""
     certain, wanted = chance_text(rec.certainty or 0.0), chance_text(rec.safety or 0.0)
-    mix = mix_text(rec.mixture)
+    mix = _mix(rec)
     ways = " and ".join(rec.short) or "the limits together"
     return (
         f"No mix keeps all limits with {wanted} certainty yet. The most certain is {mix}, with {certain}; in the way: "
-        f"{ways}. {_remedy(rec)} It {_worth(rec)}."
+        f"{ways}. {_remedy(rec)} It {_worth(rec)}.{_segments(rec)}"
     )
 
 
@@ -55,7 +56,7 @@ def _remedy(rec: "Recommendation") -> str:
 
 def _guess(rec: "Recommendation") -> str:
     """The optimum at the estimates."""
-    said = f"{_verb(rec)} {mix_text(rec.mixture)}: {_reward(rec)}"
+    said = f"{_verb(rec)} {_mix(rec)}: {_reward(rec)}"
     for cost, slack in rec.slack.items():
         said += f", {cost} at its bound" if slack == 0 else f", {_beyond(rec, cost)} its bound"
     if rec.support_probability is not None:
@@ -114,6 +115,25 @@ def certainly(rec: "Recommendation") -> str:
     return "for certain" if exact else f"with {chance_text(rec.certainty or 0.0)} certainty"
 
 
+def _mix(rec: "Recommendation") -> str:
+    """The mix to deploy; with segments, that of each."""
+    if not rec.by_segment:
+        return mix_text(rec.mixture)
+    if len(rec.by_segment) > MOST_SEGMENTS:
+        return f"each of the {len(rec.by_segment)} segments as the table below says"
+    parts = [f"{mix_text(shares)} in {segment}" for segment, shares in rec.by_segment.items() if shares]
+    return "; ".join(parts)
+
+
+def _segments(rec: "Recommendation") -> str:
+    """What a mix for each segment is worth."""
+    if rec.segments_worth is None or rec.segments_worth_interval is None:
+        return ""
+    gain = measured(abs(rec.segments_worth), _reach(rec.segments_worth, rec.segments_worth_interval))
+    more = "more" if (rec.segments_worth >= 0) == rec.problem.goal.maximise else "less"
+    return f" Mixes by segment are worth {gain} {more} than one mix for all, {mix_text(rec.common_mixture)}."
+
+
 def mix_text(shares: Mapping[str, float]) -> str:
     """The arms of a mix with their shares.
 
@@ -161,14 +181,19 @@ def rows(rec: "Recommendation") -> list[list[str]]:
         costs = [_estimate(e.costs[c], e.cost_intervals[c]) for c in charted]
         body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval), *costs])
     foot = ["the mix", "", str(rec.trials), measured(rec.value, half_width(rec))]
-    foot += [cost_text(rec, cost) for cost in charted]
+    foot += [cost_text(rec, cost) if _whole(rec, cost) else "" for cost in charted]
     return [header, *body, foot]
 
 
 def other_limits(rec: "Recommendation") -> list[str]:
-    """Limits that have no column in the table of arms: those on shares, and further ones on the same quantity."""
-    left = [cost for cost in rec.problem.costs if cost not in rec.problem.charted]
+    """Limits that the table of arms does not show: on shares, of one segment, and further ones on the same quantity."""
+    left = [cost for cost in rec.problem.costs if cost not in rec.problem.charted or not _whole(rec, cost)]
     return [f"{cost}: {cost_text(rec, cost)}." for cost in left] if rec.mixture else []
+
+
+def _whole(rec: "Recommendation", cost: str) -> bool:
+    """Whether a limit is one of all users."""
+    return rec.problem.limits[rec.problem.costs.index(cost)].segment is None
 
 
 def exact_share(share: float) -> str:
@@ -208,9 +233,11 @@ def guess_text(rec: "Recommendation") -> str:
     better = rec.problem.goal.sign * (rec.best_guess_value - rec.value)
     costs = f", {_short(better)} {'more' if rec.problem.goal.maximise else 'less'}" if better > 0 else ""
     verb = "earns" if rec.problem.goal == Goal() else f"has a mean {rec.problem.goal.quantity} of"
-    return (
-        f"The optimum at the estimates, {mix_text(rec.best_guess)}, {verb} {rec.best_guess_value:.4g}{costs}{chance}."
-    )
+    return f"The optimum at the estimates, {_guessed(rec)}, {verb} {rec.best_guess_value:.4g}{costs}{chance}."
+
+
+def _guessed(rec: "Recommendation") -> str:
+    return "a mix by segment" if len(rec.by_segment) > MOST_SEGMENTS else mix_text(rec.best_guess)
 
 
 def text(rec: "Recommendation") -> str:

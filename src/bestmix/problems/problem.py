@@ -239,8 +239,9 @@ class Problem:
         {'dollars': 'dollars'}
         """
         found: dict[Any, str] = {}
-        for cost, limit in zip(self.costs, self.limits, strict=True):
-            if not limit.on_share:
+        order = sorted(zip(self.costs, self.limits, strict=True), key=lambda pair: pair[1].segment is not None)
+        for cost, limit in order:
+            if not limit.on_share and limit.quantity != self.goal.quantity:
                 found.setdefault(limit.quantity, cost)
         return {cost: cost if cost in self.metrics else str(quantity) for quantity, cost in found.items()}
 

@@ -66,7 +66,7 @@ def _label(problem: Problem, j: int) -> str:
     """Name of a condition of the program: a column, a slack, or whether any mix is feasible."""
     at, limits = places(problem), len(problem.limits)
     if j < len(at):
-        return problem.names[at[j]]
+        return str(problem.names[at[j]])
     return problem.columns[j] if j < len(at) + limits else ELASTIC
 
 

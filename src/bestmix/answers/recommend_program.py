@@ -1,0 +1,201 @@
+"""The recommendation where there are segments, limits on shares, relative limits or partly known arms.
+
+As ``recommend.py`` makes it for one segment and limits on means alone, on the noisy program of the problem.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bestmix.answers import noisy_program, program_safety
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.noisy_program import NoisyProgram, Optimum
+from bestmix.answers.program_certificate import certify_program
+from bestmix.answers.program_safety import ProgramLimits
+from bestmix.answers.programs import places, program_of, segment_shares, segments_of
+from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation
+from bestmix.answers.safety import SafeMix
+from bestmix.arrays import Floats
+from bestmix.problems.limits import Limit
+from bestmix.problems.problem import Problem
+from bestmix.problems.quantities import Mean, Ratio
+
+LEVEL = 0.95  # of the intervals
+
+
+def recommend_program(evidence: Evidence, estimates: dict[str, Estimate], common: dict[str, Any]) -> Recommendation:
+    """Recommendation from what is known; ``common`` are the fields that say what was asked."""
+    problem, program = evidence.problem, program_of(evidence)
+    best = noisy_program.solve(program)
+    found = _deployed(program, best, common["safety"])
+    return Recommendation(
+        feasible=best.feasible,
+        best_guess=_shares(problem, best.weights),
+        best_guess_value=problem.goal.sign * best.value,
+        shadow_prices=_prices(evidence, best) if best.feasible else {},
+        basis=tuple(_column(problem, int(j)) for j in best.basis if j < len(problem.columns)),
+        estimates=estimates,
+        support_probability=best.chance,
+        z_scores={} if best.z is None else _named_scores(problem, best.z),
+        note="" if best.feasible else _contradiction(problem, best),
+        **_deployment(evidence, program, found),
+        **_worth(problem, program, best, found, common["safety"]),
+        **common,
+    )
+
+
+def _deployed(program: NoisyProgram, best: Optimum, safety: float | None) -> SafeMix:
+    """The mix to deploy; the optimum at the estimates where no safety is wanted or nothing can be said."""
+    if not program.judgeable:
+        limits, unknown = program.limits, np.full(program.limits, math.nan)
+        nothing = np.zeros(len(best.weights))
+        flags = np.zeros(limits, dtype=np.bool_)
+        return SafeMix(best.weights, -best.slack, unknown, unknown, math.nan, not limits, flags, nothing)
+    if safety is None:
+        return program_safety.described_program_mix(program, best.weights, best.chance)
+    return program_safety.safe_program_mix(program, best.chance, safety)
+
+
+def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix) -> dict[str, Any]:
+    """What the recommendation says of the mix to deploy and its limits."""
+    problem = evidence.problem
+    mu = program.entries()[0]
+    used = found.mixture > 0
+    further = {problem.names[place]: float(n) for place, n in zip(places(problem), found.further, strict=True) if n > 0}
+    return {
+        "mixture": _shares(problem, found.mixture),
+        "value": problem.goal.sign * float(found.mixture[used] @ mu[used]),
+        "slack": _by_cost(problem, -found.mean),
+        "certainty": None if math.isnan(found.certainty) else found.certainty,
+        "certified": found.certified,
+        "limits": dict(zip(problem.costs, _mean_costs(evidence, program, found), strict=True)),
+        "short": tuple(cost for cost, short in zip(problem.costs, found.short, strict=True) if short),
+        "further": further,
+        "by_segment": _by_segment(problem, program, found.mixture),
+    }
+
+
+def _mean_costs(evidence: Evidence, program: NoisyProgram, found: SafeMix) -> list[MeanCost]:
+    """Every limit in its own units."""
+    low, high = np.full_like(found.mean, -np.inf), np.full_like(found.mean, np.inf)
+    if program.judgeable:
+        inner, some = noisy_program.restricted(program)
+        low, high = ProgramLimits(inner).interval(found.mixture[some.columns], (1.0 - LEVEL) / 2.0)
+    table = np.column_stack([found.mean, found.error, low, high, found.kept]).tolist()
+    return [
+        _in_units(limit, row, *_scope(evidence, limit, found.mixture))
+        for limit, row in zip(evidence.problem.limits, table, strict=True)
+    ]
+
+
+def _in_units(limit: Limit, row: list[float], share: float, factor: float, bound: float) -> MeanCost:
+    """A limit of a scope with this share of all users: what is above its right side, in its own units."""
+    mean, error, low, high, chance = row
+    unit = factor / share
+    ends = sorted((unit * low + bound, unit * high + bound))
+    return MeanCost(unit * mean + bound, abs(unit) * error, (ends[0], ends[1]), bound, chance)
+
+
+def _scope(evidence: Evidence, limit: Limit, mixture: Floats) -> tuple[float, float, float]:
+    """Share of the users that a limit is about, factor of its units, and its bound in them."""
+    problem, shares = evidence.problem, segment_shares(evidence)[0]
+    cells = [*problem.cells, *problem.known_cells]
+    inside = np.array([limit.segment in (None, cells[place].segment) for place in places(problem)])
+    share = 1.0 if limit.segment is None else float(shares[list(problem.segments).index(limit.segment)])
+    weight = np.where(inside, mixture, 0.0) / share
+    used = weight > 0
+    means = evidence.measured[places(problem)]
+    mix = dict(zip(problem.rows.measures, (weight[used] @ means[used]).tolist(), strict=True))
+    reference = 0.0
+    if limit.arm is not None and isinstance(limit.quantity, Mean):
+        column = problem.rows.measures.index(limit.quantity)
+        groups = [limit.segment] if limit.segment is not None else segments_of(problem)
+        part = [share if limit.segment is not None else shares[s] for s in range(len(groups))]
+        rows = [places(problem).tolist().index([c == (limit.arm, g) for c in cells].index(True)) for g in groups]
+        reference = float(np.average(means[rows, column], weights=part))
+    factor, summand = limit.units(mix, reference)
+    bound = summand if limit.arm is not None or isinstance(limit.quantity, Ratio) else limit.bound
+    return share, factor, bound
+
+
+def _worth(
+    problem: Problem, program: NoisyProgram, best: Optimum, found: SafeMix, safety: float | None
+) -> dict[str, Any]:
+    """What the mix is worth; nothing where there is no spread to go by."""
+    if not program.judgeable or not found.mixture.any():
+        return {}
+    proof = certify_program(program, found.mixture, best.chance, best.prices, LEVEL, safety)
+    low, high = proof.value_interval
+    arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
+    return {
+        # Nothing is known of an arm without trials: it may be much better.
+        "regret": proof.regret if program.usable.all() else math.inf,
+        "value_interval": (low, high) if problem.goal.maximise else (-high, -low),
+        "single": None if proof.single is None else arms[proof.single],
+        "gain": proof.gain,
+        "gain_interval": proof.gain_interval,
+        "common_mixture": {} if proof.common is None else _by_arm(problem, proof.common),
+        "segments_worth": proof.worth,
+        "segments_worth_interval": proof.worth_interval,
+    }
+
+
+def _by_arm(problem: Problem, weights: Floats) -> dict[str, float]:
+    """Share of each arm in all segments together."""
+    result: dict[str, float] = {}
+    cells = [*problem.cells, *problem.known_cells]
+    for place, weight in zip(places(problem), weights.tolist(), strict=True):
+        if weight > 0:
+            result[cells[place].arm] = result.get(cells[place].arm, 0.0) + weight
+    return result
+
+
+def _prices(evidence: Evidence, best: Optimum) -> dict[str, float]:
+    """What one more unit of each bound would add; a limit of one segment is for its users alone."""
+    problem, shares = evidence.problem, segment_shares(evidence)[0]
+    groups = segments_of(problem)
+    parts = [1.0 if limit.segment is None else shares[groups.index(limit.segment)] for limit in problem.limits]
+    return _by_cost(problem, best.prices * np.array(parts))
+
+
+def _contradiction(problem: Problem, best: Optimum) -> str:
+    """Which limits contradict each other, and what would do."""
+    pairs = zip(problem.limits, best.contradicts, best.excess, strict=True)
+    found = [(limit, abs(float(excess))) for limit, flag, excess in pairs if flag or excess]
+    names = " and ".join(f"'{limit}'" for limit, _ in found)
+    looser = [f"'{limit}' by {excess:.3g}" for limit, excess in found if excess]
+    together = "contradict each other" if len(found) > 1 else "cannot be kept"
+    return f"{names} {together} at the estimates; looser by as little as possible: {', '.join(looser)}."
+
+
+def _shares(problem: Problem, weights: Floats) -> dict[str, float]:
+    """Share of all users by name, in the problem's order."""
+    ordered = np.zeros(len(problem.names))
+    ordered[places(problem)] = weights
+    return {name: float(p) for name, p in zip(problem.names, ordered, strict=True) if p > 0}
+
+
+def _by_segment(problem: Problem, program: NoisyProgram, weights: Floats) -> dict[str, dict[str, float]]:
+    """The mix within each segment."""
+    result: dict[str, dict[str, float]] = {segment: {} for segment in problem.segments}
+    cells = [*problem.cells, *problem.known_cells]
+    for place, weight, s in zip(places(problem), weights.tolist(), program.segment, strict=True):
+        cell = cells[place]
+        if weight > 0 and cell.segment is not None:
+            result[cell.segment][cell.arm] = weight / float(program.weight[s])
+    return result
+
+
+def _column(problem: Problem, j: int) -> str:
+    at = places(problem)
+    return problem.names[at[j]] if j < len(at) else problem.columns[j]
+
+
+def _named_scores(problem: Problem, z: Floats) -> dict[str, float]:
+    named = {_column(problem, j): float(score) for j, score in enumerate(z)}
+    return {name: named[name] for name in problem.columns}
+
+
+def _by_cost(problem: Problem, values: Floats) -> dict[str, float]:
+    return dict(zip(problem.costs, map(float, values), strict=True))
