@@ -1,0 +1,98 @@
+"""Recommendations by segment, with limits of every kind, in the units that users know."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from tests.answers.segmented import ARMS, DOLLARS, SHARES, evidence, problem
+
+from bestmix import Known
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation
+
+LIMITS = "share(large) <= 40%", "share(small) >= 10%", "dollars <= 0.3 in free", "dollars <= 4 * dollars(medium)"
+
+
+def answer(*limits, safety=0.95, **options):
+    found = evidence(problem(*limits, **options))
+    return found, recommend(found, found.tried, strategy="log", safety=safety)
+
+
+def test_every_limit_is_kept_at_the_estimates_and_shown_in_its_own_units():
+    told, rec = answer(*LIMITS)
+    assert (rec.feasible, rec.certified) == (True, True)
+    weights = np.array([rec.mixture.get(name, 0.0) for name in rec.problem.names])
+    dollars, quality = weights @ told.measured
+    assert rec.value == pytest.approx(dollars)
+    assert rec.limits["quality >= 0.87"].mean == pytest.approx(quality)
+    assert rec.limits["share(large) <= 40%"].mean == pytest.approx(weights[2] + weights[5])
+    free = weights[:3] @ told.measured[:3, 0] / SHARES["free"]
+    assert rec.limits["dollars <= 0.3 in free"].mean == pytest.approx(free)
+    medium = 0.7 * told.measured[1, 0] + 0.3 * told.measured[4, 0]
+    relative = rec.limits["dollars <= 4 * dollars(medium)"]
+    assert (relative.mean, relative.bound) == (pytest.approx(dollars), pytest.approx(4 * medium))
+    assert all(rec.room(cost) >= -1e-9 for cost in rec.problem.costs)
+
+
+def test_the_mix_of_each_segment_adds_up_to_one_and_to_the_whole():
+    _, rec = answer()
+    for segment, share in SHARES.items():
+        assert sum(rec.by_segment[segment].values()) == pytest.approx(1.0)
+        for arm, part in rec.by_segment[segment].items():
+            assert rec.mixture[f"{arm} in {segment}"] == pytest.approx(part * share)
+
+
+def test_mixes_by_segment_are_worth_something():
+    _, rec = answer(safety=None)
+    assert rec.segments_worth > 0
+    low, high = rec.segments_worth_interval
+    assert low < rec.segments_worth < high
+    assert "than one mix for all" in recommend_text(rec)
+
+
+def recommend_text(rec):
+    from bestmix.answers import wording
+
+    return wording._segments(rec)
+
+
+def test_limits_that_contradict_each_other_are_named_with_what_would_do():
+    _, rec = answer("dollars <= 0.2")
+    assert not rec.feasible
+    assert "'dollars <= 0.2' and 'quality >= 0.87' contradict each other" in rec.note
+    assert "looser by as little as possible" in rec.note
+
+
+def test_a_known_price_is_not_estimated():
+    prices = {arm: Known(costs={"dollars": price}) for arm, price in zip(ARMS, DOLLARS, strict=True)}
+    _, rec = answer(known=prices, segments=None)
+    assert rec.estimates["large"].reward == 2.0
+    assert rec.estimates["large"].reward_interval == (2.0, 2.0)
+    assert rec.value == pytest.approx(sum(p * prices[arm].costs["dollars"] for arm, p in rec.mixture.items()))
+
+
+def test_plain_data_come_back():
+    _, rec = answer(*LIMITS)
+    again = Recommendation.from_dict(json.loads(rec.to_json()))
+    assert again.to_dict() == rec.to_dict()
+    assert again.by_segment == rec.by_segment
+    assert str(again) == str(rec)
+
+
+def test_before_two_trials_nothing_is_said_of_certainty():
+    asked = problem()
+    few = Evidence(asked, evidence(asked, trials=1).moments)
+    rec = recommend(few, few.tried, strategy="log")
+    assert rec.certainty is None
+    assert math.isinf(rec.regret)
+
+
+def test_the_limit_of_a_segment_has_the_price_of_its_users_alone():
+    told, rec = answer("dollars <= 0.3 in free", safety=None)
+    price, step = rec.shadow_prices["dollars <= 0.3 in free"], 1e-4
+    assert price > 0
+    looser = Evidence(problem(f"dollars <= {0.3 + step} in free"), told.moments)
+    change = rec.value - recommend(looser, looser.tried, strategy="log", safety=None).value
+    assert change == pytest.approx(price * step, rel=1e-6)

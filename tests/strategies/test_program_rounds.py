@@ -1,0 +1,96 @@
+"""Challenger and uniform trials on problems with segments: live, saved and loaded, chosen or as users arrive."""
+
+import numpy as np
+import pytest
+from tests.answers.segmented import problem, trial
+
+from bestmix import SFSR, Challenger, Problem, SingleArm, Uniform
+from bestmix.strategies.program_rounds import capacities
+from bestmix.strategies.search import Search
+
+
+def drive(search, rng, segments=None):
+    """Tell a search all that it asks for; where users arrive, their arms."""
+    while not search.done:
+        if segments is None:
+            for (segment, arm), count in search.ask().items():
+                for _ in range(count):
+                    search.tell(arm, trial(arm, segment, rng), segment=segment)
+        else:
+            segment = str(rng.choice(list(segments), p=list(segments.values())))
+            arm = search.ask(segment=segment)
+            search.tell(arm, trial(arm, segment, rng), segment=segment)
+    return search
+
+
+@pytest.mark.parametrize("strategy", [Challenger(), Uniform()])
+def test_the_budget_is_spent_and_not_exceeded(strategy):
+    search = drive(strategy.start(problem("share(large) <= 40%"), 400), np.random.default_rng(1))
+    assert 390 <= search.trials <= 400
+    assert sum(sum(r.pulls.values()) for r in search.history) == search.trials
+    assert set(search.recommend().by_segment) == {"free", "paid"}
+
+
+def test_challenger_spends_its_trials_where_the_answer_is_in_doubt():
+    search = drive(Challenger().start(problem(), 2000), np.random.default_rng(2))
+    counts = dict(zip(search.problem.trial_names, search.evidence.counts.tolist(), strict=True))
+    assert counts["medium in free"] > 3 * counts["large in free"]  # the latter is much too dear
+
+
+@pytest.mark.parametrize("segments", [{"free": 0.7, "paid": 0.3}, ["free", "paid"]])
+def test_where_users_arrive_only_the_arm_is_chosen(segments):
+    shares = {"free": 0.7, "paid": 0.3}
+    search = drive(Challenger().start(problem(segments=segments), 600), np.random.default_rng(3), shares)
+    assert search.trials == 600
+    free = search.evidence.counts[:3].sum() / 600
+    assert abs(free - 0.7) < 0.1
+    if isinstance(segments, list):
+        assert search.recommend().by_segment["free"]
+
+
+def test_a_search_with_segments_goes_on_after_it_was_saved():
+    first = Challenger().start(problem(segments=["free", "paid"]), 200)
+    rng = np.random.default_rng(4)
+    for segment in ["free", "paid", "free"] * 20:
+        arm = first.ask(segment=segment)
+        first.tell(arm, trial(arm, segment, rng), segment=segment)
+    again = Search.from_json(first.to_json())
+    assert again.to_dict() == first.to_dict()
+    assert again.recommend(safety=None).mixture == first.recommend(safety=None).mixture
+
+
+def test_what_cannot_be_asked_is_refused_with_a_remedy():
+    search = Challenger().start(problem(segments=["free", "paid"]), 200)
+    with pytest.raises(ValueError, match="shares of the segments are learnt from who arrives"):
+        search.ask()
+    with pytest.raises(ValueError, match=r"segment: expected one of .*'free', 'paid'.*got 'gold'"):
+        search.ask(segment="gold")
+    with pytest.raises(ValueError, match=r"segment: expected one of .*got None"):
+        search.tell("small", {"dollars": 1.0, "quality": 1.0})
+    with pytest.raises(ValueError, match="the problem has no segments, got 'free'"):
+        Challenger().start(Problem(["a", "b"]), 20).tell("a", 1.0, segment="free")
+
+
+@pytest.mark.parametrize("strategy", [SFSR(), SingleArm(), Challenger(confidence=0.95, tolerance=0.1)])
+@pytest.mark.parametrize(
+    ("asked", "what"),
+    [
+        (problem(), "2 segments"),
+        (problem("share(large) <= 40%", segments=None), r"'share\(large\) <= 40%'"),
+        (problem("dollars <= dollars(large)", segments=None), "'dollars <= "),
+    ],
+)
+def test_strategies_that_do_not_know_it_name_one_that_does(strategy, asked, what):
+    with pytest.raises(ValueError, match=f"knows one segment and limits on means alone, got {what}.*use Challenger"):
+        strategy.start(asked, 1000)
+
+
+def test_a_run_with_a_confidence_stops_by_itself():
+    search = drive(Challenger(confidence=0.9).start(problem(segments={"paid": 1.0})), np.random.default_rng(5))
+    assert search.trials < 20_000
+    assert search.recommend().support_probability > 0.85
+
+
+def test_capacities_cover_the_round():
+    shares = np.array([0.2, 0.5, 0.3])
+    assert all(capacities(shares, size).sum() >= size for size in range(1, 50))
