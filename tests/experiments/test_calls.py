@@ -2,10 +2,13 @@
 
 import threading
 
+import numpy as np
 import pytest
+from tests.answers.segmented import problem
+from tests.answers.segmented import trial as metrics_of
 from tests.experiments.kits import PROBLEM
 
-from bestmix import SFSR, Problem, Uniform
+from bestmix import SFSR, Challenger, Problem, Uniform
 from bestmix.experiments import Closed, Conflict, UnknownTrial
 from bestmix.experiments.audit import audit
 from bestmix.experiments.clock import LeaseClock
@@ -315,3 +318,68 @@ def test_no_costs_and_known_arms_only(storage, name):
     for trial in exp.ask(2):
         exp.tell(trial, 1.0 if trial.arm == "a" else 0.0)
     assert exp.recommend().support == ("a",)
+
+
+# --- segments ------------------------------------------------------------------------------------------------
+
+
+def user(rng):
+    return "free" if rng.random() < 0.7 else "paid"
+
+
+@pytest.mark.parametrize("segments", [{"free": 0.7, "paid": 0.3}, ["free", "paid"]])
+def test_where_users_arrive_only_the_arm_is_chosen(storage, name, clock, segments):
+    rng = np.random.default_rng(0)
+    exp = storage.create(name, problem(segments=segments), 150, Challenger(), lease=10.0)
+    out = []
+    while not exp.done:
+        segment = user(rng)
+        found = exp.ask(segment=segment)
+        assert [t.segment for t in found] == [segment] * len(found)
+        out += found
+        if out and (len(out) > 4 or not found):
+            late = out.pop(int(rng.integers(len(out))))
+            if rng.random() < 0.9:
+                exp.tell(late, metrics_of(late.arm, late.segment, rng))
+            else:
+                clock.pass_time(11.0)
+                out.clear()
+    assert audit(exp) == []
+    assert exp.state.complete == 150
+    assert sum(sum(r.pulls.values()) for r in exp.history) == 150
+    assert set(exp.recommend().by_segment) == {"free", "paid"}
+
+
+def test_a_search_that_is_told_the_same_gets_to_the_same_point(storage, name):
+    rng = np.random.default_rng(1)
+    exp = storage.create(name, problem(segments=["free", "paid"]), 90, Challenger())
+    search = Challenger().start(problem(segments=["free", "paid"]), 90)
+    while not exp.done:
+        (found,) = exp.ask(segment=user(rng))
+        metrics = metrics_of(found.arm, found.segment, rng)
+        exp.tell(found, metrics)
+        search.tell(found.arm, metrics, segment=found.segment)
+    assert [r.to_dict() for r in exp.history] == [r.to_dict() for r in search.history]
+
+
+def test_trials_are_either_chosen_or_for_users_who_arrive(storage, name):
+    exp = storage.create(name, problem(), 60, Challenger())
+    chosen = exp.ask(12)
+    assert {t.segment for t in chosen} == {"free", "paid"}
+    with pytest.raises(Conflict, match="chosen in all segments together"):
+        exp.ask(segment="free")
+    with pytest.raises(ValueError, match="segment: expected one of"):
+        exp.ask(segment="gold")
+    learning = storage.create(f"{name} 2", problem(segments=["free", "paid"]), 60, Challenger())
+    with pytest.raises(ValueError, match="learnt from who arrives"):
+        learning.ask()
+    with pytest.raises(ValueError, match="1 for a user who arrives"):
+        learning.ask(2, segment="free")
+    plain = storage.create(f"{name} 3", PROBLEM, 60, Challenger())
+    with pytest.raises(ValueError, match="the problem has no segments"):
+        plain.ask(segment="free")
+
+
+def test_the_same_key_gets_the_same_trial(storage, name):
+    exp = storage.create(name, problem(segments=["free", "paid"]), 60, Challenger())
+    assert exp.ask(segment="free", key="u1") == exp.ask(segment="free", key="u1")

@@ -17,6 +17,7 @@ from bestmix.experiments.store import Contents, ExperimentStore, Transaction, di
 from bestmix.experiments.tally import MOST_SHOWN, SLACK, Log, Tally, read_log, read_trials
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Search, Strategy
+from bestmix.strategies.protocol import arriving
 
 MOST_SECONDS = 1e10  # that a clock can show: three hundred years
 CLOSE = 1e-6  # how much the numbers of a history may differ from those that this version works out
@@ -78,7 +79,8 @@ def examine(contents: Contents, problem: Problem, strategy: Strategy | None) -> 
     if strategy is not None and (problems := list(_status(contents, log, quota is None))):
         return Examination(problems, [])
     due, owing = _owed(contents, tally, strategy, None if quota is None else [int(n) for n in quota])
-    if min(due, default=0) < 0 or owing < 0:
+    flow = arriving(problem, contents.run.memory)
+    if (sum(due) if flow else min(due, default=0)) < 0 or owing < 0:
         return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
     return Examination([], [*_head(contents, log, tally, due, owing), *_arms(contents, tally, due)])
 
@@ -198,6 +200,8 @@ def _replay(contents: Contents, log: Log, tally: Tally, problem: Problem, strate
     if log.budget is not None:
         return  # a search has one budget from its beginning
     search, now = Search(strategy, problem, contents.record.first_budget), contents.run
+    if now.memory.get("arriving"):
+        search.memory = {**search.memory, "arriving": True}
     try:
         for number in sorted(tally.results):
             for arm, rows in tally.results[number].items():

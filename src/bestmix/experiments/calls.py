@@ -12,6 +12,7 @@ from bestmix.experiments.model import Outcome, Row
 from bestmix.experiments.store import Transaction, fingerprint
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
+from bestmix.strategies.protocol import Memory, arriving
 from bestmix.strategies.rounds import Recipe
 
 PAUSE = 1.0  # seconds after which to ask a paused experiment again
@@ -33,6 +34,49 @@ def ask(transaction: Transaction, lease_clock: LeaseClock, n: int, worker: str, 
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is out on lease"
     return lease(transaction, lease_clock, worker, key, again, arms), None, ""
+
+
+def ask_for(
+    transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe, segment: str, worker: str, key: str | None
+) -> AskResult:
+    """Hand out the trial for a user of a segment who arrives: only its arm is chosen."""
+    if key is not None and (known := transaction.asked_with(key)):
+        return known, None, ""
+    head, time = transaction.head, advance_clock(transaction, lease_clock)
+    if head.status != "running":
+        return [], PAUSE if head.status == "paused" else None, _not_running(transaction)
+    memory = _arriving(transaction, recipe)
+    expire(transaction, time)
+    size = len(recipe.problem.arms)
+    first = recipe.problem.index(recipe.problem.arms[0], segment)
+    arms = range(first, first + size)
+    again = transaction.open_slots(1, arms) if head.freed else []
+    if again:
+        return lease(transaction, lease_clock, worker, key, again, []), None, ""
+    if not head.due:
+        wait = max((transaction.earliest() or time) - time, 0.0)
+        return [], wait, f"all that round {head.round + 1} owes is handed out, or waits for users of other segments"
+    plan = rounds.planned(recipe, head.budget, memory) or []
+    due = transaction.due()
+    given = [plan[arm] - due[arm] for arm in arms]
+    chosen = first + rounds.furthest_behind([plan[arm] for arm in arms], given)
+    return lease(transaction, lease_clock, worker, key, [], [chosen]), None, ""
+
+
+def _arriving(transaction: Transaction, recipe: Recipe) -> Memory:
+    """The strategy's memory, which says from the first trial on that users arrive."""
+    memory = transaction.memory()
+    if not recipe.problem.segments:
+        recipe.problem.index(recipe.problem.arms[0], "")  # raises: there are none
+    if not arriving(recipe.problem, memory):
+        if transaction.head.trials:
+            raise Conflict(
+                "ask: the trials of this experiment are chosen in all segments together, so it cannot wait for users "
+                "to arrive; create another one, or ask without a segment"
+            )
+        memory = {**memory, "arriving": True}
+        transaction.advance(memory, [])
+    return memory
 
 
 def lease(
@@ -210,11 +254,13 @@ def _count(transaction: Transaction, counted: list[Row], problem: Problem) -> No
 
 def advance(transaction: Transaction, recipe: Recipe, now: float) -> None:
     """Close the round; an error of the strategy fails the experiment and loses nothing."""
-    head = transaction.head
+    head, memory = transaction.head, transaction.memory()
     sums: dict[int, Moments] = transaction.moments()
+    left = transaction.due() if arriving(recipe.problem, memory) else None
     try:
         moments = [sums[arm] for arm in sorted(sums)]
-        step = rounds.finish(recipe, head.budget, transaction.memory(), moments, head.round)
+        pulls = None if left is None else _arrived(recipe, head.budget, memory, left)
+        step = rounds.finish(recipe, head.budget, memory, moments, head.round, pulls)
         answer = rounds.mixture(recipe, step.memory, moments)
     except Exception as error:  # a user's strategy or score may raise anything
         head.status, head.reason = "failed", f"{recipe.strategy.name}: {type(error).__name__}: {error}"[:1000]
@@ -224,7 +270,15 @@ def advance(transaction: Transaction, recipe: Recipe, now: float) -> None:
     head.round += len(step.rounds)
     for ended in step.rounds:
         transaction.add_event("round", number=ended.number, rejected=ended.rejected)
+    if left is not None:  # what segments got beyond the plan, and less than it, does not pass on to the next round
+        transaction.raise_due([-n for n in left])
     enter(transaction, step.quota, now)
+
+
+def _arrived(recipe: Recipe, budget: int, memory: Memory, left: Sequence[int]) -> list[int]:
+    """Trials of each arm in the round, where users arrived: what was planned, less what is left of it."""
+    plan = rounds.planned(recipe, budget, memory) or [0] * len(left)
+    return [n - rest for n, rest in zip(plan, left, strict=True)]
 
 
 def enter(transaction: Transaction, quota: list[int] | None, now: float) -> None:

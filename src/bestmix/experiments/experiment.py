@@ -108,7 +108,7 @@ class Experiment:
     def notes(self, text: str) -> None:
         self._write(partial(control.annotate, notes=check_text("notes", text, LONGEST_NOTE, empty=True)))
 
-    def ask(self, n: int = 1, worker: str | None = None, key: str | None = None) -> Handout:
+    def ask(self, n: int = 1, worker: str | None = None, key: str | None = None, segment: str | None = None) -> Handout:
         """Hand out up to ``n`` trials under a lease.
 
         Parameters
@@ -119,6 +119,8 @@ class Experiment:
             Who asks; machine and process by default.
         key
             An idempotency key: an ask that is repeated with the same key gets the same trials.
+        segment
+            Where users arrive and only their arm can be chosen: the segment of the one user that the trial is for.
 
         Returns
         -------
@@ -128,9 +130,25 @@ class Experiment:
         n = checks.whole("n", n, 1, "give the number of trials wanted", MOST_ASKED)
         worker = check_label("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
         key = None if key is None else check_text("key", key)
+        if segment is not None:
+            return self._ask_for(segment, n, worker, key)
+        if None in self.problem.segments.values():
+            raise checks.InvalidInput(
+                "segment", "the shares of the segments are learnt from who arrives", "ask(segment=...) for each user"
+            )
         prefetch = Prefetch(due_arms=n)
         rows, retry, why = self._write(
             lambda transaction: calls.ask(transaction, self.storage.lease_clock, n, worker, key), prefetch
+        )
+        return Handout(map(self._trial, rows), retry, why)
+
+    def _ask_for(self, segment: str, n: int, worker: str, key: str | None) -> Handout:
+        """The trial of a user who arrives."""
+        if n != 1:
+            raise checks.InvalidInput("n", expected="1 for a user who arrives", got=n, remedy="ask for each user")
+        self.problem.index(self.problem.arms[0], segment) if self.problem.arms else None
+        rows, retry, why = self._write(
+            lambda transaction: calls.ask_for(transaction, self.storage.lease_clock, self._recipe, segment, worker, key)
         )
         return Handout(map(self._trial, rows), retry, why)
 

@@ -81,13 +81,18 @@ class MemoryTransaction:
         """The first deadline."""
         return min(self._stored.leased.values(), default=None)
 
-    def open_slots(self, most: int) -> list[Row]:
+    def open_slots(self, most: int, arms: range | None = None) -> list[Row]:
         """Trials whose slots are open."""
-        return [replace(self._stored.rows[n]) for n in sorted(self._stored.open)[:most]]
+        rows = [self._stored.rows[n] for n in sorted(self._stored.open)]
+        return [replace(row) for row in rows if arms is None or row.arm in arms][:most]
+
+    def due(self) -> list[int]:
+        """What each arm is due."""
+        return [self._stored.due[arm] for arm in sorted(self._stored.due)]
 
     def due_arms(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most."""
-        due = [(arm, n) for arm, n in self._stored.due.items() if n]
+        due = [(arm, n) for arm, n in self._stored.due.items() if n > 0]
         return sorted(due, key=lambda pair: (-pair[1], pair[0]))[:most]
 
     def lower_due(self, counts: dict[int, int]) -> None:

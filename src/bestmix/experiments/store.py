@@ -120,8 +120,11 @@ class Transaction(Protocol):
     def earliest(self) -> float | None:
         """The first deadline of a lease."""
 
-    def open_slots(self, most: int) -> list[Row]:
-        """The first trials whose slots are open."""
+    def open_slots(self, most: int, arms: range | None = None) -> list[Row]:
+        """The first trials whose slots are open, of all arms or of some."""
+
+    def due(self) -> list[int]:
+        """What each arm is due; below zero where users arrived for whom more was handed out than planned."""
 
     def due_arms(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most, with how much."""

@@ -1,6 +1,6 @@
 """How a run advances from round to round: pure functions of the evidence, for a live search and for every store."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -56,12 +56,17 @@ def settle(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], 
     return Step(memory, quota, rounds)
 
 
-def finish(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], closed: int) -> Step:
-    """Close the round whose trials are all there, and go on to the next that owes anything."""
+def finish(
+    recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], closed: int, pulls: Sequence[int] | None = None
+) -> Step:
+    """Close the round whose trials are all there, and go on to the next that owes anything.
+
+    ``pulls`` are the trials of each arm, where users arrived and they are not as planned.
+    """
     quota = planned(recipe, budget, memory)
     if quota is None:
         return Step(memory, None, [])
-    memory, ended = close(recipe, budget, memory, moments, quota, closed + 1)
+    memory, ended = close(recipe, budget, memory, moments, quota if pulls is None else list(pulls), closed + 1)
     step = settle(recipe, budget, memory, moments, closed + 1)
     return Step(step.memory, step.quota, [ended, *step.rounds])
 
@@ -99,6 +104,18 @@ def coming(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) 
             "correct its quota"
         )
     return quota
+
+
+def furthest_behind(plan: Sequence[int], given: Sequence[int]) -> int:
+    """The arm, of those that a user who arrives can get, that is furthest behind the round's plan.
+
+    Where nothing is planned, or all of it was given, they take turns.
+
+    >>> furthest_behind([6, 2], [0, 0]), furthest_behind([6, 2], [3, 0]), furthest_behind([0, 0], [1, 0])
+    (0, 1, 1)
+    """
+    score = [(n / (out + 1), -out) for n, out in zip(plan, given, strict=True)]
+    return max(range(len(score)), key=score.__getitem__)
 
 
 def share_out(due: Iterable[tuple[Arm, int]], most: int) -> list[Arm]:

@@ -113,14 +113,12 @@ class Search:
             self.problem.index(arms[0], segment) if arms else None
             return None
         first = self.problem.index(arms[0], segment)
-        places = range(first, first + len(arms))
         if not self.arriving:
             self.memory = {**self.memory, "arriving": True}
-        plan, given = self._quota(), self._handed
-        behind = [(plan[j] / (given[j] + 1), -self.moments[j].count - given[j]) for j in places]
-        chosen = max(places, key=lambda j: behind[j - first])
-        self._handed[chosen] += 1
-        return arms[chosen - first]
+        inside = slice(first, first + len(arms))
+        chosen = rounds.furthest_behind(self._quota()[inside].tolist(), self._handed[inside].tolist())
+        self._handed[first + chosen] += 1
+        return arms[chosen]
 
     def tell(self, arm: str, rewards: Any, costs: Any = None, *, segment: str | None = None) -> None:
         """Report trials of an arm: any part of what is owed, in any order.
@@ -218,7 +216,8 @@ class Search:
         if self.done or self._unfinished():
             return
         recipe = rounds.Recipe(self.problem, self.strategy)
-        step = rounds.finish(recipe, self.budget, self.memory, self.moments, len(self.history))
+        pulls = (self.evidence.counts - self._before).tolist() if self.arriving else None
+        step = rounds.finish(recipe, self.budget, self.memory, self.moments, len(self.history), pulls)
         history = [*self.history, *step.rounds]
         before = self.evidence.counts
         self.__dict__.update(memory=step.memory, history=history, _before=before, _handed=np.zeros_like(before))

@@ -19,6 +19,8 @@ from bestmix.strategies.protocol import Memory
 
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
 
+MOST_OPEN_SLOTS = 10_000  # looked through for those of one segment
+
 t, a, h, x = tables.trials.c, tables.arms.c, tables.heads.c, tables.experiments.c
 N: sa.BindParameter[Any] = sa.bindparam("n")
 mine, mine_arm = t.experiment == ID, a.experiment == ID
@@ -50,6 +52,7 @@ LATE = (
 )
 FIRST = sa.select(sa.func.min(t.deadline)).where(mine, sa.text("state = 'leased'"))
 FRESH = sa.select(a.arm, a.due).where(mine_arm, a.due > 0).order_by(a.due.desc(), a.arm).limit(N)
+DUE = sa.select(a.arm, a.due).where(mine_arm).order_by(a.arm)
 LOAD_QUERY, FEW_QUERY, FRESH_QUERY = (postgres.Query(statement) for statement in (LOAD, FEW, FRESH))
 ARMS = sa.select(a.arm, a.moments).where(mine_arm)
 SOME_ARMS = ARMS.where(a.arm.in_(sa.bindparam("numbers", expanding=True)))
@@ -207,9 +210,14 @@ class SqlTransaction:
         found: float | None = self._run(FIRST).scalar_one()
         return found
 
-    def open_slots(self, most: int) -> list[Row]:
+    def open_slots(self, most: int, arms: range | None = None) -> list[Row]:
         """Trials whose slots are open."""
-        return [queries.row(found) for found in self._run(RETURNED[self._dialect], n=most)]
+        found = map(queries.row, self._run(RETURNED[self._dialect], n=most if arms is None else MOST_OPEN_SLOTS))
+        return [row for row in found if arms is None or row.arm in arms][:most]
+
+    def due(self) -> list[int]:
+        """What each arm is due."""
+        return [due for _, due in self._run(DUE)]
 
     def due_arms(self, most: int) -> list[tuple[int, int]]:
         """The arms that are due the most."""
