@@ -4,7 +4,8 @@ from tests.kernels.segment_states import KINDS, plain_case, random_case
 from tests.kernels.states import SIZES, random_instance, told
 
 from bestmix.answers import certainty
-from bestmix.answers.noisy_program import new_layout, noisy_program, solve
+from bestmix.answers.noisy_program import noisy_program, solve
+from bestmix.kernels.layout import new_layout
 from bestmix.problems.solution import solve_means
 
 SUMS = ("truth", "means", "scatter", "counts")

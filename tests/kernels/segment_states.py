@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.answers.noisy_program import new_layout, noisy_program
+from bestmix.answers.noisy_program import noisy_program
 from bestmix.kernels import segment_state
+from bestmix.kernels.layout import new_layout
 
 METRICS = 3
 KINDS = ("all segments", "one segment", "ratio", "share", "relative", "equality")

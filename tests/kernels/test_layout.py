@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from tests.kernels.segment_states import KINDS, random_case
 
-from bestmix.answers.noisy_program import new_layout
 from bestmix.kernels import layout
+from bestmix.kernels.layout import new_layout
 
 
 def entries(rows, means):

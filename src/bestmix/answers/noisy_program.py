@@ -14,6 +14,7 @@ from bestmix.answers.safety import Estimates, estimates
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import bounding, jit, layout, segment_conditions, segments, simplex
 from bestmix.kernels.layout import Layout, Part
+from bestmix.kernels.layout import new_layout as new_layout
 from bestmix.kernels.segment_conditions import Noise
 from bestmix.kernels.segments import SegmentProgram
 from bestmix.problems.solution import check_settled
@@ -127,61 +128,18 @@ def noisy_program(
     What the layout gives takes the place of what trials told.
 
     >>> import numpy as np
-    >>> one = new_layout([2], transform=np.eye(2)[None], constant=np.full((2, 1), -1.0))
+    >>> one = layout.new_layout([2], transform=np.eye(2)[None], constant=np.full((2, 1), -1.0))
     >>> means = np.array([[1.7, 0.0], [2.6, 1.8]])
     >>> best = solve(noisy_program(one, np.ones(1), means, np.ones((2, 2, 2)), np.full(2, 9.0)))
     >>> best.weights.round(3).tolist(), round(best.value, 3)
     ([0.444, 0.556], 2.2)
     """
     given = ~np.isnan(rows.given)
-    counts = np.where(known_columns(rows), np.inf, np.asarray(counts, dtype=np.float64))
+    counts = np.where(layout.known_columns(rows), np.inf, np.asarray(counts, dtype=np.float64))
     means = np.where(given, rows.given, means)
     data = estimates(means, np.where(np.isfinite(counts)[:, None, None], scatters, 0.0), counts, binary)
     data.covariances[given[:, :, None] | given[:, None, :]] = 0.0
     return NoisyProgram(rows, np.asarray(weight, dtype=np.float64), float(arrivals), data)
-
-
-def new_layout(
-    sizes: Integers | list[int],
-    transform: Floats,
-    constant: Floats,
-    *,
-    arm: Integers | None = None,
-    right: Floats | None = None,
-    equality: Flags | None = None,
-    reference: Integers | None = None,
-    factor: Floats | None = None,
-    given: Floats | None = None,
-) -> Layout:
-    """Layout with what is usual where nothing is said: limits "at most" zero, none relative, nothing given.
-
-    >>> import numpy as np
-    >>> shares = new_layout([2, 2], np.zeros((2, 2, 1)), np.array([[0.6], [-0.4], [0.6], [-0.4]]))
-    >>> shares.known, shares.arm
-    (array([ True]), array([0, 1, 0, 1]))
-    """
-    sizes, limits = np.array(sizes, dtype=np.int64), transform.shape[1] - 1
-    n, none = int(sizes.sum()), np.zeros(limits)
-    arms = np.concatenate([np.arange(size) for size in sizes]) if arm is None else np.array(arm)
-    result = Layout(
-        sizes,
-        arms.astype(np.int64),
-        np.array(transform, dtype=np.float64),
-        np.array(constant, dtype=np.float64),
-        none if right is None else np.array(right, dtype=np.float64),
-        np.zeros(limits, dtype=np.bool_) if equality is None else np.array(equality, dtype=np.bool_),
-        np.zeros(limits, dtype=np.bool_),
-        np.full((len(sizes), limits), -1) if reference is None else np.array(reference, dtype=np.int64),
-        none.copy() if factor is None else np.array(factor, dtype=np.float64),
-        np.full((n, transform.shape[2]), np.nan) if given is None else np.array(given, dtype=np.float64),
-    )
-    return result._replace(known=layout.known_rows(result))
-
-
-def known_columns(rows: Layout) -> Flags:
-    """Columns of which all that the objective and the limits read is given (n,)."""
-    read = np.repeat((rows.transform != 0).any(axis=1), rows.sizes, axis=0)
-    return np.asarray(~(read & np.isnan(rows.given)).any(axis=1))
 
 
 def restricted(program: NoisyProgram) -> tuple[NoisyProgram, Part]:

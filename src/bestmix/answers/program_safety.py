@@ -113,7 +113,8 @@ def safe_program_mix(program: NoisyProgram, chance: float | None, safety: float 
     side, zero at the bound.
 
     >>> import numpy as np
-    >>> from bestmix.answers.noisy_program import new_layout, noisy_program
+    >>> from bestmix.answers.noisy_program import noisy_program
+    >>> from bestmix.kernels.layout import new_layout
     >>> one = new_layout([2], transform=np.eye(2)[None], constant=np.full((2, 1), -1.0))
     >>> means, scatters = np.array([[1.7, 0.0], [2.6, 1.8]]), np.tile(99.0 * np.eye(2), (2, 1, 1))
     >>> found = safe_program_mix(noisy_program(one, np.ones(1), means, scatters, np.full(2, 100.0)), chance=1.0)

@@ -162,3 +162,46 @@ def known_rows(layout: Layout) -> Flags:
         open_ = np.isnan(layout.given[first[s] : first[s + 1]]).any(axis=0)
         result &= ~((layout.transform[s, 1:] != 0) & open_).any(axis=1)
     return result
+
+
+def known_columns(rows: Layout) -> Flags:
+    """Columns of which all that the objective and the limits read is given (n,)."""
+    read = np.repeat((rows.transform != 0).any(axis=1), rows.sizes, axis=0)
+    return np.asarray(~(read & np.isnan(rows.given)).any(axis=1))
+
+
+def new_layout(
+    sizes: Integers | list[int],
+    transform: Floats,
+    constant: Floats,
+    *,
+    arm: Integers | None = None,
+    right: Floats | None = None,
+    equality: Flags | None = None,
+    reference: Integers | None = None,
+    factor: Floats | None = None,
+    given: Floats | None = None,
+) -> Layout:
+    """Layout with what is usual where nothing is said: limits "at most" zero, none relative, nothing given.
+
+    >>> import numpy as np
+    >>> shares = new_layout([2, 2], np.zeros((2, 2, 1)), np.array([[0.6], [-0.4], [0.6], [-0.4]]))
+    >>> shares.known, shares.arm
+    (array([ True]), array([0, 1, 0, 1]))
+    """
+    sizes, limits = np.array(sizes, dtype=np.int64), transform.shape[1] - 1
+    n, none = int(sizes.sum()), np.zeros(limits)
+    arms = np.concatenate([np.arange(size) for size in sizes]) if arm is None else np.array(arm)
+    result = Layout(
+        sizes,
+        arms.astype(np.int64),
+        np.array(transform, dtype=np.float64),
+        np.array(constant, dtype=np.float64),
+        none if right is None else np.array(right, dtype=np.float64),
+        np.zeros(limits, dtype=np.bool_) if equality is None else np.array(equality, dtype=np.bool_),
+        np.zeros(limits, dtype=np.bool_),
+        np.full((len(sizes), limits), -1) if reference is None else np.array(reference, dtype=np.int64),
+        none.copy() if factor is None else np.array(factor, dtype=np.float64),
+        np.full((n, transform.shape[2]), np.nan) if given is None else np.array(given, dtype=np.float64),
+    )
+    return result._replace(known=known_rows(result))

@@ -97,7 +97,9 @@ def pool(counts: Floats, means: Floats, scatter: Floats) -> Floats:
     for j in range(counts.shape[0]):
         if 1.0 < counts[j] < np.inf:
             freedom += counts[j] - 1.0
-            result += scatter[j]
+            for i in range(metrics):
+                for m in range(metrics):
+                    result[i, m] += scatter[j, i, m]
     if freedom > 0.0:
         return result / freedom
     for m in range(metrics):
@@ -109,10 +111,12 @@ def pool(counts: Floats, means: Floats, scatter: Floats) -> Floats:
 @compiled
 def blend(counts: Floats, scatter: Floats, pooled: Floats, enough: float) -> Floats:
     """Covariance of a trial of each column, blended with the pooled one where it has fewer trials than ``enough``."""
-    result = np.zeros(scatter.shape)
+    result, metrics = np.zeros(scatter.shape), pooled.shape[0]
     for j in range(counts.shape[0]):
-        if counts[j] < enough:
-            result[j] = (scatter[j] + PRIOR * pooled) / (max(counts[j] - 1.0, 0.0) + PRIOR)
-        elif counts[j] < np.inf:
-            result[j] = scatter[j] / (counts[j] - 1.0)
+        if counts[j] < np.inf:
+            prior = PRIOR if counts[j] < enough else 0.0
+            freedom = max(counts[j] - 1.0, 0.0) + prior
+            for i in range(metrics):
+                for m in range(metrics):
+                    result[j, i, m] = (scatter[j, i, m] + prior * pooled[i, m]) / freedom
     return result

@@ -8,24 +8,29 @@ from functools import lru_cache
 
 
 @lru_cache(maxsize=256)
-def psi(unknown: int, costs: int) -> Fraction:
-    """Psi(K0, L) = sum over j = 1..K0 of 1 / max(2, j - L)."""
-    return sum((Fraction(1, max(2, j - costs)) for j in range(1, unknown + 1)), Fraction(0))
+def psi(unknown: int, costs: int, segments: int = 1) -> Fraction:
+    """Psi(K0, L) = sum over j = 1..K0 of 1 / max(2, j - L); with S segments j - L - S + 1 in place of j - L."""
+    return sum((Fraction(1, max(2, j - costs - segments + 1)) for j in range(1, unknown + 1)), Fraction(0))
 
 
-def rejects(arms: int, unknown: int, costs: int, budget: int) -> list[int]:
+def rejects(arms: int, unknown: int, costs: int, budget: int, segments: int = 1) -> list[int]:
     """Pulls n_k of each arm still in the running by the end of round k, for k = 1..K-1.
+
+    With S segments the arms are those of all segments together, and there are K - S rounds: L + S columns remain.
 
     >>> rejects(arms=4, unknown=4, costs=0, budget=100)
     [16, 21, 31]
+    >>> rejects(arms=6, unknown=6, costs=1, budget=100, segments=2)
+    [7, 9, 12, 18]
     """
+    rounds = range(1, arms - segments + 1)
     if unknown == 0:
-        return [0] * (arms - 1)
-    share = (budget - unknown) / psi(unknown, costs)
-    return [-((-share) // (arms + 1 - k)) for k in range(1, arms)]
+        return [0] * len(rounds)
+    share = (budget - unknown) / psi(unknown, costs, segments)
+    return [-((-share) // (arms - segments + 2 - k)) for k in rounds]
 
 
 @lru_cache(maxsize=64)
-def round_ends(arms: int, unknown: int, costs: int, budget: int) -> tuple[int, ...]:
+def round_ends(arms: int, unknown: int, costs: int, budget: int, segments: int = 1) -> tuple[int, ...]:
     """``rejects``, kept for the rounds to come."""
-    return tuple(rejects(arms, unknown, costs, budget))
+    return tuple(rejects(arms, unknown, costs, budget, segments))
