@@ -1,0 +1,113 @@
+"""Mixes within cones, against plain formulas and planes that HiGHS solves."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, linprog
+
+from bestmix.answers.program_cone import Cones, Rows, cone_mix, fails, optimum, planes, widths
+
+SIZES = (3, 2, 3)
+
+
+def random_line(rng, limits=2, right=0.0):
+    n, segment = sum(SIZES), np.repeat(np.arange(3), SIZES)
+    rows = rng.normal(size=(n, limits))
+    mu = rows.sum(axis=1) + rng.normal(size=n)  # what costs more pays more
+    weight = rng.dirichlet(np.full(3, 5.0))
+    return Rows(mu, rows, np.full(limits, right), np.zeros(limits, dtype=bool), segment, weight)
+
+
+def random_cones(rng, line, size=0.3):
+    factor = np.zeros(line.rows.shape)
+    factor[[0, 3, 5], 0] = 1.1  # the first limit is relative to the first arm
+    share = np.array([0.0, 0.2])[: line.rows.shape[1]]
+    return Cones(size * rng.uniform(0.5, 1.5, line.rows.shape), factor, share)
+
+
+def naive_width(line, cones, x, r):
+    """Term by term."""
+    total, means = 0.0, []
+    for s, w in enumerate(line.weight):
+        inside = np.flatnonzero(line.segment == s)
+        for j in inside:
+            total += (cones.margin[j, r] * (x[j] - cones.factor[j, r] * x[inside].sum())) ** 2
+        means.append(x[inside] @ line.rows[inside, r] / w)
+    spread = sum(w * (m - np.dot(line.weight, means)) ** 2 for w, m in zip(line.weight, means, strict=True))
+    return np.sqrt(total + cones.share[r] ** 2 * spread)
+
+
+def random_mix(rng, line):
+    return np.concatenate([w * rng.dirichlet(np.ones(k)) for w, k in zip(line.weight, SIZES, strict=True)])
+
+
+def test_widths_and_planes_are_those_of_the_formula():
+    rng = np.random.default_rng(0)
+    line = random_line(rng)
+    cones = random_cones(rng, line)
+    x, y = random_mix(rng, line), random_mix(rng, line)
+    width = widths(line, cones, x)
+    assert width == pytest.approx([naive_width(line, cones, x, r) for r in range(2)])
+    entries, limit = planes(line, cones, x, np.ones(2, dtype=bool))
+    for r, plane in zip(limit, entries.T, strict=True):
+        assert plane @ x == pytest.approx(line.rows[:, r] @ x + width[r])  # touches the cone here
+        assert plane @ y <= line.rows[:, r] @ y + naive_width(line, cones, y, r) + 1e-12  # and is below it elsewhere
+        slope = approx_fprime(x, lambda q, r=r: naive_width(line, cones, q, r))
+        np.testing.assert_allclose(plane - line.rows[:, r], slope, atol=1e-6)
+
+
+def naive_mix(line, cones):
+    """Value of the best mix within the cones by many planes; minus infinity when there is none."""
+    totals = (line.segment == np.arange(3)[:, None]).astype(float)
+    entries, limit = line.rows, np.arange(len(line.right))
+    for _ in range(400):
+        found = linprog(-line.mu, A_ub=entries.T, b_ub=line.right[limit], A_eq=totals, b_eq=line.weight)
+        if found.status == 2:
+            return -np.inf
+        over = found.x @ line.rows + widths(line, cones, found.x) - line.right
+        if over.max() < 1e-7:
+            return -found.fun
+        more, where = planes(line, cones, found.x, over > 0)
+        entries, limit = np.hstack([entries, more]), np.r_[limit, where]
+    raise AssertionError("the planes do not converge")
+
+
+@pytest.mark.parametrize("size", [0.1, 0.6, 2.0])
+def test_the_mix_is_the_best_within_the_cones(size):
+    feasible = 0
+    for seed in range(8):
+        rng = np.random.default_rng([int(10 * size), seed])
+        line = random_line(rng, right=0.3 if seed % 2 else 0.0)
+        cones = random_cones(rng, line, size)
+        found, best = cone_mix(line, cones), naive_mix(line, cones)
+        some = cone_mix(line, cones, finish=False)
+        assert (found is None) == (some is None) == (best == -np.inf)
+        if found is not None:
+            feasible += 1
+            assert not fails(line, cones, found).any()
+            assert not fails(line, cones, some).any()
+            np.testing.assert_allclose(np.add.reduceat(found, [0, 3, 5]), line.weight)
+            assert line.mu @ found >= best - 2e-3 * np.ptp(line.mu)
+    assert feasible >= 1 or size == 2.0
+
+
+def test_without_margins_it_is_the_optimum():
+    line = random_line(np.random.default_rng(3))
+    none = Cones(np.zeros(line.rows.shape), np.zeros(line.rows.shape), np.zeros(2))
+    best, feasible = optimum(line)
+    assert feasible
+    np.testing.assert_allclose(cone_mix(line, none), best, atol=1e-12)
+
+
+def test_a_common_mix_is_the_same_in_all_segments():
+    rng = np.random.default_rng(4)
+    line = random_line(rng)
+    common = np.zeros((8, 2))
+    common[[0, 3, 5], 0], common[[1, 4, 6], 1] = line.weight, line.weight
+    cones = Cones(0.05 * np.ones((8, 2)), np.zeros((8, 2)), np.zeros(2))
+    looser = line._replace(right=np.full(2, 1.0))
+    mix = cone_mix(looser, cones, common=common)
+    shares = mix / line.weight[line.segment]
+    np.testing.assert_allclose(shares[[0, 3, 5]], shares[0])
+    np.testing.assert_allclose(shares[[1, 4, 6]], shares[1])
+    assert shares[0] + shares[1] == pytest.approx(1.0)
+    assert looser.mu @ mix <= looser.mu @ cone_mix(looser, cones) + 1e-9

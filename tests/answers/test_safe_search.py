@@ -1,0 +1,60 @@
+"""The search for a safe mix, on limits that are written down."""
+
+import numpy as np
+import pytest
+
+from bestmix.answers import safe_search
+
+
+class OneLimit:
+    """A share of the second arm, at most ``most`` less a margin for each standard error."""
+
+    counts = np.array([10.0, np.inf])
+    noisy = np.array([True])
+
+    def __init__(self, most, width=0.1):
+        self.most, self.width = most, width
+
+    def optimum(self):
+        share = min(max(self.most, 0.0), 1.0)
+        return np.array([1 - share, share]), self.most >= 0
+
+    def within(self, tail, times=1.0, finish=True):
+        from scipy.special import ndtri
+
+        share = self.most - times * self.width * float(-ndtri(np.max(tail)))
+        return np.array([1 - share, share]) if share >= 0 else None
+
+    def tails(self, mixture):
+        from scipy.special import ndtr
+
+        return ndtr(-(self.most - mixture[1:]) / self.width)
+
+    def means(self, mixture):
+        return mixture[1:], np.array([self.width])
+
+
+def test_the_whole_risk_is_spent():
+    found = safe_search.search(OneLimit(0.6), 1.0, 0.95)
+    assert found.certified
+    assert found.certainty == pytest.approx(0.95)
+    assert 1 - safe_search.told(OneLimit(0.6).tails(found.mixture), 0.8)[0] == pytest.approx(0.95)
+
+
+def test_where_nothing_is_certain_enough_margins_shrink():
+    found = safe_search.search(OneLimit(0.1), 1.0, 0.95)
+    assert not found.certified
+    assert found.short.tolist() == [True]
+    assert found.mixture[1] == pytest.approx(0.0, abs=1e-3)
+    assert found.further[0] > 0
+    assert found.further[1] == 0  # known
+
+
+def test_an_estimate_beyond_the_limit_cannot_be_helped():
+    found = safe_search.search(OneLimit(-0.1), 1.0, 0.95)
+    assert not found.certified
+    assert np.isinf(found.further[0])
+
+
+def test_told_and_affordable_are_inverse():
+    assert float(safe_search.told(np.asarray(safe_search.affordable(0.03, 0.4)), 0.4)) == pytest.approx(0.03)
