@@ -9,6 +9,7 @@ from bench import timing
 PARTS = (
     "lp",
     "segments",
+    "segment_trials",
     "scores",
     "startup",
     "simulation",

@@ -55,7 +55,8 @@ def naive_bound(program, mixture, prices, q):
 def test_it_is_hardly_above_the_bound_over_all_choices_of_columns():
     from scipy.special import stdtrit
 
-    for seed in range(6):
+    compared = 0
+    for seed in range(10):
         case = random_case(np.random.default_rng(seed), sizes=(4, 3), trials=(50, 51), shift=-0.3)
         program = case.program()
         best = solve(program)
@@ -63,11 +64,14 @@ def test_it_is_hardly_above_the_bound_over_all_choices_of_columns():
             found = regret_bound(program, best.weights, 0.05, best.prices)
             scale = np.linspace(0.0, 2.5, 51)[:, None] * np.maximum(best.prices, 0.1)
             naive = min(naive_bound(program, best.weights, lam, -stdtrit(54.0, 0.05)) for lam in scale)
-            assert naive * 0.97 <= found <= 1.15 * naive
+            assert 0.98 * naive <= found <= 1.05 * naive + 1e-6
+            compared += naive > 0.01
+    assert compared >= 2
 
 
 def test_noise_of_shares_adds_to_it():
     case = random_case(np.random.default_rng(1), sizes=(4, 3), trials=(50, 51), shift=-0.3)
     known, learnt = case.program(), case.program(arrivals=50.0)
-    best = solve(known)
-    assert regret_bound(learnt, best.weights, 0.05, best.prices) > regret_bound(known, best.weights, 0.05, best.prices)
+    even = np.concatenate([np.full(k, w / k) for k, w in zip(case.rows.sizes, case.weight, strict=True)])
+    prices = solve(known).prices
+    assert regret_bound(learnt, even, 0.05, prices) > regret_bound(known, even, 0.05, prices)

@@ -7,8 +7,9 @@ For any prices lam (at least 0, but for equalities) the best value is at most
 with j among the columns of segment s (weak duality), and that holds for the true means as well. The column that attains
 the true maximum of a segment is one fixed column, so no correction for their number is needed; but the noise of the
 segments' columns adds up under one root. With sqrt(V) <= V / 2u + u / 2 the segments separate again: for each u this is
-a bound, convex in lam and u, and cutting planes find the least one. Their own program has a segment for each segment, a
-column for each plane, and lam and u for its prices.
+a bound, convex in lam and u, and cutting planes find the best lam. Their own program has a segment for each segment, a
+column for each plane, and lam and u for its prices. At the prices on the way the largest sum with its own root is found
+among the choices of columns that no other choice exceeds in both.
 """
 
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from bestmix.arrays import Flags, Floats
 from bestmix.kernels import segments
 
 STEPS = 40  # of the search for u
+MOST_CHOICES = 256  # of columns in the segments so far that are told apart
 TINY = 1e-150  # a root of next to nothing, whose square is a number still
 
 
@@ -66,16 +68,18 @@ def regret_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Fl
     ``prices`` (R,) are where the search begins, those of the optimum at the estimates being good ones.
     """
     free, bound = program.layout.equality, _Bound(program, mixture, tail)
-    lam, best = np.where(np.isfinite(prices), np.where(free, prices, np.maximum(prices, 0.0)), 0.0), np.inf
+    lam = np.where(np.isfinite(prices), np.where(free, prices, np.maximum(prices, 0.0)), 0.0)
+    best = above = np.inf
     kept: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty((0, len(free) + 1)))] * (len(bound.start) + 1)
     for k in range(ROUNDS):
         terms = bound.terms(lam)
         u = bound.best_root(terms)
         planes = bound.planes(terms, u)
-        best = min(best, float(np.maximum.reduceat(planes.value, bound.start).sum()) + planes.rest)
+        best = min(best, bound.largest(terms))
+        above = min(above, float(np.maximum.reduceat(planes.value, bound.start).sum()) + planes.rest)
         kept = [_more(old, new) for old, new in zip(kept, bound.cut(planes, np.r_[lam, u], k == 0), strict=True)]
         plan = _lowest(kept, free)
-        if plan is None or best - plan[0] <= CLOSE * abs(best):
+        if plan is None or above - plan[0] <= CLOSE * abs(above):
             break
         lam = np.where(free, plan[1], np.maximum(plan[1], 0.0))
     return max(best, 0.0)
@@ -95,6 +99,16 @@ def _lowest(kept: list[tuple[Floats, Floats]], free: Flags) -> tuple[float, Floa
     prices = np.empty(len(equality))
     segments.prices(solved, prices)
     return float(segments.value(solved)), prices[:-1]
+
+
+def _frontier(height: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Those that no other exceeds in both; where they are many, neighbours together with the larger of each."""
+    order = np.lexsort((-variance, -height))
+    height, variance = height[order], variance[order]
+    top = np.r_[True, variance[1:] > np.maximum.accumulate(variance)[:-1]]
+    height, variance = height[top], variance[top]
+    step = -(-len(height) // MOST_CHOICES)
+    return height[::step], np.maximum.reduceat(variance, np.arange(0, len(variance), step))
 
 
 class _Bound:
@@ -140,6 +154,15 @@ class _Bound:
             self.right,
             base_slope.sum(axis=0),
         )
+
+    def largest(self, terms: Terms) -> float:
+        """The largest height plus root of variance over all choices of a column in each segment."""
+        height, variance = np.array([terms.rest]), np.array([terms.rest_variance])
+        for more, wider in zip(
+            np.split(terms.height, self.start[1:]), np.split(terms.variance, self.start[1:]), strict=True
+        ):
+            height, variance = _frontier((height[:, None] + more).ravel(), (variance[:, None] + wider).ravel())
+        return float((height + np.sqrt(np.maximum(variance, 0.0))).max())
 
     def best_root(self, terms: Terms) -> float:
         """The u with the least sum_s max_j (height_j + variance_j / 2u) + ... + u / 2, by golden section."""
