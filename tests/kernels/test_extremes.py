@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.kernels import extremes
+from tests.kernels import extremes, segment_extremes
 
 from bestmix import SFSR, Challenger, Problem, SingleArm, Uniform
 
@@ -25,7 +25,11 @@ STRATEGIES = {
 }
 
 
-@pytest.mark.parametrize(("check", "strategies"), extremes.CHECKS, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("check", "strategies"),
+    extremes.CHECKS + segment_extremes.CHECKS,
+    ids=lambda value: getattr(value, "__name__", ""),
+)
 def test_kernels_survive(check, strategies):
     settings(max_examples=150)(given(*strategies)(check))()
 

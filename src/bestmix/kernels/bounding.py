@@ -36,7 +36,7 @@ def maximise(program: SegmentProgram) -> int:
     INFEASIBLE means that the mix fails its limits by as little as possible in total (``segments.excess`` says which),
     and is the best of these.
     """
-    if program.key[0] < 0:
+    if not exists(program):
         choose_keys(program)
         start(program)
     elif not (invert(program) and feasible(program)):
@@ -56,6 +56,20 @@ def maximise(program: SegmentProgram) -> int:
     set_prices(program, VALUE, program.price)
     program.price[:] = program.price + PENALTY * program.missing
     return INFEASIBLE if guarded else OPTIMAL
+
+
+@compiled
+def exists(program: SegmentProgram) -> bool:
+    """Whether every key is a column of its segment, and every other basic column is one of the program."""
+    n, limits = program.rows.shape
+    for s in range(program.key.shape[0]):
+        if not program.start[s] <= program.key[s] < program.start[s + 1]:
+            return False
+    for i in range(limits):
+        kind, r = divmod(program.basis[i] - n, limits)
+        if program.basis[i] < 0 or kind > 2 or (kind >= 0 and kind != 1 and program.equality[r] != (kind == 2)):
+            return False
+    return True
 
 
 @compiled
@@ -135,8 +149,6 @@ def invert(program: SegmentProgram) -> bool:
     limits = program.basis.shape[0]
     inverse, matrix = program.inverse, np.empty((limits, limits))
     for i in range(limits):
-        if program.basis[i] < 0:
-            return False
         program.owner[i] = segment_of(program, program.basis[i])
         set_entries(program, program.basis[i], matrix[i])
     matrix = matrix.T.copy()

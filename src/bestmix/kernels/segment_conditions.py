@@ -195,19 +195,22 @@ def see_through(transform: Floats, s: int, reward: float, limits: Floats, result
     for m in range(result.shape[0]):
         total = reward * transform[s, 0, m]
         for r in range(limits.shape[0]):
-            total += limits[r] * transform[s, 1 + r, m]
+            if transform[s, 1 + r, m] != 0.0:  # the multiple of a limit in a very small unit may be infinite
+                total += limits[r] * transform[s, 1 + r, m]
         result[m] = total
 
 
 @compiled
 def quadratic(direction: Floats, covariance: Floats, k: int) -> float:
-    """Variance of a trial of column k along a direction."""
+    """Variance of a trial of column k along a direction; never infinite, and zero where nothing has noise."""
     total = 0.0
     for i in range(direction.shape[0]):
-        inner = 0.5 * covariance[k, i, i] * direction[i]
-        for m in range(i):
-            inner += covariance[k, i, m] * direction[m]
-        total += 2.0 * direction[i] * inner
+        if covariance[k, i, i] > 0.0 and direction[i] != 0.0:
+            inner = 0.5 * covariance[k, i, i] * direction[i]
+            for m in range(i):
+                if covariance[k, i, m] != 0.0:
+                    inner += covariance[k, i, m] * direction[m]
+            total += 2.0 * direction[i] * inner
     return max(total, 0.0) if total < np.inf else VAST
 
 

@@ -15,6 +15,8 @@ in units of the largest entry of its row.
 
 A basis has R + S columns: a key column for each segment, and R others in any segment or none
 (generalised upper bounding). Only the inverse of the R limits is kept; ``bounding.py`` works on it.
+
+Whatever finite numbers come in, scaled columns and the reciprocals of their scale are finite, as in ``columns.py``.
 """
 
 from typing import NamedTuple
@@ -26,6 +28,7 @@ from bestmix.kernels.columns import LARGEST, NEGLIGIBLE, ROUNDING, SMALLEST
 from bestmix.kernels.jit import compiled
 
 PENALTY = 1e6  # price of an elastic column, in units of the reward spread
+LARGEST_RIGHT = 1e100  # a right side beyond this, in units of its row, is as good as any: no mix comes near it
 
 
 class SegmentProgram(NamedTuple):
@@ -112,7 +115,7 @@ def load(program: SegmentProgram, mu: Floats, rows: Floats, right: Floats, weigh
             largest = size if size > largest else largest
         program.scale[2 + r] = min(largest, LARGEST) if largest >= SMALLEST else 1.0
         copy_row(rows, program.rows, r, 1.0 / program.scale[2 + r])
-        program.right[r] = right[r] / program.scale[2 + r]
+        program.right[r] = max(-LARGEST_RIGHT, min(right[r] / program.scale[2 + r], LARGEST_RIGHT))
 
 
 @compiled
