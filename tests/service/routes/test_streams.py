@@ -6,6 +6,7 @@ from http.client import HTTPConnection
 import pytest
 
 from bestmix.service.pools import Slots
+from bestmix.service.routes.streams import Feed
 
 
 @pytest.fixture
@@ -38,6 +39,18 @@ def test_a_stream_ends_within_a_second_after_its_token_was_revoked(running, foll
     path = f"/v1/experiments/{exp.record.key}/stream"
     stream = follow(path, text) if how == "token" else follow(path, "none", **running.log_in(text), Authorization="")
     assert stream.status == 200
+    stream.readline()
+    running.tokens.revoke(token.prefix)
+    began = time.monotonic()
+    stream.read()
+    assert time.monotonic() - began < 1.0
+
+
+def test_a_stream_ends_within_a_second_though_a_look_takes_longer(running, follow, monkeypatch):
+    exp = running.create()
+    token, text = running.tokens.create("read")
+    monkeypatch.setattr(Feed, "look", lambda feed: time.sleep(2.5) or [])
+    stream = follow(f"/v1/experiments/{exp.record.key}/stream", text)
     stream.readline()
     running.tokens.revoke(token.prefix)
     began = time.monotonic()

@@ -121,48 +121,48 @@ def newest(experiment: Experiment) -> int:
 async def _lines(feeds: list[Feed], request: Request, seconds: float) -> AsyncIterator[str]:
     end, beat = time.monotonic() + seconds, time.monotonic() + BEAT
     yield "retry: 1000\n\n"
-    going_on = True  # the first look is due to every stream, however short its time
-    while going_on:
-        messages: list[str] = []
-        for feed in list(feeds):
-            messages += await _look(feed, feeds, request)
-        if messages:
-            yield "".join(messages)
-        elif time.monotonic() >= beat:
-            yield ": still here\n\n"
-        if messages or time.monotonic() >= beat:
-            beat = time.monotonic() + BEAT
-        if not feeds:
-            return
-        await _pause(request, min(time.monotonic() + PACE, end))
-        going_on = await _goes_on(request, end)
-
-
-async def _look(feed: Feed, feeds: list[Feed], request: Request) -> list[str]:
-    """What is new of one experiment; one that was deleted is looked at no more."""
+    over = asyncio.ensure_future(_over(request))
     try:
-        return await anyio.to_thread.run_sync(feed.look, limiter=request.app.state.looks)
-    except Closed:
-        feeds.remove(feed)
-        return [f"event: deleted\ndata: {json.dumps({'id': feed.key})}\n\n"]
-    except StorageError:
-        return []
+        while not over.done():  # the first look is due to every stream, however short its time
+            look = asyncio.ensure_future(_look_at_all(feeds, request))
+            # A look can take long, with a busy database or behind others: what ends a stream does not wait for it.
+            await asyncio.wait({look, over}, return_when=asyncio.FIRST_COMPLETED)
+            if over.done():
+                return
+            if messages := look.result():
+                yield "".join(messages)
+            elif time.monotonic() >= beat:
+                yield ": still here\n\n"
+            if messages or time.monotonic() >= beat:
+                beat = time.monotonic() + BEAT
+            left = end - time.monotonic()
+            if not feeds or left <= 0:
+                return
+            await asyncio.wait({over}, timeout=min(PACE, left))
+    finally:
+        over.cancel()
 
 
-async def _pause(request: Request, until: float) -> None:
-    """Wait, but not on when the stream is over."""
-    while (left := until - time.monotonic()) > 0:
-        await asyncio.sleep(min(left, CHECK))
-        if not await _goes_on(request, until):
-            return
+async def _look_at_all(feeds: list[Feed], request: Request) -> list[str]:
+    """What is new of the experiments; one that was deleted is looked at no more."""
+    messages: list[str] = []
+    for feed in list(feeds):
+        try:
+            messages += await anyio.to_thread.run_sync(feed.look, limiter=request.app.state.looks)
+        except Closed:
+            feeds.remove(feed)
+            messages.append(f"event: deleted\ndata: {json.dumps({'id': feed.key})}\n\n")
+        except StorageError:
+            pass  # out of reach for a moment
+    return messages
 
 
-async def _goes_on(request: Request, end: float) -> bool:
-    """Whether there is time left, the client listens, the server is not told to stop, and the token is still good."""
-    if time.monotonic() >= end or request.app.state.stopping.is_set() or await request.is_disconnected():
-        return False
-    try:
-        valid: bool = await request.app.state.authenticator.is_valid(request.scope["bestmix.token"], CHECK)
-        return valid
-    except StorageError:
-        return True  # out of reach for a moment, and with it all that could be told
+async def _over(request: Request) -> None:
+    """Wait until the client listens no more, the server is told to stop, or the token is no longer good."""
+    while not (request.app.state.stopping.is_set() or await request.is_disconnected()):
+        try:
+            if not await request.app.state.authenticator.is_valid(request.scope["bestmix.token"], CHECK):
+                return
+        except StorageError:
+            pass  # out of reach for a moment, and with it all that could be told
+        await asyncio.sleep(CHECK)
