@@ -3,16 +3,13 @@ import sys
 
 import pytest
 import typer
+from tests.cli.commands import invoke
 from typer.testing import CliRunner
 
 from bestmix import __version__
-from bestmix.cli import app, common
+from bestmix.cli import common
 
 HEAVY = ("numba", "numpy", "scipy", "matplotlib", "pandas")
-
-
-def invoke(*words):
-    return CliRunner().invoke(app, list(words))
 
 
 def raiser(error):

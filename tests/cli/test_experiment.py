@@ -2,24 +2,14 @@ import json
 import shlex
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.commands import good, invoke
 
 from bestmix import Problem, Uniform, open_storage
-from bestmix.cli import app, experiment
+from bestmix.cli import experiment
 
 GROUP = ["create", "list", "show", "ask", "tell", "fail", "renew", "pause", "resume", "stop", "extend", "rename"]
 GROUP += ["notes", "delete", "export", "trials"]
 COMMANDS = [*(f"experiment {name}" for name in GROUP), "worker", "storage upgrade", "doctor"]
-
-
-def invoke(*words, text=None):
-    return CliRunner().invoke(app, [str(word) for word in words], input=text)
-
-
-def good(*words, text=None):
-    result = invoke(*words, text=text)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def bad(*words):

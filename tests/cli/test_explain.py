@@ -1,23 +1,13 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.commands import invoke
 
-from bestmix.cli import app
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [*map(str, words)])
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def test_the_text_the_figure_and_the_page(place):
-    result = run("explain", "A2", "--figure", "e.svg", "--report", "e.html")
+    result = invoke("explain", "A2", "--figure", "e.svg", "--report", "e.html")
     assert result.exit_code == 0, result.output
     heads = ("The best mix", "The bounds", "What could change it", "What can be dropped at once")
     assert all(head in result.stdout for head in heads)
@@ -26,7 +16,7 @@ def test_the_text_the_figure_and_the_page(place):
 
 
 def test_json():
-    data = json.loads(run("explain", "A2", "--json").stdout)
+    data = json.loads(invoke("explain", "A2", "--json").stdout)
     assert data["binding"] == ["cost0"]
     assert data["gaps"]["basis"] == ["arm9", "arm11"]
 
@@ -39,6 +29,6 @@ def test_json():
     ],
 )
 def test_mistakes(words, complaint):
-    result = run(*words)
+    result = invoke(*words)
     assert result.exit_code == 2
     assert complaint in result.stderr

@@ -1,24 +1,14 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.commands import invoke
 
-from bestmix.cli import app
-
-
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(*words):
-    return CliRunner().invoke(app, [*map(str, words)])
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def test_gaps_bounds_and_their_figure(place):
     words = ["--bases", "--budget", 100_000, "--figure", "g.svg", "--runs", 100]
-    result = run("gaps", "A1", *words)
+    result = invoke("gaps", "A1", *words)
     assert result.exit_code == 0, result.output
     assert "support infeasible" in result.stdout
     assert "the 40 nearest of 135" in " ".join(result.stdout.split())
@@ -27,7 +17,7 @@ def test_gaps_bounds_and_their_figure(place):
 
 
 def test_gaps_as_json():
-    data = json.loads(run("gaps", "A1", "--bases", "--budget", 1000, "--json").stdout)
+    data = json.loads(invoke("gaps", "A1", "--bases", "--budget", 1000, "--json").stdout)
     assert len(data["bases"]) == 136
     assert data["bounds"]["upper"] == 1.0
     assert data["delta0"]["proven"]
@@ -42,6 +32,6 @@ def test_gaps_as_json():
     ],
 )
 def test_mistakes(words, complaint):
-    result = run(*words)
+    result = invoke(*words)
     assert result.exit_code == 2
     assert complaint in result.stderr

@@ -7,23 +7,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.commands import good, invoke
 
 from bestmix import SFSR, Problem, Uniform, open_storage
-from bestmix.cli import app
 
 OLD = Path(__file__).parents[1] / "experiments/old/0001.db"
 PROBLEM = Problem(["a", "b"], {"dollars": 1.0})
-
-
-def invoke(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def good(*words):
-    result = invoke(*words)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def sick(*words):

@@ -1,14 +1,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.commands import invoke
 
 from bestmix import Problem, Uniform, open_storage
-from bestmix.cli import app
-
-
-def invoke(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture

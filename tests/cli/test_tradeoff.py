@@ -2,16 +2,11 @@ import csv
 import json
 
 import pytest
-from typer.testing import CliRunner
+from tests.cli.commands import invoke
 
 from bestmix import Instance
-from bestmix.cli import app
 
-
-@pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("place")
 
 
 @pytest.fixture
@@ -26,7 +21,7 @@ def trials(place):
 
 
 def run(*words):
-    return CliRunner().invoke(app, ["tradeoff", *map(str, words)])
+    return invoke("tradeoff", *words)
 
 
 def test_sentences_a_table_and_a_figure(place, trials):

@@ -6,27 +6,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.cli.commands import good, invoke
 from tests.processes import start_bestmix
-from typer.testing import CliRunner
 
 from bestmix import Problem, Uniform, open_storage
-from bestmix.cli import app
 from bestmix.cli.process import TrialFailed
 from bestmix.cli.worker import LeasedTrials
 from bestmix.experiments import Closed
 from bestmix.strategies.drive import drive
 
 PROBLEM = Problem(["a", "b"], {"dollars": 1.0})
-
-
-def invoke(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
-
-
-def good(*words):
-    result = invoke(*words)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.strategies.searches import NOISE, drive, plain
 
 from bestmix import Challenger, Instance, Known, Problem, Search, identify, open_experiment, solve
 from bestmix.answers import safety
@@ -10,12 +11,7 @@ from bestmix.answers.moments import Moments
 from bestmix.experiments.audit import audit
 from bestmix.strategies import enough
 
-NOISE = {"sigma_reward": 0.3, "sigma_cost": 0.3}
 GOOD = Challenger(confidence=0.95, tolerance=0.1)
-
-
-def plain():
-    return Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], **NOISE)
 
 
 def twins():
@@ -25,15 +21,6 @@ def twins():
 
 def at_its_bound():
     return Instance([1.0, 0.6, 0.3], [[1.0, 0.5, 0.2]], [1.0], **NOISE)
-
-
-def drive(search, instance, seed):
-    rng = np.random.default_rng(seed)
-    while owed := search.ask():
-        for arm, count in owed.items():
-            rows = instance.draw(instance.arms.index(arm), count, rng)
-            search.tell(arm, rows[:, 0], rows[:, 1:])
-    return search
 
 
 @pytest.mark.parametrize("tolerance", [0, -1.0, "x", "%", float("nan"), float("inf"), True, None, [1], "-1%"])

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.strategies.searches import NOISE, drive, plain
 
 from bestmix import Challenger, Instance, Problem, Search, open_experiment, solve
 from bestmix.answers.evidence import Evidence
@@ -9,22 +10,8 @@ from bestmix.answers.moments import Moments
 from bestmix.strategies import proven
 from bestmix.strategies.enough import Tolerance
 
-NOISE = {"sigma_reward": 0.3, "sigma_cost": 0.3}
 RANGES = {"reward": (0, 3), "x": (-1, 2.5)}
 SURE = Challenger(confidence=0.95, tolerance=0.3, proven=True, sigma=0.3)
-
-
-def plain():
-    return Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], **NOISE)
-
-
-def drive(search, instance, seed):
-    rng = np.random.default_rng(seed)
-    while owed := search.ask():
-        for arm, count in owed.items():
-            rows = instance.draw(instance.arms.index(arm), count, rng)
-            search.tell(arm, rows[:, 0], rows[:, 1:])
-    return search
 
 
 def test_the_radius_holds_at_all_times():
