@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.experiments.kits import PROBLEM
 
-from bestmix import SFSR, Challenger, open_experiment
+from bestmix import SFSR, Challenger, Uniform, open_experiment
 from bestmix.experiments import StorageError
 from bestmix.experiments.audit import Examination, alike, audit, examine, repair
 
@@ -66,6 +66,17 @@ def test_what_arms_are_due_is_derived(exp):
     assert str(difference).startswith("due of arm 1: the figure is")
     repair(exp.storage.store, exp.record.key, look(exp, exp.strategy))
     assert audit(exp) == []
+
+
+@pytest.mark.parametrize("state", ["complete", "surplus"])
+def test_the_worker_of_a_trial_from_a_log_is_checked(state):
+    log = {"arm": ["a", "a", "a"], "reward": [0.5] * 3, **{cost: [0.5] * 3 for cost in PROBLEM.costs}}
+    exp = open_experiment("memory://", "a", PROBLEM, len(PROBLEM.arms), Uniform(), log=log)
+    exp.ask(1)
+    assert audit(exp) == []
+    row = next(row for row in stored(exp).rows.values() if row.state == state)
+    row.worker = "mog"
+    assert f"trial {row.number}: its worker is 'mog'" in audit(exp)[0]
 
 
 def edit(name, value):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bestmix.experiments.model import Event, Row, Status, TrialState
+from bestmix.experiments.replay import WORKER
 from bestmix.experiments.store import Contents
 
 MOST_SHOWN = 5  # findings of one kind that are listed
@@ -180,8 +181,8 @@ def read_trials(contents: Contents, log: Log, arms: int, costs: int) -> Tally:
     tally, before = Tally(), min((first for first, _, _ in log.asks), default=contents.head.trials + 1)
     workers = _workers(log.asks)
     for row in contents.trials:
-        asked = next(workers, None) if row.number >= before else None
-        problem = _wrong(row, contents, log, arms, costs) or _unlike(row, tally.count + 1, asked, before)
+        asked = next(workers, None) if row.number >= before else (row.number, WORKER)
+        problem = _wrong(row, contents, log, arms, costs) or _unlike(row, tally.count + 1, asked)
         tally.add(row, problem)
         tally.surplus += row.number >= before and row.state == "surplus"
     if next(workers, None) is not None:
@@ -194,11 +195,11 @@ def _workers(asks: list[tuple[int, int, str]]) -> Iterator[tuple[int, str]]:
         yield from ((number, worker) for number in range(first, first + count))
 
 
-def _unlike(row: Row, number: int, asked: tuple[int, str] | None, before: int) -> str | None:
-    """What differs from what the events say of a trial."""
+def _unlike(row: Row, number: int, asked: tuple[int, str] | None) -> str | None:
+    """What differs from what the events say of a trial, those before the first ask being from a log."""
     if row.number != number:
         return f"it stands where trial {number} should"
-    if row.number >= before and asked != (row.number, row.worker):
+    if asked != (row.number, row.worker):
         return f"its worker is {row.worker!r}, the events say {asked}"
     return None
 
