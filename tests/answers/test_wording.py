@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import pytest
 from tests.answers.kits import answer
 
-from bestmix.answers.wording import chance_text, mix_text
+from bestmix.answers.wording import above, chance_text, mix_text
 
 
 def test_the_sentence_of_the_optimum_at_the_estimates():
@@ -98,3 +98,8 @@ def test_text_and_html_show_the_same_table():
     assert "b" not in tags.seen
     assert tags.cells == sum(len(row) for row in found.rows())
     assert "1% more of the limit on dollars (1 -> 1.01) would add 0.01 to the reward." in text
+
+
+def test_the_smallest_number_that_there_is_is_rounded_up_as_well():
+    assert above(5e-324) == "4.9e-324"
+    assert above(0.0) == "0"

@@ -100,3 +100,14 @@ def test_what_is_unknown_or_far_away_breaks_nothing():
     axis = fit([math.nan, math.inf], 0.0, 10.0)
     assert (axis.at(0.5), axis.at(1e300)) == (pytest.approx(5.0), 12.0)
     assert Axis(0.0, 1.0, 0.0, 10.0).at(-1e300) == -2.0
+
+
+ENDS = st.sampled_from([0.0, 5e-324, 1e-320, 2e-308, 1e-290, 1e-200, 1e-16, 1.0, 1.0 + 2**-52, 3.0, 1e20, 1e150])
+
+
+@given(st.lists(ENDS, min_size=1, max_size=4), st.booleans())
+def test_every_finite_value_has_a_place_on_an_axis(values, negative):
+    values = [-v if negative and i else v for i, v in enumerate(values)]
+    for axis in (fit(values, 0.0, 300.0), charts.fit_costs(values, [], 0.0, 300.0)):
+        assert all(math.isfinite(axis.at(value)) for value in values)
+        assert all(math.isfinite(tick.at) for tick in [*axis.ticks(), *axis.ticks(upwards=True)])

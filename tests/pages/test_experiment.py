@@ -75,3 +75,19 @@ def test_saved(tmp_path):
     assert save_experiment_report(exp, tmp_path / "r.html").read_text(encoding="utf-8") == experiment_report(exp)
     with pytest.raises(ValueError, match=r"end in \.html"):
         save_experiment_report(exp, tmp_path / "r.pdf")
+
+
+@pytest.mark.parametrize(
+    ("bound", "values"),
+    [
+        (0.0, [5e-324, 1e-320]),
+        (1e150, [1e150, -1e150]),
+        (5e-324, [1e150, 5e-324]),
+        (1.0, [1e-200, 1e150]),
+    ],
+)
+def test_every_finite_result_has_a_page(bound, values):
+    exp = open_experiment("memory://", "x", Problem(["a", "b"], {"d": bound}), 8, Uniform())
+    for t in exp.ask(8):
+        exp.tell(t, values[t.token % 2], [values[t.token // 2 % 2]])
+    assert "How the trials went" in experiment_report(exp)

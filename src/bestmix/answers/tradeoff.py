@@ -262,9 +262,9 @@ def _safe(found: TradeOff, evidence: Evidence, binary: Flags, safety: float, poi
 def _bounds(found: TradeOff, points: int) -> list[float]:
     """Bounds to look at: evenly over the range and a little beyond, the bound itself and those that sentences tell."""
     least, most = found.least, found.most
-    end = most + BEYOND * ((most - least) or abs(most) or 1.0)
+    end = min(most + BEYOND * ((most - least) or abs(most) or 1.0), checks.LARGEST)
     spaced = np.geomspace if least > 0 and end / least >= ORDERS else np.linspace
-    own = [b for b in (found.bound, *found.changed_bounds) if b >= least]
+    own = [b for b in (found.bound, *found.changed_bounds) if least <= b <= checks.LARGEST]
     return sorted({*map(float, spaced(least, end, points)), *own})
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MOST_SEGMENTS = 4  # whose mixes a sentence tells
 RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
+SMALLEST_STEP = 1e-300  # a number whose second digit could be too small for a float is not rounded up
 
 
 def sentence(rec: "Recommendation") -> str:
@@ -278,8 +279,8 @@ def above(value: float) -> str:
     >>> above(0.00412), above(0.004), above(123.4)
     ('0.0042', '0.004', '130')
     """
-    if value <= 0 or not math.isfinite(value):
-        return f"{value:g}"
+    if value < SMALLEST_STEP or not math.isfinite(value):
+        return f"{value:.2g}"
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     value = math.ceil(value / step - 1e-9) * step
     return f"{value:.2g}" if value < 10 else f"{value:.0f}"

@@ -26,6 +26,8 @@ SHORT = (-3, 5)  # powers of ten of numbers that are short enough as they are
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 NAME_DISTANCE = 1.25  # of names from their marks, in relation to those of figures on paper
 LINE_STEPS = 40  # points of a line, which names leave free
+MARGIN = 0.08  # of an axis, on either side of what it shows
+SMALLEST_SPAN = 1e-290  # of an axis
 ROW = 22.0  # height of an arm in a chart of rewards alone
 
 
@@ -50,7 +52,8 @@ class Axis:
         """The place of a value; values far outside stay near the frame."""
         share = (value - self.low) / (self.high - self.low)
         if self.log:
-            share = math.log(value / self.low) / math.log(self.high / self.low) if value > 0 else -math.inf
+            low, high = math.log(self.low), math.log(self.high)
+            share = (math.log(value) - low) / (high - low) if value > 0 else -math.inf
         return self.start + min(max(share, -0.2), 1.2) * (self.end - self.start)
 
     @property
@@ -134,15 +137,23 @@ def fit_costs(means: Sequence[float], ends: Iterable[float], start: float, end: 
     if not differ(means):
         return fit([*means, *ends], start, end)
     low, high = min(means), max(means)
-    room = (high / low) ** 0.08
+    room = math.exp(MARGIN * (math.log(high) - math.log(low)))
     return Axis(low / room, high * room, start, end, log=True)
 
 
 def fit(values: Iterable[float], start: float, end: float) -> Axis:
-    """An axis with room for all values that are finite."""
+    """An axis with room for all values that are finite; what differs by less than floats can divide is one place.
+
+    >>> fit([5e-324, 5e-324], 0, 10).values(2)
+    [-1.0, 0.0, 1.0]
+    """
     found = [v for v in values if math.isfinite(v)] or [0.0, 1.0]
     low, high = min(found), max(found)
-    margin = 0.08 * (high - low) or abs(low) * 0.1 or 1.0
+    if high - low < SMALLEST_SPAN:
+        margin = 0.1 * max(abs(low), abs(high))
+        margin = margin if margin > SMALLEST_SPAN else 1.0
+    else:
+        margin = MARGIN * (high - low)
     return Axis(low - margin, high + margin, start, end)
 
 

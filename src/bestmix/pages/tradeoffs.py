@@ -1,5 +1,6 @@
 """The value of the best mix against a limit, as places on a drawing."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from bestmix.pages.charts import (
     HEIGHT,
     LEFT,
     RIGHT,
+    SMALLEST_SPAN,
     TOP,
     WIDTH,
     Axis,
@@ -91,7 +93,9 @@ def tradeoff_chart(found: TradeOff) -> TradeOffChart:
 
 def _axis(low: float, high: float) -> Axis:
     log = differ([low, high])
-    begin = low * (low / high) ** 0.04 if log else low - 0.04 * (high - low)
+    if not log and high - low < SMALLEST_SPAN:
+        return fit([low, high], LEFT, WIDTH - RIGHT)
+    begin = low * math.exp(0.04 * (math.log(low) - math.log(high))) if log else low - 0.04 * (high - low)
     return Axis(begin, high, LEFT, WIDTH - RIGHT, log)
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 ORDERS = 100.0  # from which factor between costs on an axis is logarithmic
 MARGIN = 0.1  # of an axis, on either side
 CURVE = 60  # points of a line that a logarithmic axis bends
+SMALLEST_POSITIVE = 1e-200  # a value below counts as zero: an axis to it, with room beside it, would not be of floats
 
 
 def differ(values: Iterable[float]) -> bool:
@@ -20,7 +21,7 @@ def differ(values: Iterable[float]) -> bool:
     (True, False, False)
     """
     found = list(values)
-    return bool(found) and min(found) > 0 and max(found) / min(found) >= ORDERS
+    return bool(found) and min(found) > SMALLEST_POSITIVE and max(found) / min(found) >= ORDERS
 
 
 def scale_costs(ax: "Axes", values: Sequence[float]) -> None:
