@@ -4,6 +4,9 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from bestmix.experiments import Experiment
 from bestmix.service import dashboard
 
 
@@ -38,3 +41,29 @@ def test_reports_are_made_once_and_keep_no_worker_waiting(running, monkeypatch):
     assert max(most) <= 2
     assert made.count(exp.record.key) <= 3
     assert len(made) <= 10
+
+
+@pytest.mark.parametrize(
+    ("path", "method"),
+    [("snapshot", "snapshot"), ("recommendation", "recommend"), ("trials?limit=1000", "trials"), ("events", "events")],
+)
+def test_whoever_reads_keeps_no_worker_waiting(running, monkeypatch, path, method):
+    exp = running.create(budget=100)
+    at_once, most, real = [], [], getattr(Experiment, method)
+
+    def slow(*words, **options):
+        at_once.append(1)
+        most.append(len(at_once))
+        time.sleep(0.02)
+        at_once.pop()
+        return real(*words, **options)
+
+    monkeypatch.setattr(Experiment, method, slow)
+    readers = [running.tokens.create("read")[1] for _ in range(3)]
+    with ThreadPoolExecutor(45) as pool:
+        address = f"/v1/experiments/{exp.record.key}/{path}"
+        waiting = [pool.submit(running.send, "GET", address, token=readers[k % 3]) for k in range(45)]
+        for trial in exp.ask(5):
+            exp.tell(trial, 1.0, [1.0])
+        assert {one.result()[0] for one in waiting} == {200}
+    assert max(most) <= 2

@@ -57,6 +57,7 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.state.buffers = Buffers()
     app.state.largest = settings.largest
     app.state.slow = Pool(most=2, of_caller=1, waiting=100)
+    app.state.reads = Pool(most=2, of_caller=1, waiting=100)
     app.state.streams = Slots(most=200, of_caller=50)
     app.state.figures = Cache(lasts=0.0, fresh=0.25, most=500)
     app.state.looks = anyio.CapacityLimiter(4)  # threads for streams, so that they take none from workers' calls

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from bestmix.service.access import SAFE, Rule, rules
 from bestmix.service.errors import Refusal
+from bestmix.service.tokens import Scope
 
 T = TypeVar("T")
 
@@ -75,7 +76,7 @@ class Received(Request):
 
 
 class GuardedRoute(APIRoute):
-    """A route that checks its rule first, then reads the body, then waits for its turn if it computes long."""
+    """A route that checks its rule first, then reads the body, then waits for its turn if it only reads."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """What is done with a request."""
@@ -96,10 +97,12 @@ class GuardedRoute(APIRoute):
 
 @asynccontextmanager
 async def _turn(rule: Rule, request: Request, caller: str) -> AsyncIterator[None]:
-    if rule.slow:
-        async with request.app.state.slow.turn(caller):
-            yield
-    else:
+    """Workers' calls have no others to wait for; reading, which anybody may do, is done a few at a time."""
+    if rule.scope is not Scope.read:
+        yield
+        return
+    pool = request.app.state.slow if rule.slow else request.app.state.reads
+    async with pool.turn(caller):
         yield
 
 

@@ -1,4 +1,4 @@
-"""Turns for calls that compute long, so that workers' calls always find a thread and a processor."""
+"""Turns for calls that only read, so that workers' calls always find a thread and a processor."""
 
 import asyncio
 from collections import Counter

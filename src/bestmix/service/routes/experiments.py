@@ -183,7 +183,7 @@ def recommendation(experiment: Current, safety: Safety = "0.95") -> Response:
     return JSONResponse(data)
 
 
-@router.get("/{experiment}/snapshot", response_model=schemas.Snapshot, responses=ONE, dependencies=[Depends(READ)])
+@router.get("/{experiment}/snapshot", response_model=schemas.Snapshot, responses=ONE, dependencies=[Depends(READ_SLOW)])
 def snapshot(experiment: Current) -> Response:
     """Figures, answer and rounds of one moment: what a report is made of."""
     now = experiment.snapshot()
