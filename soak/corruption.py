@@ -13,6 +13,7 @@ from bestmix import SFSR, Problem, SingleArm, Uniform
 from bestmix.cli.storage import look_at
 from bestmix.experiments import Experiment, open_storage
 from bestmix.experiments.audit import alike
+from bestmix.service.tokens import Tokens
 
 PROBLEM = Problem(["a", "b", "c"], {"dollars": 1.0})
 FIGURES = ("clock", "boot", "tick", "earliest", "notes", "ended")  # of the head, which say nothing about the answer
@@ -39,6 +40,8 @@ def make(path: Path) -> None:
     """A file with experiments in every state that there is."""
     clock = StandingClock()
     with open_storage(path, clock=clock) as storage:
+        for scope in ("read", "admin"):
+            Tokens(storage).create(scope, label="ann", days=9.0)
         for name, strategy, budget in (("uniform", Uniform(), 30), ("sfsr", SFSR("lagrangian"), 40)):
             exp = storage.create(name, PROBLEM, budget, strategy, lease=10.0, notes="Ask Ann.")
             first = exp.ask(6, worker="w1", key="k1")
@@ -90,6 +93,7 @@ def essence(experiment: Experiment) -> dict[str, Any]:
 def essences(path: Path) -> dict[str, Any]:
     """That of every experiment, by key."""
     with open_storage(path) as storage:
+        Tokens(storage).list()  # a damaged one keeps no other out
         return {e.record.key: essence(e) for e in (storage.open(s.name) for s in storage.experiments())}
 
 
@@ -128,7 +132,7 @@ def edit(path: Path, rng: random.Random) -> str:
     connection = sqlite3.connect(path)
     try:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        table = rng.choice([name for name in names if name != "tokens"])
+        table = rng.choice(names)
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         keys = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[5]]
         row = dict(zip(columns, rng.choice(connection.execute(f"SELECT * FROM {table}").fetchall()), strict=True))

@@ -1,8 +1,11 @@
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
 from bestmix import Problem, Uniform, open_storage
+from bestmix.experiments.sql.inspection import CHOICES, inspect
 from bestmix.service.tokens import Scope, Tokens, digest, new_token, prefix_of
 
 
@@ -36,6 +39,25 @@ def test_a_revoked_token_stays_revoked(storage):
     assert tokens.find(made.prefix).revoked == first
     assert tokens.find(made.prefix).state(time.time()) == "revoked"
     assert not tokens.any_valid()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("role", "x"), ("role", 7), ("digest", b"x"), ("created", "x"), ("expires", "x"), ("revoked", b""), ("label", b"x")],
+)
+def test_a_damaged_row_keeps_nobody_else_out_and_the_doctor_names_it(storage, column, value):
+    tokens = Tokens(storage)
+    (damaged, _), (sound, _) = tokens.create("admin"), tokens.create("read")
+    with closing(sqlite3.connect(storage.store.database.url.database)) as connection, connection:
+        connection.execute(f"UPDATE tokens SET {column} = ? WHERE prefix = ?", (value, damaged.prefix))
+    assert tokens.list() == [sound]
+    assert tokens.find(damaged.prefix) is None
+    found = storage.store.database.read(inspect)
+    assert [column in problem.text for problem in found] == [True]
+
+
+def test_the_doctor_knows_every_scope():
+    assert CHOICES["role"] == tuple(Scope)
 
 
 def test_days_end_a_token(storage):

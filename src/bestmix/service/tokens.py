@@ -15,6 +15,7 @@ from bestmix.experiments import Storage
 from bestmix.experiments.model import check_label
 from bestmix.experiments.sql import tables
 from bestmix.experiments.sql.database import Database
+from bestmix.experiments.sql.inspection import fault
 from bestmix.experiments.sql.store import SqlStore
 
 PREFIX = 8  # hexadecimal digits of a token that may be shown
@@ -118,15 +119,16 @@ class Tokens:
         return token, text
 
     def list(self) -> list[Token]:
-        """All of them, the oldest first."""
+        """All of them, the oldest first; a damaged row is no token, and keeps nobody else out."""
         wanted = sa.select(tables.tokens).order_by(c.id)
-        return [_token(row) for row in self._database.read(lambda connection: connection.execute(wanted).all())]
+        rows = self._database.read(lambda connection: connection.execute(wanted).all())
+        return [_token(row) for row in rows if _is_sound(row)]
 
     def find(self, prefix: str) -> Token | None:
         """The token with that prefix."""
         wanted = sa.select(tables.tokens).where(c.prefix == prefix)
         row = self._database.read(lambda connection: connection.execute(wanted).one_or_none())
-        return None if row is None else _token(row)
+        return None if row is None or not _is_sound(row) else _token(row)
 
     def revoke(self, prefix: str) -> Token:
         """End a token for good; servers notice within a second."""
@@ -141,6 +143,10 @@ class Tokens:
         """Whether there is a token that can be used."""
         now = time.time()
         return any(token.state(now) == "valid" for token in self.list())
+
+
+def _is_sound(row: Any) -> bool:
+    return all(fault(column, getattr(row, column.name)) is None for column in tables.tokens.columns)
 
 
 def _token(row: Any) -> Token:

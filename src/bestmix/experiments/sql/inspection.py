@@ -22,6 +22,7 @@ JSON = {
     "mixture": dict,
     "costs": list,
 }  # columns of JSON text, with what stands in them
+CHOICES = {"role": ("read", "work", "admin")}  # columns of a few words
 TIMES = ("created", "ended", "expires", "asked", "told", "at", "revoked")  # seconds since 1970
 LAST_TIME = 253_402_300_799.0  # the end of the year 9999
 OWNED = [table for table in tables.metadata.sorted_tables if "experiment" in table.primary_key.columns]
@@ -52,15 +53,15 @@ def _rows(connection: sa.Connection, table: sa.Table) -> Iterator[RowProblem]:
     for row in connection.exec_driver_sql(f"SELECT {listed} FROM {table.name}"):
         values = dict(zip(table.columns.keys(), row, strict=True))
         for column in columns:
-            wrong = _wrong(column, values[column.name])
+            wrong = fault(column, values[column.name])
             if wrong is not None:
                 place = " ".join(str(values[key]) for key in table.primary_key.columns.keys())  # noqa: SIM118
                 number = values[owner] if owner is not None and isinstance(values[owner], int) else None
                 yield RowProblem(number, f"{table.name} {place}: {column.name} {wrong}")
 
 
-def _wrong(column: sa.Column[Any], value: Any) -> str | None:
-    """What is wrong with a value."""
+def fault(column: sa.Column[Any], value: Any) -> str | None:
+    """What is wrong with a value of a column."""
     if value is None:
         return None if column.nullable else "is missing"
     if isinstance(column.type, sa.Boolean):
@@ -71,6 +72,8 @@ def _wrong(column: sa.Column[Any], value: Any) -> str | None:
         return _wrong_number(column.name, value)
     if not isinstance(value, str):
         return f"is no text: {value!r:.50}"
+    if column.name in CHOICES and value not in CHOICES[column.name]:
+        return f"is none of {', '.join(CHOICES[column.name])}: {value!r:.50}"
     return _wrong_json(value, JSON[column.name]) if column.name in JSON else None
 
 
