@@ -79,3 +79,14 @@ def test_an_address_that_is_none_is_refused(url):
 def test_a_token_that_would_break_the_header_is_refused(token):
     with pytest.raises(ValueError, match="token: expected one line"):
         connect("http://127.0.0.1:1", token)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"{}", "has no 'experiments'"), (b'{"experiments": [{}]}', "has no"), (b"[1]", "is no JSON object")],
+)
+def test_an_answer_of_another_shape_is_no_traceback(odd_server, content, words):
+    url, server = odd_server
+    server.answer = (200, content)
+    with pytest.raises(StorageError, match=words):
+        connect(url, "t").open("x")

@@ -43,7 +43,15 @@ def test_a_revoked_token_stays_revoked(storage):
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("role", "x"), ("role", 7), ("digest", b"x"), ("created", "x"), ("expires", "x"), ("revoked", b""), ("label", b"x")],
+    [
+        ("role", "x"),
+        ("role", 7),
+        ("digest", b"x"),
+        ("created", "x"),
+        ("expires", "x"),
+        ("revoked", b""),
+        ("label", b"x"),
+    ],
 )
 def test_a_damaged_row_keeps_nobody_else_out_and_the_doctor_names_it(storage, column, value):
     tokens = Tokens(storage)

@@ -66,7 +66,7 @@ class Transport:
         status, content = self._insist(method, target, None if body is None else json.dumps(body).encode())
         if status >= 400:
             raise failure(status, content)
-        return status, json.loads(content) if content else None
+        return status, read_answer(content) if content else None
 
     def fetch(self, path: str, **query: Any) -> bytes:
         """The body of an answer as it came."""
@@ -127,6 +127,28 @@ class Transport:
         made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._local.connection = Connection(made)
         return made
+
+
+class Answer(dict[str, Any]):
+    """An object of a server's answer; an entry that is missing means that it is no server of ours."""
+
+    def __missing__(self, name: str) -> Any:
+        raise StorageError(f"the server's answer has no {name!r}; check that it is one of bestmix, of this version")
+
+
+def read_answer(content: bytes) -> Answer:
+    """An answer as data.
+
+    >>> read_answer(b'{"outcome": "counted"}')["outcome"]
+    'counted'
+    """
+    try:
+        data = json.loads(content, object_hook=Answer)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, Answer):
+        raise StorageError("the server's answer is no JSON object; check that it is one of bestmix")
+    return data
 
 
 def failure(status: int, content: bytes) -> Exception:
