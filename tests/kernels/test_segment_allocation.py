@@ -6,6 +6,8 @@ from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix.kernels import allocation, segment_allocation
 
+pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
+
 SETTINGS = (0.1, 30, 0.05, 0.0)
 
 

@@ -7,6 +7,8 @@ from tests.kernels.states import decided, random_instance, told
 from bestmix import Instance
 from bestmix.kernels import feasibility, segment_feasibility
 
+pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
+
 
 def test_one_segment_is_in_doubt_where_the_plain_problem_is():
     doubts = 0
