@@ -30,6 +30,8 @@ class InvalidInput(ValueError):
         What to do about it.
     expected, got
         What should have come, and what came.
+    mark
+        A text that could not be read, with a mark under the place, on lines of their own.
 
     Examples
     --------
@@ -43,14 +45,22 @@ class InvalidInput(ValueError):
     code = "invalid"  # for programs, here and behind a server
 
     def __init__(
-        self, field: object, fault: str = "", remedy: str = "", *, expected: str = "", got: object = None
+        self,
+        field: object,
+        fault: str = "",
+        remedy: str = "",
+        *,
+        expected: str = "",
+        got: object = None,
+        mark: str = "",
     ) -> None:
         self.field = None if field is None else str(field)
         self.expected, self.remedy = expected, remedy
         self.got = "" if got is None else str(got)
         self.fault = fault or f"expected {expected}" + (f", got {self.got}" if self.got else "")
         place = "" if field is None else f"{self.field}: "
-        super().__init__(f"{place}{self.fault}" + (f"; {remedy}" if remedy else ""))
+        self.sentence, self.mark = f"{place}{self.fault}" + (f"; {remedy}" if remedy else ""), mark
+        super().__init__(f"{self.sentence}\n{mark}" if mark else self.sentence)
 
     def __reduce__(self) -> Any:
         """Between processes it travels as it is, and is not made anew from its sentence."""
@@ -74,7 +84,7 @@ class InvalidInput(ValueError):
         >>> str(InvalidInput("log", "a row misses a value", "pass drop=True").with_remedy("use --drop"))
         'log: a row misses a value; use --drop'
         """
-        return type(self)(self.field, self.fault, remedy, expected=self.expected, got=self.got or None)
+        return type(self)(self.field, self.fault, remedy, expected=self.expected, got=self.got or None, mark=self.mark)
 
 
 class AlreadyExists(InvalidInput):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from bestmix import SFSR, Instance, Known, Problem, catalog, from_log, solve, tradeoff
-from bestmix.answers.tradeoff import _from_recommendation
 
 THREE = Instance([1.0, 1.75, 2.0], [[0.0, 1.0, 2.0]], [1.0], costs=["dollars"])
 
@@ -84,11 +83,6 @@ def test_a_recommendation_gives_what_its_log_gives(binary):
     assert len(of_answer.safe) == len(of_log.safe) > 3
     for a, b in zip(of_answer.safe, of_log.safe, strict=True):
         assert a.value == pytest.approx(b.value, rel=2e-3)  # reward and cost are uncorrelated here
-
-
-def test_zeros_and_ones_are_recognised_in_an_answer():
-    _, binary = _from_recommendation(from_log(log(binary=True), reward="quality", bounds={"dollars": 3.0}))
-    assert binary.all(axis=0).tolist() == [True, False]
 
 
 def test_known_arms_take_part_and_untried_ones_do_not():

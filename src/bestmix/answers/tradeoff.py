@@ -11,30 +11,33 @@ from bestmix import checks
 from bestmix.answers import certainty
 from bestmix.answers.certificate import reward_interval
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import LEVEL
-from bestmix.answers.recommendation import Estimate, Recommendation, finite
+from bestmix.answers.recommendation import Recommendation, finite
 from bestmix.answers.safety import Estimates, chosen, estimates, safe_mix, usable
-from bestmix.answers.tables import read_trials
+from bestmix.answers.tradeoff_sources import chosen_cost, of_log, of_recommendation
 from bestmix.arrays import Flags, Floats
+from bestmix.problems.goals import Goal
 from bestmix.problems.instance import Instance
+from bestmix.problems.limits import Limit
 from bestmix.problems.parametric import Knot, walk_bound
 from bestmix.problems.problem import Known, Problem
+from bestmix.problems.quantities import Tail
+from bestmix.problems.rows import is_bound
 from bestmix.problems.solution import solve_means
 
 POINTS = 25  # of the curve of the safe mix
 BEYOND = 0.25  # of the range in which the bound binds: the safe mix goes on to gain above it
 ORDERS = 100.0  # of costs: from here on bounds are spaced by factors
 CHANGES = (0.2, -0.2)  # of the bound, that sentences are about
-EXACT = 1e-9  # relative rounding of a variance that was read back from an interval
+REWARD = Goal()  # what is aimed at where nothing else is asked
 
 
 @dataclass(frozen=True)
 class Piece:
     """A range of the bound on which the same arms are mixed: value and shares are linear in the bound.
 
-    ``slope`` is the shadow price: what the value gains per unit of the bound. The last piece has no upper end; there
-    the limit no longer binds.
+    ``slope`` is the shadow price: what the value gains per unit of the bound. Where the limit no longer binds the piece
+    has no end: no upper one, or for a limit of the form "at least" no lower one.
     """
 
     low: float
@@ -46,8 +49,22 @@ class Piece:
     low_mixture: Mapping[str, float]
     high_mixture: Mapping[str, float]
 
+    def value(self, bound: float) -> float:
+        """The value at a bound within the piece."""
+        if math.isinf(self.low):
+            return self.high_value + self.slope * (bound - self.high)
+        return self.low_value + self.slope * (bound - self.low)
+
+    def mixture(self, bound: float) -> dict[str, float]:
+        """The mix at a bound within the piece."""
+        finite = math.isfinite(self.high - self.low)
+        share = (bound - self.low) / (self.high - self.low) if finite else 0.0
+        ends = [(arm, self.low_mixture.get(arm, 0.0), self.high_mixture.get(arm, 0.0)) for arm in self.support]
+        mixture = {arm: (1 - share) * low + share * high for arm, low, high in ends}
+        return {arm: p for arm, p in mixture.items() if p > 0}
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; no upper end is None."""
+        """Plain data; no end is None."""
         plain: dict[str, Any] = finite(vars(self))
         return plain
 
@@ -79,7 +96,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Value of the best mix against the bound on one cost, all other limits as they are.
+    """Value of the best mix against the bound of one limit, all others as they are, in the units of goal and limit.
 
     Attributes
     ----------
@@ -92,6 +109,10 @@ class TradeOff:
         The safe mix at bounds for which there is one; empty where means are given rather than estimated.
     safety
         Its certainty to keep all limits; None when it was not asked for.
+    goal
+        What is to be as large, or as small, as possible.
+    limit
+        The limit as it stands.
     """
 
     cost: str
@@ -99,16 +120,58 @@ class TradeOff:
     pieces: tuple[Piece, ...]
     safe: tuple[SafePoint, ...] = ()
     safety: float | None = None
+    goal: Goal = REWARD
+    limit: Limit | None = None
+
+    @property
+    def label(self) -> str:
+        """What is limited."""
+        return self.cost if self.limit is None or is_bound(self.limit) else str(self.limit.quantity)
+
+    @property
+    def at_least(self) -> bool:
+        """Whether the limit is of the form "at least": a larger bound is the tighter one."""
+        return self.limit is not None and self.limit.relation == ">="
+
+    @property
+    def tightest(self) -> float:
+        """The tightest bound that some mix keeps; NaN when there is none."""
+        if not self.pieces:
+            return math.nan
+        return self.pieces[-1].high if self.at_least else self.pieces[0].low
+
+    @property
+    def loosest(self) -> float:
+        """The bound from which on it no longer binds; NaN when there is none."""
+        if not self.pieces:
+            return math.nan
+        return self.pieces[0].high if self.at_least else self.pieces[-1].low
 
     @property
     def least(self) -> float:
-        """The smallest bound that some mix keeps; NaN when there is none."""
-        return self.pieces[0].low if self.pieces else math.nan
+        """The smallest bound of the range in which it binds and can be kept; NaN when there is none."""
+        return self.loosest if self.at_least else self.tightest
 
     @property
     def most(self) -> float:
-        """The bound from which on it no longer binds; NaN when there is none."""
-        return self.pieces[-1].low if self.pieces else math.nan
+        """The largest bound of the range in which it binds and can be kept; NaN when there is none."""
+        return self.tightest if self.at_least else self.loosest
+
+    @property
+    def knots(self) -> list[tuple[float, float]]:
+        """Bounds at which the arms of the mix change, with the value there; one for each piece, at its tight end."""
+        if self.at_least:
+            return [(piece.high, piece.high_value) for piece in self.pieces]
+        return [(piece.low, piece.low_value) for piece in self.pieces]
+
+    def stands_in(self, piece: Piece) -> bool:
+        """Whether the bound as it is lies in this piece."""
+        inside = piece.low < self.bound <= piece.high, piece.low <= self.bound < piece.high
+        return inside[0] if self.at_least else inside[1]
+
+    def keepable(self, bound: float) -> bool:
+        """Whether some mix keeps this bound."""
+        return bound <= self.tightest if self.at_least else bound >= self.tightest
 
     def at(self, bound: float) -> Outcome:
         """The best mix at another bound.
@@ -117,14 +180,11 @@ class TradeOff:
         >>> found.at(1.5).value, found.at(1.5).mixture, found.at(-1.0).feasible
         (1.875, {'arm1': 0.5, 'arm2': 0.5}, False)
         """
-        piece = next((p for p in reversed(self.pieces) if p.low <= bound), None)
-        if piece is None:
+        inside = [piece for piece in self.pieces if piece.low <= bound <= piece.high]
+        if not inside:
             return Outcome(bound, False, math.nan, {}, math.nan)
-        share = (bound - piece.low) / (piece.high - piece.low) if math.isfinite(piece.high) else 0.0
-        value = (1 - share) * piece.low_value + share * piece.high_value
-        ends = [(arm, piece.low_mixture.get(arm, 0.0), piece.high_mixture.get(arm, 0.0)) for arm in piece.support]
-        mixture = {arm: (1 - share) * low + share * high for arm, low, high in ends}
-        return Outcome(bound, True, value, {arm: p for arm, p in mixture.items() if p > 0}, piece.slope)
+        piece = inside[0 if self.at_least else -1]
+        return Outcome(bound, True, piece.value(bound), piece.mixture(bound), piece.slope)
 
     def safe_at(self, bound: float) -> SafePoint | None:
         """The safe mix at one of the bounds that were looked at; None for another, or where there is none."""
@@ -153,6 +213,8 @@ class TradeOff:
         data = {
             "cost": self.cost,
             "bound": self.bound,
+            "goal": str(self.goal),
+            "limit": None if self.limit is None else str(self.limit),
             "feasible": now.feasible,
             "value": now.value,
             "price": now.price,
@@ -178,16 +240,18 @@ def tradeoff(
     safety: float | None = 0.95,
     points: int = POINTS,
     drop_missing: bool = False,
+    goal: str | Goal = "maximise reward",
+    limits: Sequence[str | Limit] = (),
 ) -> TradeOff:
-    """Value of the best mix against the bound on one cost.
+    """Value of the best mix against the bound of one limit.
 
     Parameters
     ----------
     source
         A recommendation, an instance, or a log as in ``from_log``.
     cost
-        Whose bound moves; the first by default.
-    arm, reward, bounds, known, drop_missing
+        Whose bound moves: a cost, or the text of a limit; the first by default.
+    arm, reward, bounds, known, drop_missing, goal, limits
         Of a log, as in ``from_log``.
     safety
         Certainty with which the safe mix keeps all limits; None leaves it out. An instance has none.
@@ -208,12 +272,10 @@ def tradeoff(
     if isinstance(source, Instance):
         return _estimated(source.problem, source.arms, source.means, source.bound, cost)
     if isinstance(source, Recommendation):
-        evidence, binary = _from_recommendation(source)
+        evidence, binary = of_recommendation(source)
     else:
-        costs = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
-        rows = read_trials(source, arm, reward, list(costs), drop_missing)
-        evidence = Evidence(Problem(list(rows), costs, known), [Moments(1 + len(costs)).plus(t) for t in rows.values()])
-        binary = np.array([np.isin(table, (0.0, 1.0)).all(axis=0) for table in rows.values()])
+        asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
+        evidence, binary = of_log(source, arm, reward, drop_missing, **asked)
     problem, arms = evidence.problem, evidence.tried[evidence.tried < len(evidence.means)]
     names = [problem.names[a] for a in arms]
     result = _estimated(problem, names, evidence.means[arms], problem.bound, cost)
@@ -226,16 +288,22 @@ def tradeoff(
 
 def _estimated(problem: Problem, names: Sequence[str], means: Floats, bound: Floats, cost: str | None) -> TradeOff:
     """The curve at the estimates, or at given means."""
-    cost = _chosen_cost(problem, cost)
-    knots = walk_bound(means, bound, problem.costs.index(cost)) if len(means) else []
-    return TradeOff(cost, problem.bounds[cost], tuple(_pieces(knots[::-1], names)))
+    cost = chosen_cost(problem, cost)
+    place = problem.costs.index(cost)
+    knots = walk_bound(means, bound, place) if len(means) else []
+    pieces = [_in_units(piece, problem.limits[place], problem.goal) for piece in _pieces(knots[::-1], names)]
+    ascending = sorted(pieces, key=lambda piece: piece.low)
+    return TradeOff(cost, problem.bounds[cost], tuple(ascending), goal=problem.goal, limit=problem.limits[place])
 
 
-def _chosen_cost(problem: Problem, cost: str | None) -> str:
-    if not problem.costs or (cost is not None and cost not in problem.costs):
-        choices = f"one of {', '.join(problem.costs)}" if problem.costs else "a problem with a bound"
-        raise checks.InvalidInput("cost", expected=choices, got=checks.shown(cost), remedy="check the spelling")
-    return problem.costs[0] if cost is None else cost
+def _in_units(piece: Piece, limit: Limit, goal: Goal) -> Piece:
+    """A piece of a limit "at most" and of a goal to maximise, in the units of the limit and of the goal."""
+    low, high = goal.sign * piece.low_value + 0.0, goal.sign * piece.high_value + 0.0
+    slope = goal.sign * limit.sign * piece.slope + 0.0
+    if limit.sign > 0:
+        return replace(piece, low_value=low, high_value=high, slope=slope)
+    ends = -piece.high + 0.0, -piece.low + 0.0
+    return Piece(*ends, high, low, slope, piece.support, piece.high_mixture, piece.low_mixture)
 
 
 def _pieces(knots: Sequence[Knot], names: Sequence[str]) -> Iterable[Piece]:
@@ -261,67 +329,51 @@ def _safe(found: TradeOff, evidence: Evidence, binary: Flags, safety: float, poi
 
 def _bounds(found: TradeOff, points: int) -> list[float]:
     """Bounds to look at: evenly over the range and a little beyond, the bound itself and those that sentences tell."""
-    least, most = found.least, found.most
-    end = min(most + BEYOND * ((most - least) or abs(most) or 1.0), checks.LARGEST)
-    spaced = np.geomspace if least > 0 and end / least >= ORDERS else np.linspace
-    own = [b for b in (found.bound, *found.changed_bounds) if least <= b <= checks.LARGEST]
-    return sorted({*map(float, spaced(least, end, points)), *own})
+    low, high = widened(found)
+    spaced = np.geomspace if low > 0 and high / low >= ORDERS else np.linspace
+    own = [b for b in (found.bound, *found.changed_bounds) if found.keepable(b) and abs(b) <= checks.LARGEST]
+    wanted = sorted({*map(float, spaced(low, high, points)), *own})
+    chances = found.limit is not None and isinstance(found.limit.quantity, Tail)
+    return [bound for bound in wanted if not chances or 0.0 <= bound <= 1.0]
+
+
+def widened(found: TradeOff) -> tuple[float, float]:
+    """The range in which the bound binds, and a little beyond where it no longer does."""
+    beyond = BEYOND * ((found.most - found.least) or abs(found.loosest) or 1.0)
+    if found.at_least:
+        return max(found.least - beyond, -checks.LARGEST), found.most
+    return found.least, min(found.most + beyond, checks.LARGEST)
 
 
 def _safe_point(evidence: Evidence, data: Estimates, cost: str, bound: float, safety: float) -> SafePoint | None:
     """The safe mix at one bound; None when none is certain enough."""
     problem = evidence.problem
-    moved = Evidence(Problem(problem.arms, problem.bounds | {cost: bound}, problem.known), evidence.moments)
+    moved = Evidence(_moved(problem, cost, bound), evidence.moments)
     solution = solve_means(moved.means, moved.problem.bound, moved.tried)
     chance = certainty.support_probability(certainty.z_scores(moved, solution)) if solution.feasible else None
     safe = safe_mix(data, moved.problem.bound, chance, safety)
     if not safe.certified:
         return None
-    tried = usable(data)
-    interval = reward_interval(chosen(data, tried), safe.mixture[tried], 1.0 - LEVEL)
+    tried, sign = usable(data), problem.goal.sign
+    low, high = reward_interval(chosen(data, tried), safe.mixture[tried], 1.0 - LEVEL)
     mixture = {name: float(p) for name, p in zip(problem.names, safe.mixture, strict=True) if p > 0}
-    return SafePoint(bound, float(safe.mixture[tried] @ data.means[tried, 0]), interval, mixture)
+    value = sign * float(safe.mixture[tried] @ data.means[tried, 0])
+    return SafePoint(bound, value, (low, high) if sign > 0 else (-high, -low), mixture)
+
+
+def _moved(problem: Problem, cost: str, bound: float) -> Problem:
+    """The problem with another bound."""
+    limits = [
+        replace(limit, bound=bound) if name == cost else limit
+        for name, limit in zip(problem.costs, problem.limits, strict=True)
+    ]
+    return Problem(problem.arms, known=problem.known, goal=problem.goal, limits=limits)
 
 
 def _data(evidence: Evidence, binary: Flags) -> Estimates:
     """Estimates of all arms; those that are known have no scatter and infinitely many trials."""
     known = len(evidence.means) - len(evidence.moments)
     scatters = np.concatenate([evidence.scatters, np.zeros((known, *evidence.scatters.shape[1:]))])
-    flags = np.vstack([binary, np.zeros((known, evidence.means.shape[1]), dtype=np.bool_)])
-    return estimates(evidence.means, scatters, np.r_[evidence.counts, np.full(known, np.inf)], flags)
-
-
-# --- from a recommendation -----------------------------------------------------------------------------------------
-
-
-def _from_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
-    """Sums that have the recommendation's means and intervals; correlations of reward and costs are not known."""
-    found = [rec.estimates[arm] for arm in rec.problem.arms]
-    moments = [_moments(e, rec.problem.costs) for e in found]
-    evidence = Evidence(rec.problem, moments)
-    return evidence, _look_binary(evidence)
-
-
-def _moments(e: Estimate, costs: Sequence[str]) -> Moments:
-    if not e.trials:
-        return Moments(1 + len(costs))
-    from scipy.special import stdtrit
-
-    half = np.array([(high - low) / 2 for low, high in (e.reward_interval, *(e.cost_intervals[c] for c in costs))])
-    # half = t sqrt(scatter / (n - 1) / n)
-    n = e.trials
-    spread = half / stdtrit(n - 1, 0.5 + LEVEL / 2) if n > 1 else np.zeros_like(half)
-    return Moments.from_statistics(
-        n, np.array([e.reward, *(e.costs[c] for c in costs)]), np.diag(spread**2 * n * (n - 1))
-    )
-
-
-def _look_binary(evidence: Evidence) -> Flags:
-    """Metrics (K0, 1 + L) whose means and variances are those of zeros and ones, in all arms; some of both kinds."""
-    n, shares = evidence.counts[:, None], evidence.means[: len(evidence.moments)]
-    own = np.diagonal(evidence.scatters, axis1=1, axis2=2)
-    fits = np.abs(own - n * shares * (1.0 - shares)) <= EXACT * np.maximum(n * np.abs(shares), 1.0)
-    fits &= np.abs(n * shares - np.round(n * shares)) <= EXACT * np.maximum(n, 1.0)
-    inner = (shares > 0) & (shares < 1)
-    whole = np.where(n > 0, fits, True).all(axis=0) & inner.any(axis=0)
-    return np.broadcast_to(whole, shares.shape).copy()
+    flags = np.vstack([binary, np.zeros((known, binary.shape[1]), dtype=np.bool_)])
+    events = evidence.problem.rows.events(flags)
+    return estimates(evidence.means, scatters, np.r_[evidence.counts, np.full(known, np.inf)], events)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bestmix.answers.prices import STEP
 from bestmix.answers.wording import measured
+from bestmix.problems.goals import Goal
 
 if TYPE_CHECKING:
     from bestmix.answers.tradeoff import Outcome, Piece, TradeOff
@@ -16,7 +17,7 @@ MOST_NAMES = 4  # of arms in a row of the table
 def sentences(found: "TradeOff") -> list[str]:
     """The limit as it is, 20% higher and lower, the range in which it matters, and the safe mix."""
     if not found.pieces:
-        return [f"Whatever the limit on {found.cost}, no mix keeps the others."]
+        return [f"Whatever the limit on {found.label}, no mix keeps the others."]
     changes = [_change(found, bound) for bound in found.changed_bounds]
     return [_now(found), *filter(None, changes), _range(found), *_safe(found)]
 
@@ -34,25 +35,38 @@ def text(found: "TradeOff") -> str:
 
 def rows(found: "TradeOff") -> list[list[str]]:
     """The table of ranges, as text, with a header."""
-    header = [f"limit on {found.cost}", "value", "1% more adds", "mix of"]
-    return [header, *(_row(found, piece) for piece in found.pieces)]
+    own = found.goal == Goal() and not found.at_least
+    step = "1% more adds" if own else f"1% looser {'adds' if found.goal.maximise else 'saves'}"
+    side = " of at least" if found.at_least else ""
+    header = [f"limit on {found.label}{side}", "value" if found.goal == Goal() else str(found.goal.quantity), step]
+    return [[*header, "mix of"], *(_row(found, piece) for piece in found.pieces)]
 
 
 def _row(found: "TradeOff", piece: "Piece") -> list[str]:
-    mark = " (now)" if piece.low <= found.bound < piece.high else ""
+    mark = " (now)" if found.stands_in(piece) else ""
     names = ", ".join(piece.support[:MOST_NAMES]) + (", ..." if len(piece.support) > MOST_NAMES else "")
     if math.isinf(piece.high):
         return [f"from {piece.low:.4g} on{mark}", f"{piece.low_value:.4g}", "nothing", names]
+    if math.isinf(piece.low):
+        return [f"up to {piece.high:.4g}{mark}", f"{piece.high_value:.4g}", "nothing", names]
     low, high = pair(piece.low_value, piece.high_value)
-    added = f"{STEP * abs(piece.low) * piece.slope:.2g} to {STEP * abs(piece.high) * piece.slope:.2g}"
+    slope = abs(piece.slope)
+    added = f"{STEP * abs(piece.low) * slope:.2g} to {STEP * abs(piece.high) * slope:.2g}"
     return [f"{piece.low:.4g} to {piece.high:.4g}{mark}", f"{low} to {high}", added, names]
 
 
+def _earns(found: "TradeOff", value: str) -> str:
+    """What a mix earns, in the words of the goal."""
+    return f"earns {value}" if found.goal == Goal() else f"has a mean {found.goal.quantity} of {value}"
+
+
 def _now(found: "TradeOff") -> str:
-    now, limit = found.at(found.bound), f"a limit on {found.cost} of {found.bound:.4g}"
+    side = "at least " if found.at_least else ""
+    now, limit = found.at(found.bound), f"a limit on {found.label} of {side}{found.bound:.4g}"
     if not now.feasible:
-        return f"No mix keeps {limit}; the smallest that one keeps is {found.least:.4g}."
-    return f"With {limit} the best mix is {_mix(now.mixture)} and earns {now.value:.4g}."
+        end = "largest" if found.at_least else "smallest"
+        return f"No mix keeps {limit}; the {end} that one keeps is {found.tightest:.4g}."
+    return f"With {limit} the best mix is {_mix(now.mixture)} and {_earns(found, f'{now.value:.4g}')}."
 
 
 def _mix(mixture: Mapping[str, float]) -> str:
@@ -62,18 +76,21 @@ def _mix(mixture: Mapping[str, float]) -> str:
 def _change(found: "TradeOff", bound: float) -> str:
     """What another bound would earn."""
     then, now = found.at(bound), found.at(found.bound)
-    limit = f"A limit on {found.cost}{_moved(found.bound, bound)}"
+    limit, own = f"A limit on {found.label}{_moved(found.bound, bound)}", found.goal == Goal()
+    verb = "would earn" if own else f"would give a mean {found.goal.quantity} of"
     if not now.feasible:
-        return f"{limit} would earn {then.value:.4g}." if then.feasible else ""
+        return f"{limit} {verb} {then.value:.4g}." if then.feasible else ""
     if not then.feasible:
         return f"{limit} could be kept by no mix."
     if _same(then, now):
-        return f"{limit} would earn the same."
+        return f"{limit} would earn the same." if own else f"{limit} would change nothing."
     before, after = pair(now.value, then.value)
     digits = len(after.partition(".")[2])
     gain, word = abs(then.value - now.value), "more" if then.value > now.value else "less"
     size = f"{gain:.{digits}f}" if digits else f"{gain:.2g}"
-    return f"{limit} would earn {size} {word} ({before} -> {after})."
+    if own:
+        return f"{limit} would earn {size} {word} ({before} -> {after})."
+    return f"{limit} would mean {size} {word} {found.goal.quantity} ({before} -> {after})."
 
 
 def _same(then: "Outcome", now: "Outcome") -> bool:
@@ -88,8 +105,10 @@ def _moved(bound: float, other: float) -> str:
 
 def _range(found: "TradeOff") -> str:
     if found.least == found.most:
-        return f"The limit never costs anything: {found.least:.4g} is the smallest that a mix keeps, and earns as much."
-    return f"Above {found.most:.4g} a looser limit adds nothing; below {found.least:.4g} no mix keeps it."
+        end = "largest" if found.at_least else "smallest"
+        return f"The limit never costs anything: {found.least:.4g} is the {end} that a mix keeps, and earns as much."
+    loose, tight = ("Below", "above") if found.at_least else ("Above", "below")
+    return f"{loose} {found.loosest:.4g} a looser limit adds nothing; {tight} {found.tightest:.4g} no mix keeps it."
 
 
 def _safe(found: "TradeOff") -> list[str]:
@@ -98,14 +117,13 @@ def _safe(found: "TradeOff") -> list[str]:
         return []
     lead = f"Kept with {found.safety:.0%} certainty"
     bounds = (found.bound, *found.changed_bounds)
-    said = [(bound, found.safe_at(bound)) for bound in bounds]
+    known = [(bound, found.safe_at(bound)) for bound in bounds]
     parts = [
-        f"{measured(p.value, (p.interval[1] - p.interval[0]) / 2)} at a limit of {bound:.4g}" for bound, p in said if p
+        f"{measured(p.value, (p.interval[1] - p.interval[0]) / 2)} at a limit of {bound:.4g}" for bound, p in known if p
     ]
-    missing = (
-        f"; nothing at {found.bound:.4g}: too few trials" if said[0][1] is None and found.bound >= found.least else ""
-    )
-    return [f"{lead}, the best mix earns {', '.join(parts)}{missing}."] if parts else []
+    lacking = known[0][1] is None and found.keepable(found.bound)
+    missing = f"; nothing at {found.bound:.4g}: too few trials" if lacking else ""
+    return [f"{lead}, the best mix {_earns(found, ', '.join(parts))}{missing}."] if parts else []
 
 
 def pair(before: float, after: float) -> tuple[str, str]:

@@ -136,7 +136,7 @@ def friendly() -> Iterator[None]:
         complain(f"Error: {error.filename or 'file'}: {error.strerror or error}; check the path.")
         raise typer.Exit(2) from None
     except (ValueError, RuntimeError, ArithmeticError) as error:
-        complain(f"Error: {error}")
+        complain(f"Error: {getattr(error, 'sentence', error)}", getattr(error, "mark", ""))
         raise typer.Exit(2) from None
 
 
@@ -151,12 +151,14 @@ def missing_values(remedy: str) -> Iterator[None]:
         raise error.with_remedy(remedy) from None
 
 
-def complain(message: str) -> None:
-    """One red line on standard error."""
+def complain(message: str, mark: str = "") -> None:
+    """One red line on standard error; below it, where there is one, a text with a mark under the place."""
     messages().print(Text(" ".join(message.split()), style="bold red"), soft_wrap=True)
+    if mark:
+        messages().print(Text(mark), soft_wrap=True)
 
 
-def parse_bounds(texts: list[str], option: str = "--bound") -> dict[str, float]:
+def parse_bounds(texts: list[str], option: str = "--bound", example: str = "dollars=5") -> dict[str, float]:
     """Bounds, or other numbers by name, given as ``name=value``.
 
     >>> parse_bounds(["dollars=5", "seconds=1.2"])
@@ -170,9 +172,9 @@ def parse_bounds(texts: list[str], option: str = "--bound") -> dict[str, float]:
         except ValueError:
             number = float("nan")
         if not name.strip() or number != number or abs(number) == float("inf"):
-            raise ValueError(f"{option}: expected name=number, as in dollars=5, got {text!r}; write it so")
+            raise ValueError(f"{option}: expected name=number, as in {example}, got {text!r}; write it so")
         if name in bounds:
-            raise ValueError(f"{option}: {name!r} is given twice; give every cost one")
+            raise ValueError(f"{option}: {name!r} is given twice; give every name one")
         bounds[name] = number
     return bounds
 
@@ -291,12 +293,12 @@ def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool)
 def show(rec: "Recommendation", console: Console) -> None:
     """The sentence, the table, the prices and the notes."""
     from bestmix.answers.prices import price_sentences
-    from bestmix.answers.wording import guess_text
+    from bestmix.answers.wording import guess_text, other_limits
 
     sure = rec.feasible and (rec.certified or rec.safety is None)
     console.print(Text(rec.sentence(), style="bold" if sure else "bold yellow"))
     console.print(arms_table(rec))
-    for line in [guess_text(rec), *price_sentences(rec)]:
+    for line in [guess_text(rec), *other_limits(rec), *price_sentences(rec)]:
         if line:
             console.print(line, markup=False)
     if rec.note:

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common
+from bestmix.cli import common, problems
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment, Server
@@ -61,8 +61,12 @@ def check_there(url: str) -> None:
 def create(
     url: Url,
     name: Name,
-    problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Arms and bounds (.toml or .json).")],
+    problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Arms, goal and limits (.toml or .json).")],
     budget: Annotated[int, typer.Option(min=0, help="The most trials to make.", show_default=False)],
+    bound: problems.Bound = None,
+    goal: problems.Goal = None,
+    limit: problems.Limits = None,
+    segments: problems.Segments = None,
     strategy: common.Strategies = common.StrategyName.challenger,
     confidence: common.Confidence = None,
     tolerance: common.Tolerance = None,
@@ -72,31 +76,36 @@ def create(
     log: Annotated[Path | None, typer.Option(help="Trials to start from (.csv, .parquet).", show_default=False)] = None,
     arm: Annotated[str, typer.Option(help="Column of the log that names the arm.")] = "arm",
     reward: Annotated[str, typer.Option(help="Column of the log that has the reward.")] = "reward",
+    segment: Annotated[
+        str | None, typer.Option(help="Column of the log that has the segment.", show_default=False)
+    ] = None,
     as_json: common.Json = False,
 ) -> None:
     """Create an experiment.
 
+    Bounds and limits are added to those of the problem's file; a goal and segments take the place of its own.
+
     Example: [bold]bestmix experiment create router.db router problem.toml --budget 2000[/bold]
     """
     from bestmix.experiments import open_storage
-    from bestmix.problems.problem import Problem
 
-    found = Problem.load(problem)
+    found = problems.load_problem(problem, bound, limit, goal, segments)
     terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes}
     if log is not None:
         if url.startswith(("http://", "https://")):
             raise ValueError("--log: a server takes no log; give the database's own URL, or tell the trials one by one")
-        terms |= {"log": log, "arm": arm, "reward": reward}
+        terms |= {"log": log, "arm": arm, "reward": reward, "segment": segment}
     chosen = common.make_strategy(strategy, confidence, tolerance)
     # What is wrong is said before a file is made.
-    with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as trial:
-        trial.create(name, found, budget, chosen, **terms)
+    with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as draft:
+        draft.create(name, found, budget, chosen, **terms)
     with open_all(url, new=True) as storage:
         report(storage.create(name, found, budget, chosen, **terms).state, as_json)
     if not as_json:
         shared = url.startswith(("http", "postgres"))
         where = "any machine" if shared else "this machine, as often as you like"
-        hint = f"Now run on {where}: bestmix worker {url} {name} --exec './trial.sh {{arm}}' -j 4"
+        trial = "./trial.sh {segment} {arm}" if found.segments else "./trial.sh {arm}"
+        hint = f"Now run on {where}: bestmix worker {url} {name} --exec '{trial}' -j 4"
         common.messages().print(hint, markup=False, soft_wrap=True)
 
 
@@ -155,7 +164,7 @@ def ask(
     key: Annotated[str | None, typer.Option(help="Asking again with it gets the same trials.")] = None,
     as_json: common.Json = False,
 ) -> None:
-    """Take trials under a lease: a line for each, with its id, a tab and its arm.
+    """Take trials under a lease: a line for each, with its id, a tab and its arm, and with segments, a tab and that.
 
     Exit code 1 means that there is none just now, 3 that there will be no more.
 
@@ -169,7 +178,8 @@ def ask(
         from bestmix.checks import visible
 
         for trial in given:
-            typer.echo(visible(f"{trial.id}\t{trial.arm}", "\n\t"))
+            where = "" if trial.segment is None else f"\t{trial.segment}"
+            typer.echo(visible(f"{trial.id}\t{trial.arm}{where}", "\n\t"))
     if not given:
         if not as_json:
             when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"
@@ -184,24 +194,46 @@ def tell(
     trial: Annotated[str | None, typer.Argument(metavar="TRIAL", help="The trial's id.", show_default=False)] = None,
     reward: Annotated[float | None, typer.Option(help="Its reward.", show_default=False)] = None,
     cost: Annotated[list[str] | None, typer.Option(metavar="NAME=NUMBER", help="A cost; repeat it.")] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Or every metric by name; repeat it.", show_default=False),
+    ] = None,
     file: Annotated[str | None, typer.Option(help="Or many, as lines of JSON; - is standard input.")] = None,
     as_json: common.Json = False,
 ) -> None:
     """Report results; when the command ends well they are safely on disk.
 
-    A line of a file is {"trial": "...", "reward": 0.7, "costs": {"dollars": 0.1}}; all lines are taken, or none.
+    A line of a file is {"trial": "...", "reward": 0.7, "costs": {"dollars": 0.1}}, or
+    {"trial": "...", "metrics": {"quality": 0.7, "dollars": 0.1}}; all lines are taken, or none.
 
     Example: [bold]bestmix experiment tell router.db router 8c1f0a2b3d4e-17 --reward 0.7 --cost dollars=0.1[/bold]
+
+    Example: [bold]bestmix experiment tell router.db router 8c1f0a2b3d4e-17 --metric quality=0.7[/bold]
     """
-    if (trial is None) == (file is None) or (trial is not None and reward is None):
-        raise ValueError("tell: expected a trial with --reward and its --cost, or --file; give one of the two")
-    results = [(trial, reward, common.parse_bounds(cost or [], "--cost"))] if file is None else read_lines(file)
-    outcomes = open_named(url, name).tell_many(results)  # type: ignore[arg-type]
+    if (trial is None) == (file is None) or (trial is not None and (reward is None) == (not metric)):
+        raise ValueError(
+            "tell: expected a trial with --reward and its --cost, or with --metric, or --file; give one of them"
+        )
+    if metric and cost:
+        raise ValueError("--cost: expected none beside --metric, got one; write --metric for it")
+    results = read_lines(file) if file is not None else [(trial, *result_of(reward, cost, metric))]
+    outcomes = open_named(url, name).tell_many(results)
     if as_json:
         typer.echo(json.dumps([outcome.value for outcome in outcomes]))
         return
     for outcome in dict.fromkeys(outcomes):
         typer.echo(f"{outcomes.count(outcome)} {outcome.value}")
+
+
+def result_of(reward: float | None, cost: list[str] | None, metric: list[str] | None) -> tuple[Any, Any]:
+    """The reward and the costs, or the metrics, that options give.
+
+    >>> result_of(0.7, ["dollars=0.1"], None), result_of(None, None, ["quality=1"])
+    ((0.7, {'dollars': 0.1}), ({'quality': 1.0}, None))
+    """
+    if metric:
+        return common.parse_bounds(metric, "--metric", "quality=1"), None
+    return reward, common.parse_bounds(cost or [], "--cost")
 
 
 def read_lines(file: str) -> list[tuple[Any, Any, Any]]:
@@ -215,10 +247,12 @@ def read_lines(file: str) -> list[tuple[Any, Any, Any]]:
             continue
         try:
             data = json.loads(line)
-            results.append((data["trial"], data["reward"], data.get("costs", {})))
+            told = (data["metrics"], None) if "metrics" in data else (data["reward"], data.get("costs", {}))
+            results.append((data["trial"], *told))
         except (ValueError, KeyError, TypeError, AttributeError):
             raise ValueError(
-                f"--file: expected JSON with trial, reward and costs in line {number}, got {checks.shown(line)}"
+                f"--file: expected JSON with trial, and reward and costs or metrics, in line {number}, "
+                f"got {checks.shown(line)}"
             ) from None
     return results
 
@@ -381,15 +415,21 @@ def trials(
 
     Example: [bold]bestmix experiment trials router.db router --state leased[/bold]
     """
-    found = open_named(url, name).trials(state, after=after, limit=limit)
+    experiment = open_named(url, name)
+    found = experiment.trials(state, after=after, limit=limit)
     if as_json:
         typer.echo(json.dumps([trial.to_dict() for trial in found], indent=1))
         return
-    table = Table("id", "arm", "round", "state", "worker", "reward", "costs")
+    segment = ["segment"] if experiment.problem.segments else []
+    table = Table()
+    for head in ["id", "arm", *segment, "round", "state", "worker", *experiment.problem.metrics]:
+        table.add_column(Text(head))
     for t in found:
-        costs = ", ".join(f"{k} {v:.4g}" for k, v in (t.costs or {}).items())
-        reward = "" if t.reward is None else f"{t.reward:.4g}"
-        table.add_row(*map(Text, [t.id, t.arm, str(t.round), t.state, t.worker, reward, costs]))
+        metrics = [] if t.reward is None else [t.reward, *(t.costs or {}).values()]
+        where = [t.segment or ""] if segment else []
+        table.add_row(
+            *map(Text, [t.id, t.arm, *where, str(t.round), t.state, t.worker, *(f"{m:.4g}" for m in metrics)])
+        )
     common.output().print(table)
 
 

@@ -1,7 +1,8 @@
-"""Trials as processes: each prints its reward and costs as a line of JSON."""
+"""Trials as processes: each prints its metrics as a line of JSON."""
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bestmix.problems.problem import Problem
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 Result = tuple[float, dict[str, float]]
 
 GRACE = 2.0  # seconds that a process has to end by itself when asked to
-EXAMPLE = '{"reward": 0.7, "costs": {"dollars": 0.1}}'
 
 
 class BadTrial(Exception):
@@ -37,10 +37,10 @@ class TrialFailed(RuntimeError):
 
 
 class Trials:
-    """Runs the command for an arm, any number at once, and ends what is under way when stopped."""
+    """Runs the command for an arm (in a segment), any number at once, and ends what is under way when stopped."""
 
     def __init__(self, command: str, problem: "Problem", retries: int = 0, timeout: float | None = None) -> None:
-        self.words = parse_command(command)
+        self.words = parse_command(command, bool(problem.segments))
         self.problem = problem
         self.retries = retries
         self.timeout = timeout
@@ -48,15 +48,16 @@ class Trials:
         self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def __call__(self, arm: str) -> Result:
-        """Reward and costs of one trial; tries again when an attempt fails."""
+    def __call__(self, arm: str, segment: str | None = None) -> Result:
+        """Metrics of one trial, the goal's first; tries again when an attempt fails."""
         for attempt in range(self.retries + 1):
             try:
-                return self._attempt(arm)
+                return self._attempt(arm, segment)
             except BadTrial as bad:
                 if attempt == self.retries or self._stopped:
                     times = "once" if attempt == 0 else f"{attempt + 1} times, the last time"
-                    raise TrialFailed(f"a trial of {arm!r} failed {times}: {bad}", bad.written) from None
+                    what = repr(arm) if segment is None else f"{arm!r} in {segment!r}"
+                    raise TrialFailed(f"a trial of {what} failed {times}: {bad}", bad.written) from None
         raise AssertionError("unreachable")
 
     def stop(self) -> None:
@@ -66,8 +67,8 @@ class Trials:
             running = list(self._running)
         end(running)
 
-    def _attempt(self, arm: str) -> Result:
-        process = self._start(arm)
+    def _attempt(self, arm: str, segment: str | None) -> Result:
+        process = self._start(arm, segment)
         try:
             out, err = process.communicate(timeout=self.timeout)
         except subprocess.TimeoutExpired:
@@ -84,8 +85,10 @@ class Trials:
         except ValueError as error:
             raise BadTrial(str(error), written) from None
 
-    def _start(self, arm: str) -> subprocess.Popen[str]:
-        words = [word.replace("{arm}", arm) for word in self.words]
+    def _start(self, arm: str, segment: str | None) -> subprocess.Popen[str]:
+        words = [
+            fill(word, {"arm": arm} if segment is None else {"arm": arm, "segment": segment}) for word in self.words
+        ]
         with self._lock:  # so that stop() sees every process that was started
             if self._stopped:
                 raise BadTrial("the run was stopped")
@@ -111,8 +114,17 @@ def launch(words: list[str]) -> subprocess.Popen[str]:
         raise RuntimeError(f"--exec: cannot start {words[0]!r}, {why}; check the command") from None
 
 
-def parse_command(command: str) -> list[str]:
-    """The words of a command that names the arm.
+def fill(word: str, names: Mapping[str, str]) -> str:
+    """A word of a command with names in their places; a name that looks like a place is left as it is.
+
+    >>> fill("--for={segment}/{arm}", {"arm": "{segment}", "segment": "free"})
+    '--for=free/{segment}'
+    """
+    return re.sub(r"\{(\w+)\}", lambda found: names.get(found[1], found[0]), word)
+
+
+def parse_command(command: str, segments: bool = False) -> list[str]:
+    """The words of a command that names the arm, and where there are any, the segment.
 
     >>> parse_command("./trial.sh --arm={arm} 'two words'")
     ['./trial.sh', '--arm={arm}', 'two words']
@@ -121,30 +133,46 @@ def parse_command(command: str) -> list[str]:
         words = shlex.split(command)
     except ValueError as error:
         raise ValueError(f"--exec: {str(error).lower()} in {command!r}; close the quotation") from None
-    if not any("{arm}" in word for word in words):
-        raise ValueError(f"--exec: expected {{arm}} where the arm's name goes, got {command!r}; add it")
+    for name in ("arm", "segment") if segments else ("arm",):
+        if not any(f"{{{name}}}" in word for word in words):
+            raise ValueError(f"--exec: expected {{{name}}} where the {name}'s name goes, got {command!r}; add it")
     return words
 
 
 def parse_result(text: str, problem: "Problem") -> Result:
-    """Reward and costs from the last line that a trial printed."""
+    """Metrics from the last line that a trial printed: by name, or a reward with costs by name."""
     from bestmix import checks
 
-    lines = text.strip().splitlines()
+    lines, first = text.strip().splitlines(), problem.metrics[0]
     if not lines:
-        raise ValueError(f"expected a line such as {EXAMPLE}, got no output")
+        raise ValueError(f"expected a line such as {example(problem)}, got no output")
     try:
         data = json.loads(lines[-1])
     except ValueError:
         data = None
-    if not isinstance(data, dict) or "reward" not in data:
-        raise ValueError(f"expected a last line such as {EXAMPLE}, got {checks.shown(lines[-1])}")
-    costs: Mapping[str, Any] = checks.mapping("costs", data.get("costs", data), "by name")
-    missing = [cost for cost in problem.costs if cost not in costs]
-    if missing:
-        raise ValueError(f"expected the cost {missing[0]!r} in the last line, got {checks.shown(lines[-1])}")
-    values = {cost: checks.number(f"cost {cost!r}", costs[cost]) for cost in problem.costs}
-    return checks.number("reward", data["reward"]), values
+    if not isinstance(data, dict):
+        raise ValueError(f"expected a last line such as {example(problem)}, got {checks.shown(lines[-1])}")
+    metrics = dict(data)
+    if "costs" not in problem.metrics and "costs" in data:
+        metrics |= checks.mapping("costs", metrics.pop("costs"), "by name")
+    metrics.setdefault(first, metrics.get("reward"))
+    if metrics[first] is None:
+        raise ValueError(f"expected a last line such as {example(problem)}, got {checks.shown(lines[-1])}")
+    if missing := [metric for metric in problem.metrics[1:] if metric not in metrics]:
+        raise ValueError(f"expected the metric {missing[0]!r} in the last line, got {checks.shown(lines[-1])}")
+    values = {metric: checks.number(f"metric {metric!r}", metrics[metric]) for metric in problem.metrics}
+    return values.pop(first), values
+
+
+def example(problem: "Problem") -> str:
+    """A line that a trial could print.
+
+    >>> from bestmix import Problem
+    >>> example(Problem(["a"], goal="minimise dollars", limits=["quality >= 0.9"]))
+    '{"dollars": 0.7, "quality": 0.1}'
+    """
+    first, *rest = problem.metrics
+    return json.dumps({first: 0.7, **dict.fromkeys(rest, 0.1)}, ensure_ascii=False)
 
 
 def end(processes: list[subprocess.Popen[str]]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bestmix.cli import common
+from bestmix.cli import common, problems
 from bestmix.cli.process import TrialFailed, Trials
 
 if TYPE_CHECKING:
@@ -22,12 +22,19 @@ if TYPE_CHECKING:
 def run(
     problem: Annotated[
         Path,
-        typer.Argument(metavar="PROBLEM", help="Arms, bounds and known arms (.toml or .json).", show_default=False),
+        typer.Argument(
+            metavar="PROBLEM", help="Arms, goal, limits and known arms (.toml or .json).", show_default=False
+        ),
     ],
     budget: Annotated[int, typer.Option(min=0, help="The most trials to make.", show_default=False)],
     command: Annotated[
-        str, typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}.", show_default=False)
+        str,
+        typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}, in {segment}.", show_default=False),
     ],
+    bound: problems.Bound = None,
+    goal: problems.Goal = None,
+    limit: problems.Limits = None,
+    segments: problems.Segments = None,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Trials to make at once.")] = 1,
     strategy: common.Strategies = common.StrategyName.challenger,
     confidence: common.Confidence = None,
@@ -48,9 +55,11 @@ def run(
 ) -> None:
     """Find the best mix by running a command for each trial.
 
-    The command gets the arm's name in place of {arm}. Its last line on standard output is JSON:
-    {"reward": 0.7, "costs": {"dollars": 0.1, "seconds": 0.4}}. Ctrl-C stops the run; the same command goes on with it,
-    and so does one with a larger budget (Challenger and USLP).
+    The command gets the arm's name in place of {arm}, and with segments the segment's in place of {segment}. Its last
+    line on standard output is JSON with every metric: {"reward": 0.7, "dollars": 0.1, "seconds": 0.4}. Ctrl-C stops the
+    run; the same command goes on with it, and so does one with a larger budget (Challenger and USLP).
+
+    Bounds and limits are added to those of the problem's file; a goal and segments take the place of its own.
 
     Example: [bold]bestmix run problem.toml --budget 2000 --exec './trial.sh {arm}' -j 4[/bold]
     """
@@ -59,9 +68,7 @@ def run(
     state = state or problem.with_suffix(".run.json")
     if state.suffix.lower() != ".json":
         raise ValueError(f"--state: expected a file name that ends in .json, got {state}; rename it")
-    from bestmix.problems.problem import Problem
-
-    asked = Problem.load(problem)
+    asked = problems.load_problem(problem, bound, limit, goal, segments)
     trials = Trials(command, asked, retries, timeout)
     with locked(state):
         search = open_search(asked, common.make_strategy(strategy, confidence, tolerance), budget, state, fresh)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bestmix.cli import common
+from bestmix.cli import common, problems
 
 DROP = "fill them in, or pass --drop-missing to leave them out"
 
@@ -23,9 +23,19 @@ def solve(
         Path, typer.Argument(metavar="TRIALS", help="A .csv or .parquet file, one trial a row.", show_default=False)
     ],
     reward: Annotated[str, typer.Option(help="Column of the reward.")] = "reward",
-    bound: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=NUMBER", help="Largest acceptable mean of a cost; repeat it.", show_default=False),
+    bound: problems.Bound = None,
+    goal: problems.Goal = None,
+    limit: problems.Limits = None,
+    segment: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the segment.", show_default="one group of users")
+    ] = None,
+    segments: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=SHARE,...",
+            help="With --segment: the segments' shares of all users, as in free=0.7,paid=0.3.",
+            show_default="those of the rows",
+        ),
     ] = None,
     arm: Annotated[str, typer.Option(help="Column of the arm.")] = "arm",
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
@@ -39,9 +49,20 @@ def solve(
 ) -> None:
     """Find the best mix from trials that were made already.
 
+    A limit is an upper bound on a mean, as --bound dollars=5 is, or one of another kind: --limit 'quality >= 0.9',
+    'p(seconds > 2) <= 5%', 'complaints / visits <= 1%', 'share(large) <= 40%', 'seconds <= 1.1 * seconds(small)'.
+    Every metric that a goal or a limit names is a column.
+
     Example: [bold]bestmix solve trials.csv --arm model --reward quality --bound dollars=5 --bound seconds=1.2[/bold]
+
+    Example: [bold]bestmix solve trials.csv --goal 'minimise dollars' --limit 'quality >= 0.9'[/bold]
     """
     bounds, wanted = common.parse_bounds(bound or []), common.parse_safety(safety)
+    shares = None if segments is None else problems.parse_segments(segments)
+    if isinstance(shares, list):
+        raise ValueError(f"--segments: expected shares, as in free=0.7,paid=0.3, got {segments!r}; write it so")
+    if shares is not None and segment is None:
+        raise ValueError("--segments: expected the column that has them, got none; add --segment COLUMN")
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
@@ -56,5 +77,9 @@ def solve(
             seed=seed,
             drop_missing=drop_missing,
             safety=wanted,
+            goal=goal or "maximise reward",
+            limits=limit or (),
+            segment=segment,
+            segments=shares,
         )
     common.conclude(rec, outputs, f"The best mix in {trials.name}", as_json)

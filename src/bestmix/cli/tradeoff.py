@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common
+from bestmix.cli import common, problems
 from bestmix.cli.solve import DROP
 
 if TYPE_CHECKING:
@@ -26,12 +26,13 @@ def tradeoff(
             show_default=False,
         ),
     ],
-    cost: Annotated[str | None, typer.Option(help="The cost whose limit moves.", show_default="the first")] = None,
-    reward: Annotated[str, typer.Option(help="Column of the reward.")] = "reward",
-    bound: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=NUMBER", help="Largest acceptable mean of a cost; repeat it.", show_default=False),
+    cost: Annotated[
+        str | None, typer.Option(help="The cost, or the limit, whose bound moves.", show_default="the first")
     ] = None,
+    reward: Annotated[str, typer.Option(help="Column of the reward.")] = "reward",
+    bound: problems.Bound = None,
+    goal: problems.Goal = None,
+    limit: problems.Limits = None,
     arm: Annotated[str, typer.Option(help="Column of the arm.")] = "arm",
     safety: Annotated[float, typer.Option(min=0.5, max=0.999, help="Certainty with which limits are kept.")] = 0.95,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
@@ -41,6 +42,8 @@ def tradeoff(
     """What if a limit were different: the value of the best mix against it, and where the arms of the mix change.
 
     Example: [bold]bestmix tradeoff trials.csv --reward quality --bound dollars=5 --cost dollars --figure f.png[/bold]
+
+    Example: [bold]bestmix tradeoff trials.csv --goal 'minimise dollars' --limit 'quality >= 0.9'[/bold]
     """
     bounds = common.parse_bounds(bound or [])
     common.Outputs(figure).check()
@@ -49,8 +52,11 @@ def tradeoff(
 
         if Path(source).suffix.lower() in LOGS:
             columns = {"arm": arm, "reward": reward, "bounds": bounds, "drop_missing": drop_missing}
-            found = find(Path(source), cost, safety=safety, **columns)  # type: ignore[arg-type]
+            asked = {"goal": goal or "maximise reward", "limits": limit or ()}
+            found = find(Path(source), cost, safety=safety, **columns, **asked)  # type: ignore[arg-type]
         else:
+            if limit or goal:
+                raise ValueError("--limit, --goal: an instance has its own, got others; leave them out")
             found = _of_instance(source, bounds, cost)
     saved = _save(found, figure)
     if as_json:
@@ -95,5 +101,5 @@ def _table(found: "TradeOff") -> Table:
     for name in header:
         table.add_column(Text(name), overflow="fold")
     for row, piece in zip(body, found.pieces, strict=True):
-        table.add_row(*map(Text, row), style="bold cyan" if piece.low <= found.bound < piece.high else "")
+        table.add_row(*map(Text, row), style="bold cyan" if found.stands_in(piece) else "")
     return table

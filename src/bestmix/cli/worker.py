@@ -28,7 +28,8 @@ def worker(
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment's name.", show_default=False)],
     command: Annotated[
-        str, typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}.", show_default=False)
+        str,
+        typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}, in {segment}.", show_default=False),
     ],
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Trials to make at once.")] = 1,
     who: Annotated[str | None, typer.Option("--name", help="This worker.", show_default="machine and process")] = None,
@@ -41,8 +42,9 @@ def worker(
 ) -> None:
     """Make trials of an experiment until it is over.
 
-    The command gets the arm's name in place of {arm}. Its last line on standard output is JSON:
-    {"reward": 0.7, "costs": {"dollars": 0.1}}. Leases are renewed while trials run; Ctrl-C gives them back.
+    The command gets the arm's name in place of {arm}, and with segments the segment's in place of {segment}. Its last
+    line on standard output is JSON with every metric: {"reward": 0.7, "dollars": 0.1}. Leases are renewed while trials
+    run; Ctrl-C gives them back.
 
     The token of a server is read from the variable BESTMIX_TOKEN.
 
@@ -102,9 +104,9 @@ class LeasedTrials:
             self._next = time.monotonic() + min(max(given.retry_after, SOONEST), LOOK)
         return given
 
-    def arm(self, trial: "Trial") -> str:
-        """Its arm."""
-        return trial.arm
+    def arguments(self, trial: "Trial") -> tuple[str, ...]:
+        """Its arm, and with segments its segment."""
+        return (trial.arm,) if trial.segment is None else (trial.arm, trial.segment)
 
     def tell(self, results: "Sequence[tuple[Trial, Result]]") -> None:
         """Tell results, all in one transaction."""

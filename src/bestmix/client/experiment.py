@@ -11,7 +11,7 @@ from urllib.parse import quote
 from bestmix import checks, files
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.client.transport import Transport
-from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, Snapshot, State, Trial
+from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, Snapshot, State, Trial, one_row
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -137,12 +137,12 @@ class RemoteExperiment:
         worker = f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker
         return Handout.from_dict(self._post("ask", {"n": n, "worker": worker, "key": key or secrets.token_hex(16)}))
 
-    def tell(self, trial: Trial | str, reward: float, costs: Any = None) -> Outcome:
-        """Report a result; when this returns it is safely on the server's disk."""
+    def tell(self, trial: Trial | str, reward: float | Mapping[str, float], costs: Any = None) -> Outcome:
+        """Report a result, a reward with costs or all metrics by name; on return it is safely on the server's disk."""
         return Outcome(self._post("tell", self._result(trial, reward, costs))["outcome"])
 
-    def tell_many(self, results: Iterable[tuple[Trial | str, float, Any]]) -> list[Outcome]:
-        """Report several results, each (trial, reward, costs): all of them or none."""
+    def tell_many(self, results: Iterable[tuple[Any, ...]]) -> list[Outcome]:
+        """Report several results, each (trial, reward, costs) or (trial, metrics): all of them or none."""
         given = [self._result(*result) for result in results]
         return list(map(Outcome, self._post("tell_many", {"results": given})["outcomes"])) if given else []
 
@@ -279,9 +279,9 @@ class RemoteExperiment:
     def _path(self) -> str:
         return f"/v1/experiments/{self.record.key}"
 
-    def _result(self, trial: Trial | str, reward: Any, costs: Any) -> dict[str, Any]:
+    def _result(self, trial: Trial | str, reward: Any, costs: Any = None) -> dict[str, Any]:
         if isinstance(reward, Mapping):
-            reward, *costs = self.problem.trial_rows(reward, costs)[0].tolist()
+            reward, *costs = one_row(self.problem, reward, costs)
         if not isinstance(costs, Mapping):
             row = self.problem.cost_rows(costs, 1)[0].tolist()
             costs = dict(zip(self.problem.metrics[1:], row, strict=True))

@@ -33,6 +33,7 @@ from bestmix.experiments.model import (
     check_name,
     check_text,
     moment,
+    one_row,
 )
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.problems.problem import Problem
@@ -46,6 +47,11 @@ if TYPE_CHECKING:
 MOST_ASKED = 10_000  # trials in one call
 PAGE = 1000  # trials read at a time
 ID = re.compile(r"([0-9a-f]{12})-([1-9][0-9]{0,17})")
+
+
+def as_result(trial: Trial | str, reward: Any, costs: Any = None) -> tuple[Trial | str, Any, Any]:
+    """A result with its three parts."""
+    return trial, reward, costs
 
 
 class Experiment:
@@ -152,7 +158,7 @@ class Experiment:
         )
         return Handout(map(self._trial, rows), retry, why)
 
-    def tell(self, trial: Trial | str, reward: float, costs: Any = None) -> Outcome:
+    def tell(self, trial: Trial | str, reward: float | Mapping[str, float], costs: Any = None) -> Outcome:
         """Report a result; when this returns it is safely on disk.
 
         Parameters
@@ -160,19 +166,19 @@ class Experiment:
         trial
             The trial or its id.
         reward
-            One number; or all metrics by name.
+            One number; or all metrics by name, as in ``{"quality": 1.0, "dollars": 0.002}``.
         costs
-            By name, or in the problem's order.
+            By name, or in the problem's order; none beside metrics by name.
         """
         return self.tell_many([(trial, reward, costs)])[0]
 
-    def tell_many(self, results: Iterable[tuple[Trial | str, float, Any]]) -> list[Outcome]:
-        """Report several results, each (trial, reward, costs), in one transaction: all of them or none."""
+    def tell_many(self, results: Iterable[tuple[Any, ...]]) -> list[Outcome]:
+        """Report several results, each (trial, reward, costs) or (trial, metrics): in one transaction, all or none."""
         try:
-            given = [(trial, reward, costs) for trial, reward, costs in results]
-        except (TypeError, ValueError):
+            given = [as_result(*result) for result in results]
+        except TypeError:
             raise checks.InvalidInput(
-                "results", "expected (trial, reward, costs) for each", "give a list of these three"
+                "results", "expected (trial, reward, costs) or (trial, metrics) for each", "give a list of these"
             ) from None
         checked = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
         if isinstance(self._recipe.strategy, Checking) and checked:
@@ -357,10 +363,7 @@ class Experiment:
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
         """Reward and costs, checked before anything is written; plain floats need no more than a look."""
         if isinstance(reward, Mapping):
-            row = self.problem.trial_rows(reward, costs)
-            if len(row) != 1:
-                raise checks.InvalidInput("metrics", expected="those of one trial", got=f"{len(row)} trials")
-            return tuple(row[0].tolist())
+            return one_row(self.problem, reward, costs)
         names = self.problem.metrics[1:]
         ordered = costs
         if isinstance(costs, dict) and costs.keys() == set(names):

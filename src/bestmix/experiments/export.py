@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bestmix.experiments.experiment import Experiment
     from bestmix.experiments.model import RunState, Trial
 
-BEFORE = ("id", "token", "slot", "round", "arm", "state", "worker", "reward")
+BEFORE = ("id", "token", "slot", "round", "arm", "state", "worker")
 AFTER = ("asked", "told", "note")
 PAGE = 10_000  # rows of Parquet written at a time
 HOW = "expected a file name that ends in .csv, .parquet or .json"
@@ -50,7 +50,7 @@ def export(experiment: "Experiment", path: Path, state: str | None = None, sprea
 
 
 def columns(experiment: "Experiment") -> list[str]:
-    """Names of the table's columns; a cost whose name is taken is called ``cost NAME``.
+    """Names of the table's columns: the metrics have their own; one whose name is taken is called ``cost NAME``.
 
     Examples
     --------
@@ -59,21 +59,26 @@ def columns(experiment: "Experiment") -> list[str]:
     >>> columns(exp)[7:11]
     ['reward', 'dollars', 'cost round', 'asked']
     """
-    metrics = experiment.problem.metrics[1:]
-    taken, costs = {*BEFORE, *AFTER, *metrics}, []
+    before, metrics = _before(experiment), experiment.problem.metrics
+    taken, found = {*before, *AFTER, *metrics}, []
     for name in metrics:
         free = name
-        while free in taken and (free != name or name in (*BEFORE, *AFTER)):
+        while free in taken and (free != name or name in (*before, *AFTER)):
             free = f"cost {free}"
         taken.add(free)
-        costs.append(free)
-    return [*BEFORE, *costs, *AFTER]
+        found.append(free)
+    return [*before, *found, *AFTER]
+
+
+def _before(experiment: "Experiment") -> tuple[str, ...]:
+    """Columns that stand before the metrics; with segments there is one more."""
+    return (*BEFORE, "segment") if experiment.problem.segments else BEFORE
 
 
 def _values(experiment: "Experiment", trial: "Trial") -> list[Any]:
-    data = trial.to_dict()
-    costs = [None if trial.costs is None else trial.costs[name] for name in experiment.problem.metrics[1:]]
-    return [*(data[name] for name in BEFORE), *costs, *(data[name] for name in AFTER)]
+    data, costs = trial.to_dict(), trial.costs or {}
+    metrics = [trial.reward, *(costs.get(name) for name in experiment.problem.metrics[1:])]
+    return [*(data[name] for name in _before(experiment)), *metrics, *(data[name] for name in AFTER)]
 
 
 def _csv(experiment: "Experiment", path: Path, trials: "Iterator[Trial]", escape: Callable[[Any], Any]) -> None:
@@ -106,8 +111,7 @@ def _parquet(experiment: "Experiment", path: Path, trials: "Iterator[Trial]") ->
     except ImportError:
         raise ValueError("writing Parquet needs pyarrow; install bestmix[frames], or write .csv") from None
     whole, text, number = pyarrow.int64(), pyarrow.string(), pyarrow.float64()
-    kinds = {"token": whole, "slot": whole, "round": whole, **dict.fromkeys(("id", "arm", "state", "worker"), text)}
-    kinds |= dict.fromkeys(AFTER, text)
+    kinds = dict.fromkeys((*_before(experiment), *AFTER), text) | dict.fromkeys(("token", "slot", "round"), whole)
     names = columns(experiment)
     schema = pyarrow.schema([(name, kinds.get(name, number)) for name in names])
     with parquet.ParquetWriter(path, schema) as writer:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Recommendation, Round
+from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:  # the client needs the values alone, without the arithmetic that strategies load
     from bestmix.strategies.protocol import Memory
@@ -294,6 +295,18 @@ def moment(seconds: float) -> datetime:
     '1970-01-01T00:00:00+00:00'
     """
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def one_row(problem: Problem, metrics: Mapping[str, Any], costs: Any = None) -> tuple[float, ...]:
+    """The metrics of one trial in the problem's order, the goal's first.
+
+    >>> one_row(Problem(["a"], goal="minimise dollars", limits=["quality >= 0.9"]), {"quality": 1, "dollars": 0.2})
+    (0.2, 1.0)
+    """
+    rows = problem.trial_rows(metrics, costs)
+    if len(rows) != 1:
+        raise checks.InvalidInput("metrics", expected="those of one trial", got=f"{len(rows)} trials")
+    return tuple(rows[0].tolist())
 
 
 def check_text(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = False) -> str:

@@ -24,9 +24,7 @@ class Start:
     moments: list[Moments]
 
 
-def replay(
-    recipe: Recipe, budget: int, log: Any, arm: str, reward: str, now: float, segment: str | None = None
-) -> Start:
+def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, segment: str | None, now: float) -> Start:
     """Give the log's trials to the strategy as it asks for them; the rest is surplus."""
     tables = _tables(recipe.problem, log, arm, reward, segment)
     if isinstance(recipe.strategy, Checking):
@@ -58,7 +56,8 @@ def replay(
 def _tables(problem: Problem, log: Any, arm: str, reward: str, segment: str | None) -> list[Floats]:
     import numpy as np
 
-    found = read_groups(log, arm, reward, list(problem.metrics[1:]), segment=segment)
+    first, *rest = problem.metrics
+    found = read_groups(log, arm, reward if first == "reward" else first, rest, segment=segment)
     for name, group in found:
         problem.index(name, group)
     none = np.empty((0, len(problem.metrics)))

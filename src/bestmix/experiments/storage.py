@@ -42,6 +42,7 @@ class Terms:
     log: Any
     arm: str
     reward: str
+    segment: str | None
 
 
 class Storage:
@@ -75,9 +76,11 @@ class Storage:
         log: Any = None,
         arm: str = "arm",
         reward: str = "reward",
+        segment: str | None = None,
     ) -> Experiment:
         """Create an experiment; ``open_experiment`` describes the arguments."""
-        made = self._create(name, problem, budget, strategy, Terms(lease, failures, notes, log, arm, reward))
+        terms = Terms(lease, failures, notes, log, arm, reward, segment)
+        made = self._create(name, problem, budget, strategy, terms)
         if made is None:
             raise checks.AlreadyExists(
                 "name", f"there is an experiment {name!r} already", "open it, or choose another name"
@@ -103,7 +106,8 @@ class Storage:
             start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem))
         else:
             now = self.lease_clock.clock.now()
-            start = replay.replay(recipe, record.first_budget, terms.log, terms.arm, terms.reward, now)
+            columns = terms.arm, terms.reward, terms.segment
+            start = replay.replay(recipe, record.first_budget, terms.log, *columns, now)
         step = start.step
         draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows)
         return Experiment(self, record, recipe) if self.store.create(draft) else None
@@ -192,6 +196,7 @@ def open_experiment(
     log: Any = None,
     arm: str = "arm",
     reward: str = "reward",
+    segment: str | None = None,
     patience: float = 60.0,
     clock: Clock | None = None,
 ) -> Experiment:
@@ -218,8 +223,9 @@ def open_experiment(
         Trials that were made before, which the experiment starts from: a CSV or Parquet path, a frame
         or a mapping of columns. They fill the places that the strategy owes their arms, in order, and
         count as part of the budget; what is left over is kept aside as surplus.
-    arm, reward
-        Names of the log's columns that hold the arm and the reward; costs have their own names.
+    arm, reward, segment
+        Names of the log's columns that hold the arm, the reward and, where there are segments, the segment; other
+        metrics have their own names.
     patience
         Seconds that a call keeps trying when the database is out of reach.
 
@@ -239,7 +245,7 @@ def open_experiment(
                 "budget", "a new experiment needs one", f"give the number of trials that {name!r} may make"
             )
         held = LEASE if lease is None else lease, FAILURES if failures is None else failures
-        made = storage._create(name, problem, budget, strategy, Terms(*held, notes, log, arm, reward))
+        made = storage._create(name, problem, budget, strategy, Terms(*held, notes, log, arm, reward, segment))
         if made is not None:
             return made
     found = storage.open(name, strategy)

@@ -14,6 +14,7 @@ from bestmix.answers.wording import cost_text, half_width, measured, share_text
 from bestmix.plots.axes import differ
 from bestmix.plots.labels import Box, place_names
 
+SIDES = {"<=": "at most", ">=": "at least", "=": "exactly"}  # of a bound
 WIDTH, HEIGHT = 460.0, 340.0
 LEFT, RIGHT, TOP, BOTTOM = 56.0, 12.0, 26.0, 44.0  # room around what is drawn
 TEXT_HEIGHT = 13.0
@@ -190,10 +191,12 @@ class Name(NamedTuple):
 
 @dataclass(frozen=True)
 class ArmsChart:
-    """Arms by one mean cost and mean reward, with the bound and the mix."""
+    """Arms by one mean cost and what the goal is about, with the bound and the mix."""
 
+    goal: str
     cost: str
     bound: float
+    relation: str
     across: Axis
     upwards: Axis
     marks: Sequence[Mark]
@@ -208,20 +211,40 @@ class ArmsChart:
         return shortened(self.cost)
 
     @property
+    def short_goal(self) -> str:
+        """What the goal is about, beside the axis."""
+        return shortened(self.goal)
+
+    @property
     def bound_at(self) -> float:
         """Where the bound stands."""
         return self.across.at(self.bound)
 
     @property
+    def bound_text(self) -> str:
+        """What the bound asks."""
+        return f"{SIDES[self.relation]} {self.bound:.4g}"
+
+    @property
     def bound_anchor(self) -> str:
-        """On which side of the bound there is room for its text."""
-        return "end" if self.bound_at > 0.6 * self.width else "start"
+        """The side of its text: the one that is allowed, where there is room."""
+        left = self.bound_at - self.across.start > text_width(self.bound_text)
+        right = self.width - self.bound_at > text_width(self.bound_text)
+        return "end" if (left if self.relation == "<=" else not right) else "start"
+
+    @property
+    def beyond(self) -> list[tuple[float, float]]:
+        """From where to where the bound is not kept."""
+        low, high = sorted((self.across.start, self.across.end))
+        below, above = (low, self.bound_at), (self.bound_at, high)
+        return {"<=": [above], ">=": [below], "=": [below, above]}[self.relation]
 
 
 def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
-    """The arms with one cost across and the reward upwards."""
+    """The arms with one cost across and what the goal is about upwards."""
     arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
-    arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -e.reward))[:MOST_MARKS]
+    sign = rec.problem.goal.sign
+    arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -sign * e.reward))[:MOST_MARKS]
     bound = rec.bound(cost)
     ends = (v for e in arms for v in e.cost_intervals[cost])
     costs = [bound, rec.mean_cost(cost), *rec.cost_interval(cost), *(e.costs[cost] for e in arms)]
@@ -236,7 +259,9 @@ def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
     taken += [(left - 3, top - 3, left + 3, top + 3) for left, top in line]
     taken.append((x.at(bound) - 3, 0.0, x.at(bound) + 3, HEIGHT))
     names = _names([e.arm for e in arms], marks, taken, x.at(bound))
-    return ArmsChart(cost, bound, x, y, [*reversed(marks), *mix], names, line)
+    relation = rec.problem.limits[rec.problem.costs.index(cost)].relation
+    marks = [*reversed(marks), *mix]
+    return ArmsChart(_goal(rec), _called(rec, cost), bound, relation, x, y, marks, names, line)
 
 
 def _arm(rec: Recommendation, e: Estimate, cost: str, x: Axis, y: Axis) -> Mark:
@@ -294,29 +319,35 @@ def _beside(mark: Mark, text: str, box: Box) -> Name:
 
 @dataclass(frozen=True)
 class RewardsChart:
-    """Mean rewards with their intervals, the best on top, where there are no costs."""
+    """Means of what the goal is about with their intervals, the best on top, where there are no costs."""
 
+    goal: str
     across: Axis
     marks: Sequence[Mark]
     names: Sequence[Name]
     height: float
     width: float = WIDTH
 
+    @property
+    def short_goal(self) -> str:
+        """What the goal is about, below the axis."""
+        return shortened(self.goal)
+
 
 def rewards_chart(rec: Recommendation) -> RewardsChart:
     """The arms below each other."""
     arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
-    arms = sorted(arms, key=lambda e: -e.reward)[:MOST_BARS]
+    arms = sorted(arms, key=lambda e: -rec.problem.goal.sign * e.reward)[:MOST_BARS]
     texts = [shortened(e.arm) for e in arms]
     left = 16 + max((text_width(text, bold=True) for text in texts), default=0.0)
     x = fit([v for e in arms for v in (e.reward, *e.reward_interval)], left, WIDTH - RIGHT)
     rows = [TOP + ROW * k for k in range(len(arms))]
     marks = [
-        Mark(role(rec, e.arm), x.at(e.reward), y, f"{e.arm}: reward {e.reward:.4g}", _ends(x, e.reward_interval))
+        Mark(role(rec, e.arm), x.at(e.reward), y, f"{e.arm}: {_goal(rec)} {e.reward:.4g}", _ends(x, e.reward_interval))
         for e, y in zip(arms, rows, strict=True)
     ]
     names = [Name(left - 12, mark.y + 4, text, mark.role, "end") for mark, text in zip(marks, texts, strict=True)]
-    return RewardsChart(x, marks, names, TOP + ROW * len(arms) + BOTTOM)
+    return RewardsChart(_goal(rec), x, marks, names, TOP + ROW * len(arms) + BOTTOM)
 
 
 def shortened(name: str) -> str:

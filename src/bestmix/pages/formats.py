@@ -41,15 +41,16 @@ def estimate(mean: float, interval: tuple[float, float]) -> str:
     return "not tried" if math.isnan(mean) else measured(mean, (interval[1] - interval[0]) / 2)
 
 
-def room(slack: float) -> str:
-    """How far a mean cost is from its bound.
+def room(slack: float, relation: str = "<=") -> str:
+    """How far a mean is from its bound.
 
-    >>> room(0.25), room(0.0), room(-0.5)
-    ('0.25 below', 'at its bound', '0.5 too much')
+    >>> room(0.25), room(0.0), room(-0.5), room(0.25, ">="), room(-0.5, ">=")
+    ('0.25 below', 'at its bound', '0.5 too much', '0.25 above', '0.5 too little')
     """
     if not math.isfinite(slack):
         return "–"
-    return "at its bound" if slack == 0 else f"{slack:.3g} below" if slack > 0 else f"{-slack:.3g} too much"
+    inside, outside = {"<=": ("below", "too much"), ">=": ("above", "too little"), "=": ("off", "off")}[relation]
+    return "at its bound" if slack == 0 else f"{abs(slack):.3g} {inside if slack > 0 else outside}"
 
 
 def score(value: float | None) -> str:

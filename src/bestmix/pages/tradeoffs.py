@@ -31,8 +31,9 @@ GAP = 8.0  # between a line and its text
 
 @dataclass(frozen=True)
 class TradeOffChart:
-    """A limit across, mean reward upwards: the best mix at the estimates, the safe one with its band, today's limit."""
+    """A limit across, the goal upwards: the best mix at the estimates, the safe one with its band, today's limit."""
 
+    goal: str
     cost: str
     bound: float
     across: Axis
@@ -49,6 +50,11 @@ class TradeOffChart:
     def short_cost(self) -> str:
         """The cost's name below the axis."""
         return shortened(self.cost)
+
+    @property
+    def short_goal(self) -> str:
+        """What the goal is about, beside the axis."""
+        return shortened(self.goal)
 
     @property
     def bound_at(self) -> float | None:
@@ -74,18 +80,19 @@ def tradeoff_chart(found: TradeOff) -> TradeOffChart:
     safe = [point for point in found.safe if low <= point.bound <= high]
     ends = [value for point in safe for value in point.interval]
     x = _axis(low, high)
-    values = [piece.low_value for piece in found.pieces]
+    values = [value for _, value in found.knots]
     y = fit([*values, *ends], TradeOffChart.height - BOTTOM, TOP)
-    line = [spot for piece in found.pieces for spot in _along(piece, high, x, y)]
+    line = [spot for piece in found.pieces for spot in _along(piece, low, high, x, y)]
     band = [(p.bound, p.interval[0]) for p in safe] + [(p.bound, p.interval[1]) for p in reversed(safe)]
     return TradeOffChart(
-        cost=found.cost,
+        goal=str(found.goal.quantity),
+        cost=found.label,
         bound=found.bound,
         across=x,
         upwards=y,
         value=line,
-        knots=[_knot(piece, found.cost, x, y) for piece in found.pieces],
-        names=[name for piece in found.pieces for name in _name(piece, high, x, y)],
+        knots=[_knot(found, place, x, y) for place in range(len(found.pieces))],
+        names=[name for piece in found.pieces for name in _name(piece, low, high, x, y)],
         safe=[(x.at(p.bound), y.at(p.value)) for p in safe],
         band=[(x.at(bound), y.at(value)) for bound, value in band],
     )
@@ -99,24 +106,30 @@ def _axis(low: float, high: float) -> Axis:
     return Axis(begin, high, LEFT, WIDTH - RIGHT, log)
 
 
-def _along(piece: Piece, end: float, x: Axis, y: Axis) -> list[tuple[float, float]]:
-    bounds = np.linspace(piece.low, min(piece.high, end), STEPS if x.log else 2).tolist()
-    return [(x.at(bound), y.at(piece.low_value + piece.slope * (bound - piece.low))) for bound in bounds]
+def _along(piece: Piece, start: float, end: float, x: Axis, y: Axis) -> list[tuple[float, float]]:
+    bounds = np.linspace(max(piece.low, start), min(piece.high, end), STEPS if x.log else 2).tolist()
+    return [(x.at(bound), y.at(piece.value(bound))) for bound in bounds]
 
 
-def _knot(piece: Piece, cost: str, x: Axis, y: Axis) -> Mark:
-    title = f"{cost} {piece.low:.4g}: reward {piece.low_value:.4g}; from here on {', '.join(piece.support)}"
-    return Mark("support", x.at(piece.low), y.at(piece.low_value), title)
+def _knot(found: TradeOff, place: int, x: Axis, y: Axis) -> Mark:
+    (bound, value), piece = found.knots[place], found.pieces[place]
+    until = "up to here" if found.at_least else "from here on"
+    title = f"{found.label} {bound:.4g}: {found.goal.quantity} {value:.4g}; {until} {', '.join(piece.support)}"
+    return Mark("support", x.at(bound), y.at(value), title)
 
 
-def _name(piece: Piece, end: float, x: Axis, y: Axis) -> list[Name]:
-    """The arms of a piece, left above its middle; none where there is no room."""
-    (left, _), *_, (right, _) = spots = _along(piece, end, x, y)
+def _name(piece: Piece, start: float, end: float, x: Axis, y: Axis) -> list[Name]:
+    """The arms of a piece above its middle, left of a line that rises; none where there is no room."""
+    (left, _), *_, (right, _) = spots = _along(piece, start, end, x, y)
     text = shortened(" + ".join(piece.support))
     middle, height = spots[len(spots) // 2] if x.log else np.mean(spots, axis=0).tolist()
-    flat = piece.slope == 0
     width = text_width(text)
-    room = right - left if flat else middle - LEFT
+    if piece.slope == 0:
+        room, at, anchor = right - left, middle, "middle"
+    elif piece.slope > 0:
+        room, at, anchor = middle - LEFT, middle - GAP, "end"
+    else:
+        room, at, anchor = WIDTH - RIGHT - middle, middle + GAP, "start"
     if width > room or right - left < 0.5 * width:
         return []
-    return [Name(middle if flat else middle - GAP, height - GAP + 2, text, "support", "middle" if flat else "end")]
+    return [Name(at, height - GAP + 2, text, "support", anchor)]

@@ -8,10 +8,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from bestmix import checks
 from bestmix.answers.history import ROLES, question, role, spent_on
 from bestmix.answers.prices import limit_price
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import tradeoff
+from bestmix.answers.tradeoff_sources import movable
 from bestmix.answers.wording import certainly, chance_text, guess_text, kept_text
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
@@ -31,6 +33,7 @@ MOST_LIMITS = 4  # whose trade-off is drawn
 MOST_SAFE_ARMS = 24  # beyond, the safe mix at many bounds would keep a page waiting
 SAFE_POINTS = 6  # bounds at which a page shows the safe mix
 SAFETY = 0.95
+RELATIONS = {"<=": "≤", ">=": "≥", "=": "="}
 RECENT_TRIALS = 50  # that the pace is measured on
 LEASED_TRIALS = 1000  # that workers are counted in
 UNCOUNTED_TRIALS = 12  # shown of those that did not count
@@ -135,20 +138,35 @@ class Answer:
     mixtures: Sequence[Mapping[str, float] | None] = ()
 
     @property
+    def goal(self) -> str:
+        """What is to be as large, or as small, as possible."""
+        return self.rec.problem.measures[0]
+
+    @property
+    def charted(self) -> dict[str, str]:
+        """Limits that have an axis and a column, with how these are called."""
+        return self.rec.problem.charted
+
+    @property
+    def limits_name(self) -> str:
+        """Upper bounds on mean costs are called bounds."""
+        return "bounds" if all(map(is_bound, self.rec.problem.limits)) else "limits"
+
+    @property
     def verdict(self) -> Verdict:
         """Whether the mix keeps the bounds: said with its chance, and as good news only where it was certified."""
         rec = self.rec
         if not rec.mixture:
             return Verdict("muted", "no answer yet")
         if not rec.feasible:
-            return Verdict("bad", "no mix keeps all bounds")
+            return Verdict("bad", f"no mix keeps all {self.limits_name}")
         if not rec.problem.bounds:
             return Verdict("good", "no bounds to keep")
         if rec.certainty is None:
-            return Verdict("muted", "how likely the bounds are kept cannot be said")
+            return Verdict("muted", f"how likely the {self.limits_name} are kept cannot be said")
         if rec.certified:
-            return Verdict("good", f"keeps all bounds {certainly(rec)}")
-        return Verdict("bad", f"bounds not certain: kept with a chance of {chance_text(rec.certainty)}")
+            return Verdict("good", f"keeps all {self.limits_name} {certainly(rec)}")
+        return Verdict("bad", f"{self.limits_name} not certain: kept with a chance of {chance_text(rec.certainty)}")
 
     @property
     def best_guess(self) -> str:
@@ -166,8 +184,10 @@ class Answer:
         text = formats.number(mean) if limit is None else formats.estimate(limit.mean, limit.interval)
         chance = "–" if limit is None or not math.isfinite(limit.chance) else kept_text(limit)
         share = mean / bound if bound > 0 and math.isfinite(mean) else None
-        price = _price(rec, cost)
-        return Bound(cost, text, formats.number(bound), formats.room(room), share, rec.slack[cost] < 0, price, chance)
+        asked = rec.problem.limits[rec.problem.costs.index(cost)]
+        side = f"{RELATIONS[asked.relation]} {formats.number(bound)}"
+        words = formats.room(room, asked.relation)
+        return Bound(_limited(asked, cost), text, side, words, share, rec.slack[cost] < 0, _price(rec, cost), chance)
 
     @property
     def doubts(self) -> list[Doubt]:
@@ -230,15 +250,15 @@ class Answer:
     @cached_property
     def whatifs(self) -> list[WhatIf]:
         """What other limits would earn, the costs one after the other; computed once."""
-        costs = self.rec.problem.costs[:MOST_LIMITS] if self.rec.mixture else ()
+        costs = movable(self.rec.problem)[:MOST_LIMITS] if self.rec.mixture else ()
         return [row for row in map(self._whatif, costs) if row is not None]
 
     def _whatif(self, cost: str) -> WhatIf | None:
-        """None where there is nothing to draw, or the numbers are beyond floats."""
+        """None where there is nothing to draw, the answer does not tell enough, or the numbers are beyond floats."""
         few = len(self.rec.estimates) <= MOST_SAFE_ARMS
         try:
             found = tradeoff(self.rec, cost, safety=SAFETY if few else None, points=SAFE_POINTS)
-        except ArithmeticError:
+        except (ArithmeticError, checks.InvalidInput):
             return None
         drawable = found.pieces and math.isfinite(found.most - found.least)
         return WhatIf(found.sentences(), f"{SAFETY:.0%}", tradeoff_chart(found)) if drawable else None
@@ -372,9 +392,18 @@ def _limit(limit: Limit) -> str:
     return f"{limit.metric} ≤ {formats.number(limit.bound)}"
 
 
+def _limited(limit: Limit, cost: str) -> str:
+    """What a limit is about, as the table of bounds calls it."""
+    if is_bound(limit):
+        return cost
+    return f"{limit.quantity}" if limit.segment is None else f"{limit.quantity} in {limit.segment}"
+
+
 def _doubt(rec: Recommendation, column: str) -> str:
     inside = column in rec.basis
     cost = rec.problem.slack_cost(column)
     if cost is None:
         return f"{column} has no place in the best mix" if inside else f"{column} belongs in the best mix"
+    if not is_bound(rec.problem.limits[rec.problem.costs.index(cost)]):
+        return f"the best mix {'only just keeps' if inside else 'keeps with room to spare'} “{cost}”"
     return f"the best mix reaches its bound on {cost}" if inside else f"the best mix stays below its bound on {cost}"

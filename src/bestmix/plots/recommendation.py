@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LABELS = 16  # beyond this many arms only those that matter are named
+BOUNDS = {"<=": "bound", ">=": "bound, at least", "=": "bound, exactly"}
 WORDS = {"support": "in the mix", "other": "not in the mix", "rejected": "rejected", "known": "not in the mix"}
 
 
@@ -97,11 +98,22 @@ def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
     if rec.mixture and math.isfinite(rec.value):
         _draw_mix(ax, rec, cost)
     bound = rec.bound(cost)
-    ax.axvline(bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, label="bound", zorder=2)
+    relation = rec.problem.limits[rec.problem.costs.index(cost)].relation
+    ax.axvline(bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, label=BOUNDS[relation], zorder=2)
     ax.set_xlabel(f"mean {rec.problem.charted[cost]}", parse_math=False)  # a name may hold a dollar sign
     ax.set_ylabel(f"mean {rec.problem.measures[0]}", parse_math=False)
     ax.margins(0.1)
     scale_costs(ax, [bound, *(e.costs[cost] for e in arms)])
+    _shade(ax, bound, relation)
+
+
+def _shade(ax: "Axes", bound: float, relation: str) -> None:
+    """The side on which the bound is not kept, up to the edges as they are."""
+    low, high = ax.get_xlim()
+    sides = {"<=": [(bound, high)], ">=": [(low, bound)], "=": [(low, bound), (bound, high)]}[relation]
+    for start, end in sides:
+        ax.axvspan(start, end, color=COLOURS["bound"], alpha=0.06, linewidth=0, zorder=0)
+    ax.set_xlim(low, high)
 
 
 def _legend(axes: "list[Axes]") -> tuple[list[Any], list[str]]:
@@ -171,7 +183,8 @@ def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
 
 def _plot_rewards(rec: Recommendation, ax: "Axes") -> "Axes":
     """Rewards with intervals, best on top, where there are no costs."""
-    arms = sorted((e for e in rec.estimates.values() if math.isfinite(e.reward)), key=lambda e: e.reward)
+    sign = rec.problem.goal.sign
+    arms = sorted((e for e in rec.estimates.values() if math.isfinite(e.reward)), key=lambda e: sign * e.reward)
     for kind in reversed(ROLES):
         rows = [(i, e) for i, e in enumerate(arms) if role(rec, e.arm) == kind]
         if rows:

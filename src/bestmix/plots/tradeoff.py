@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestmix.answers.tradeoff import BEYOND, Piece, SafePoint, TradeOff
+from bestmix.answers.tradeoff import Piece, SafePoint, TradeOff, widened
 from bestmix.plots.axes import CURVE, MARGIN, differ
 from bestmix.plots.labels import SIZE
 from bestmix.plots.theme import COLOURS, new_axes, style
@@ -30,18 +30,20 @@ def plot_tradeoff(found: TradeOff, ax: "Axes | None" = None) -> "Axes":
     """
     with style():
         ax = new_axes() if ax is None else ax
-        ax.set_xlabel(f"limit on mean {found.cost}", parse_math=False)
-        ax.set_ylabel("mean reward")
+        side = ", at least" if found.at_least else ""
+        ax.set_xlabel(f"limit on mean {found.label}{side}", parse_math=False)
+        ax.set_ylabel(f"mean {found.goal.quantity}", parse_math=False)
         if not found.pieces:
             ax.text(0.5, 0.5, found.sentences()[0], ha="center", va="center", transform=ax.transAxes, parse_math=False)
             return ax
         low, high = shown_range(found)
         _draw_safe(ax, [point for point in found.safe if low <= point.bound <= high], found.safety)
-        _draw_value(ax, found, high)
+        _draw_value(ax, found, low, high)
         _draw_bound(ax, found, low, high)
         _frame(ax, low, high)
         _name_pieces(ax, found, low, high)
-        ax.legend(loc="lower right", fontsize=SIZE)
+        rising = found.pieces[0].low_value <= found.pieces[-1].high_value
+        ax.legend(loc="lower right" if rising else "upper right", fontsize=SIZE)
         return ax
 
 
@@ -62,23 +64,25 @@ def tradeoff_figure(*found: TradeOff) -> "Figure":
 
 
 def shown_range(found: TradeOff) -> tuple[float, float]:
-    """From the least feasible bound to a little beyond where it no longer binds, with today's if that is near."""
+    """From the tightest bound to a little beyond where it no longer binds, with today's if that is near."""
     span = (found.most - found.least) or abs(found.most) or 1.0
-    low, high = found.least, found.most + BEYOND * span
-    if found.bound > high and found.bound <= found.most + FAR * span:
-        high = found.bound + 0.1 * span
-    return (max(found.bound, low - FAR * span) if found.bound < low else low), high
+    low, high = widened(found)
+    if found.keepable(found.bound):
+        near = min(low, found.bound - 0.1 * span), max(high, found.bound + 0.1 * span)
+        outside = not low <= found.bound <= high and abs(found.bound - found.loosest) <= FAR * span
+        return (low, near[1]) if outside and not found.at_least else (near[0], high) if outside else (low, high)
+    away = max(min(found.bound, high + FAR * span), low - FAR * span)
+    return min(low, away), max(high, away)
 
 
-def _draw_value(ax: "Axes", found: TradeOff, end: float) -> None:
+def _draw_value(ax: "Axes", found: TradeOff, start: float, end: float) -> None:
     """The line at the means, a dot where the arms of the mix change."""
-    ends = [(piece.low, piece.low_value) for piece in found.pieces]
     for piece in found.pieces:
-        x = np.linspace(piece.low, min(piece.high, end), CURVE)
-        y = piece.low_value + piece.slope * (x - piece.low)
+        x = np.linspace(max(piece.low, start), min(piece.high, end), CURVE)
+        y = [piece.value(bound) for bound in x.tolist()]
         label = "best mix at the estimates" if found.safe else "best mix"
         ax.plot(x, y, color=COLOURS["support"], label=label if piece is found.pieces[0] else None, zorder=3)
-    ax.plot(*zip(*ends, strict=True), "o", color=COLOURS["support"], markersize=5, zorder=4)
+    ax.plot(*zip(*found.knots, strict=True), "o", color=COLOURS["support"], markersize=5, zorder=4)
 
 
 def _draw_safe(ax: "Axes", points: list[SafePoint], safety: float | None) -> None:
@@ -125,7 +129,7 @@ def _name_pieces(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
         text = " + ".join(piece.support)
         if end - start < NARROW or len(text) > MOST_LETTERS * (end - start) * 2:
             continue
-        _name_piece(ax, piece, min(piece.high, high), text)
+        _name_piece(ax, piece, max(piece.low, low), min(piece.high, high), text)
 
 
 def _share(ax: "Axes", x: float) -> float:
@@ -133,11 +137,11 @@ def _share(ax: "Axes", x: float) -> float:
     return float((ax.transScale + ax.transLimits).transform((x, 1.0))[0])
 
 
-def _name_piece(ax: "Axes", piece: Piece, end: float, text: str) -> None:
+def _name_piece(ax: "Axes", piece: Piece, start: float, end: float, text: str) -> None:
     log = ax.get_xscale() == "log"
-    middle = math.sqrt(piece.low * end) if log else (piece.low + end) / 2
-    value = piece.low_value + piece.slope * (middle - piece.low)
-    side, step = ("right", -5) if piece.slope else ("center", 0)  # left of a line that rises
+    middle = math.sqrt(start * end) if log else (start + end) / 2
+    # Left of a line that rises, right of one that falls.
+    side, step = ("right", -5) if piece.slope > 0 else ("left", 5) if piece.slope < 0 else ("center", 0)
     look: dict[str, Any] = {
         "fontsize": SIZE,
         "color": COLOURS["support"],
@@ -145,4 +149,4 @@ def _name_piece(ax: "Axes", piece: Piece, end: float, text: str) -> None:
         "va": "bottom",
         "parse_math": False,
     }
-    ax.annotate(text, (middle, value), (step, 5), "data", "offset points", **look)
+    ax.annotate(text, (middle, piece.value(middle)), (step, 5), "data", "offset points", **look)

@@ -127,8 +127,7 @@ class Reader:
         place = self.place if place is None else place
         rest = self.text[place:].split()
         came = repr(rest[0][:WIDEST_LINE]) if rest else "the end"
-        fault = f"expected {expected}, got {came}\n{marked(self.text, place)}"
-        return checks.InvalidInput(self.what, fault, expected=expected, got=came)
+        return checks.InvalidInput(self.what, expected=expected, got=came, mark=marked(self.text, place))
 
     def _take(self, pattern: re.Pattern[str]) -> str | None:
         found = pattern.match(self.text, self.place)

@@ -154,8 +154,8 @@ async def follow(request: Request, experiment: Annotated[list[str], Query(max_le
 def _shown(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
     cache: Cache[views.View] = request.app.state.views
     view = cache.get(experiment.record.key, lambda: experiment.state, lambda: views.read(experiment))
-    bounds = experiment.problem.bounds
-    chosen = cost if cost in bounds else next(iter(bounds), None)
+    charted = experiment.problem.charted
+    chosen = cost if cost in charted else next(iter(charted), None)
     return {"view": view, "cost": chosen, "most_rows": views.MOST_ROWS}
 
 

@@ -7,8 +7,9 @@ from operator import or_
 from types import GenericAlias, MappingProxyType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 
+from bestmix import checks
 from bestmix.answers import policy, recommendation
 from bestmix.experiments import model
 from bestmix.experiments.experiment import MOST_ASKED
@@ -25,6 +26,41 @@ Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 Whole = Annotated[int, Field(strict=True)]
 
 
+MEANS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "number"}}
+NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+PROBLEM: dict[str, Any] = {  # whose values are checked by the problem itself
+    "title": "Problem",
+    "description": "Arms, what to aim at, what to keep, and what is known already.",
+    "type": "object",
+    "required": ["arms"],
+    "additionalProperties": False,
+    "properties": {
+        "arms": NAMES | {"description": "Names of the options that can be tried."},
+        "bounds": MEANS | {"description": "Largest acceptable means: short for limits such as 'dollars <= 5'."},
+        "known": {
+            "description": "Means that are known already, by arm.",
+            "type": "object",
+            "additionalProperties": {"type": "object", "properties": {"reward": {"type": "number"}, "costs": MEANS}},
+        },
+        "goal": {"type": "string", "description": "As in 'minimise dollars'.", "default": "maximise reward"},
+        "limits": NAMES | {"description": "As in 'quality >= 0.9', 'p(seconds > 2) <= 5%', 'share(large) <= 40%'."},
+        "segments": {
+            "description": "Groups of users with mixes of their own: their shares of all users, or their names alone.",
+            "anyOf": [MEANS, NAMES],
+        },
+    },
+    "examples": [
+        {"arms": ["small", "large"], "bounds": {"dollars": 5.0}},
+        {"arms": ["small", "large"], "goal": "minimise dollars", "limits": ["quality >= 0.9"]},
+    ],
+}
+
+
+def _nothing() -> Any:
+    """No value: a field that is absent, where null would be refused."""
+    return None
+
+
 class Body(BaseModel):
     """What is sent: nothing but the fields that are known."""
 
@@ -35,10 +71,7 @@ class Create(Body):
     """A new experiment."""
 
     name: Name
-    problem: dict[str, Any] = Field(
-        description="Arms, bounds on mean costs, and arms whose means are known.",
-        examples=[{"arms": ["small", "large"], "bounds": {"dollars": 5.0}}],
-    )
+    problem: Annotated[dict[str, Any], WithJsonSchema(PROBLEM)]
     budget: Whole = Field(ge=0, le=2**53, description="The most trials to make.")
     strategy: dict[str, Any] | None = Field(None, examples=[{"kind": "SFSR", "score": "intersection"}])
     lease: Number = Field(60.0, gt=0, description="Seconds that a worker has for a trial.")
@@ -62,11 +95,28 @@ class Ask(Body):
 
 
 class Tell(Body):
-    """A result."""
+    """A result: a reward with costs by name, or all metrics by name."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [{"required": ["reward"]}, {"required": ["metrics"], "not": {"required": ["costs"]}}],
+            "examples": [{"trial": "8c1f0a2b3d4e-17", "metrics": {"quality": 1.0, "dollars": 0.002}}],
+        }
+    )
 
     trial: TrialId
-    reward: Number
-    costs: dict[str, Number] = Field(default_factory=dict)
+    reward: Number = Field(default_factory=_nothing, description="What the goal is about.")
+    costs: dict[str, Number] = Field(default_factory=dict, description="The other metrics, by name.")
+    metrics: dict[str, Number] = Field(default_factory=dict, description="Or all metrics, by name.")
+
+    def result(self, place: str = "") -> tuple[str, Any, Any]:
+        """The trial, its reward and its costs; or the trial and its metrics. ``place`` is where the body stands."""
+        if "metrics" not in self.model_fields_set:
+            return self.trial, checks.number(f"{place}reward", self.reward), self.costs
+        for name in ("reward", "costs"):
+            if name in self.model_fields_set:
+                raise checks.InvalidInput(f"{place}{name}", expected="none beside metrics", got="one", remedy="drop it")
+        return self.trial, self.metrics, None
 
 
 class TellMany(Body):

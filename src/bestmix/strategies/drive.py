@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any, Protocol, TypeVar
 
-Pull = Callable[[str], Any]
+Pull = Callable[..., Any]
 Trial = TypeVar("Trial")
 
 POLL = 0.1  # seconds between two looks at whether to stop
@@ -25,8 +25,8 @@ class Work(Protocol[Trial]):
     def next(self, most: int) -> Sequence[Trial]:
         """Up to ``most`` trials to start now; there may be none for the moment."""
 
-    def arm(self, trial: Trial) -> str:
-        """The arm to pull."""
+    def arguments(self, trial: Trial) -> tuple[str, ...]:
+        """What ``pull`` is called with: the arm, and with segments the segment."""
 
     def tell(self, results: Sequence[tuple[Trial, Any]]) -> None:
         """Report what ``pull`` returned; a result that is told again is not counted again."""
@@ -67,7 +67,7 @@ def drive(
     work
         Says what to do next and takes the results.
     pull
-        Makes one trial of an arm, in the executor.
+        Makes one trial of an arm (and a segment), in the executor.
     executor, jobs
         Where trials run, and how many at once.
     stopped
@@ -110,7 +110,7 @@ def _start(work: Work[Trial], pull: Pull, executor: Executor, running: dict[Futu
     trials = list(work.next(most))
     try:
         while trials:
-            running[executor.submit(pull, work.arm(trials[0]))] = trials[0]
+            running[executor.submit(pull, *work.arguments(trials[0]))] = trials[0]
             del trials[0]
     finally:
         if trials:

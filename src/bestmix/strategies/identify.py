@@ -17,7 +17,7 @@ from bestmix.strategies.search import check_path
 from bestmix.strategies.search_bar import search_bar
 from bestmix.strategies.search_work import Checkpoint, SearchWork, arm_by_arm
 
-Pull = Callable[[str], tuple[float, Any]]
+Pull = Callable[..., Any]
 
 UNDER_WAY = 64  # trials at once in an executor whose width is not known
 
@@ -41,8 +41,9 @@ def identify(
     problem
         Arms, bounds and known arms.
     pull
-        Takes an arm's name, makes one trial, and returns its reward and its costs, by name or in
-        the problem's order. With no costs it may return the reward alone.
+        Takes an arm's name, and with segments the segment's after it, makes one trial, and returns its metrics by
+        name; or its reward and its costs, by name or in the problem's order. With no costs it may return the reward
+        alone.
     budget
         The most trials to make. It may be left out where the strategy stops by itself.
     strategy

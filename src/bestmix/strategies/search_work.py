@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bestmix import checks
@@ -17,8 +17,13 @@ AHEAD = 64  # trials that are put in order at a time
 class Due:
     """A trial of a search that was handed out."""
 
-    def __init__(self, arm: str) -> None:
-        self.arm = arm
+    def __init__(self, owed: Hashable) -> None:
+        self.owed = owed  # as ``Search.ask`` names it: the arm, or the segment and the arm
+
+    @property
+    def cell(self) -> tuple[str, ...]:
+        """The arm, and with segments the segment."""
+        return (self.owed,) if isinstance(self.owed, str) else tuple(reversed(self.owed))  # type: ignore[call-overload]
 
 
 class SearchWork:
@@ -33,11 +38,11 @@ class SearchWork:
     """
 
     def __init__(
-        self, search: Search, order: Callable[[Iterable[tuple[str, int]], int], list[str]] = rounds.share_out
+        self, search: Search, order: Callable[[Iterable[tuple[Any, int]], int], list[Any]] = rounds.share_out
     ) -> None:
         self.search = search
         self._order = order
-        self._queue: deque[str] = deque()
+        self._queue: deque[Any] = deque()
         self._out: set[Due] = set()
 
     @property
@@ -48,16 +53,16 @@ class SearchWork:
     def next(self, most: int) -> list[Due]:
         """Trials that are owed and not yet under way."""
         if most and not self._queue:
-            out = Counter(trial.arm for trial in self._out)
-            due = [(arm, count - out[arm]) for arm, count in self.search.ask().items()]
+            out = Counter(trial.owed for trial in self._out)
+            due = [(what, count - out[what]) for what, count in self.search.ask().items()]
             self._queue.extend(self._order(due, AHEAD))
         trials = [Due(self._queue.popleft()) for _ in range(min(most, len(self._queue)))]
         self._out.update(trials)
         return trials
 
-    def arm(self, trial: Due) -> str:
-        """Its arm."""
-        return trial.arm
+    def arguments(self, trial: Due) -> tuple[str, ...]:
+        """Its arm, and with segments its segment."""
+        return trial.cell
 
     def tell(self, results: Sequence[tuple[Due, Any]]) -> None:
         """Tell each; one that is refused does not keep the others from being told."""
@@ -66,7 +71,7 @@ class SearchWork:
             if trial in self._out:
                 self._out.discard(trial)
                 try:
-                    tell(self.search, trial.arm, result)
+                    tell(self.search, trial.cell, result)
                 except ValueError as error:
                     refused = refused or error
         if refused is not None:
@@ -85,34 +90,44 @@ class SearchWork:
         self._out.difference_update(trials)
 
 
-def arm_by_arm(due: Iterable[tuple[str, int]], most: int) -> list[str]:
+def arm_by_arm(due: Iterable[tuple[Any, int]], most: int) -> list[Any]:
     """Up to ``most`` arms from pairs (arm, due), all of the first arm before the second.
 
     >>> arm_by_arm([("a", 2), ("b", 3)], most=4)
     ['a', 'a', 'b', 'b']
     """
-    result: list[str] = []
+    result: list[Any] = []
     for arm, count in due:
         result += [arm] * min(count, most - len(result))
     return result
 
 
-def tell(search: Search, arm: str, result: Any) -> None:
+def tell(search: Search, cell: tuple[str, ...], result: Any) -> None:
     """Tell what ``pull`` returned, or say what it should have returned."""
-    costs = len(search.problem.bounds)
-    if costs == 0 and not isinstance(result, (tuple, list)):
+    arm, segment = cell[0], cell[1] if len(cell) > 1 else None
+    called = f"pull({', '.join(map(repr, cell))})"
+    first, *others = search.problem.metrics
+    if not others and not isinstance(result, (tuple, list, Mapping)):
         result = (result, None)
-    if not isinstance(result, (tuple, list)) or len(result) != 2:
+    if not isinstance(result, Mapping) and (not isinstance(result, (tuple, list)) or len(result) != 2):
         raise checks.InvalidInput(
-            f"pull({arm!r})",
-            expected=f"a reward and {costs} costs, as in (0.7, {{'dollars': 0.1}})",
-            got=checks.shown(result),
-            remedy="return both",
+            called, expected=_wanted(first, others), got=checks.shown(result), remedy="return both"
         )
     try:
-        search.tell(arm, checks.number("reward", result[0]), result[1])
+        if isinstance(result, Mapping):
+            search.tell(arm, {name: checks.number(name, value) for name, value in result.items()}, segment=segment)
+        else:
+            search.tell(arm, checks.number(first, result[0]), result[1], segment=segment)
     except ValueError as error:
-        raise ValueError(f"pull({arm!r}) returned {checks.shown(result)}: {error}") from None
+        raise ValueError(f"{called} returned {checks.shown(result)}: {error}") from None
+
+
+def _wanted(first: str, others: Sequence[str]) -> str:
+    """What a trial returns, in words."""
+    example = dict.fromkeys(others, 0.1) or {"dollars": 0.1}
+    return (
+        f"a {first} and {len(others)} costs, as in (0.7, {example}), or all by name, as in { ({first: 0.7} | example) }"
+    )
 
 
 class Checkpoint:

@@ -128,7 +128,7 @@ def ask(experiment: Current, body: schemas.Ask, key: Key = None) -> Response:
 )
 def tell(experiment: Current, body: schemas.Tell) -> Response:
     """Report a result; the answer means that it is safely on disk. The same again changes nothing."""
-    return JSONResponse({"outcome": experiment.tell(body.trial, body.reward, body.costs)})
+    return JSONResponse({"outcome": experiment.tell(*body.result())})
 
 
 @router.post(
@@ -139,7 +139,7 @@ def tell(experiment: Current, body: schemas.Tell) -> Response:
 )
 def tell_many(experiment: Current, body: schemas.TellMany) -> Response:
     """Report several results, all of them or none."""
-    outcomes = experiment.tell_many([(r.trial, r.reward, r.costs) for r in body.results])
+    outcomes = experiment.tell_many([r.result(f"results.{place}.") for place, r in enumerate(body.results)])
     return JSONResponse({"outcomes": outcomes})
 
 

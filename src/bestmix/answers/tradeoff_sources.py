@@ -1,0 +1,121 @@
+"""What a trade-off is found from: a log, or a recommendation; and which limits can move."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommend import LEVEL
+from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.answers.tables import read_groups
+from bestmix.arrays import Flags
+from bestmix.problems.goals import Goal
+from bestmix.problems.limits import Limit
+from bestmix.problems.problem import Problem
+from bestmix.problems.quantities import Mean, Ratio, Tail
+from bestmix.problems.rows import Rows, parse_limits
+
+EXACT = 1e-9  # relative rounding of a variance that was read back from an interval
+
+
+def movable(problem: Problem) -> tuple[str, ...]:
+    """Limits whose trade-off can be found: at most, or at least, on the mean or the tail of a metric.
+
+    >>> movable(Problem(["a", "b"], {"dollars": 5.0}, limits=["quality >= 0.9", "complaints / visits <= 1%"]))
+    ('dollars', 'quality >= 0.9')
+    """
+    return tuple(cost for cost, limit in zip(problem.costs, problem.limits, strict=True) if _moves(limit))
+
+
+def _moves(limit: Limit) -> bool:
+    plain = limit.arm is None and limit.segment is None and not limit.equality
+    return plain and isinstance(limit.quantity, Mean | Tail)
+
+
+def check_plain(problem: Problem) -> None:
+    """Refuse segments, limits on shares and relative ones."""
+    if not problem.plain:
+        raise checks.InvalidInput(
+            "problem",
+            "a trade-off is for one segment and limits on means",
+            "solve it again with other limits, as in from_log(..., limits=[...])",
+        )
+
+
+def chosen_cost(problem: Problem, cost: str | None) -> str:
+    """The limit that is to move: by its name, or by what it is about.
+
+    >>> chosen_cost(Problem(["a", "b"], limits=["quality >= 0.9"]), "quality")
+    'quality >= 0.9'
+    """
+    check_plain(problem)
+    choices = movable(problem)
+    about = {str(problem.limits[problem.costs.index(name)].quantity): name for name in reversed(choices)}
+    found = next(iter(choices), None) if cost is None else cost if cost in choices else about.get(cost)
+    if found is not None:
+        return found
+    if cost in problem.costs:
+        fault = f"'{cost}' has no trade-off: its bound is not the right side of one row"
+        raise checks.InvalidInput("cost", fault, "solve it again with another limit and compare")
+    expected = f"one of {', '.join(choices)}" if choices else "a problem with a bound on a mean"
+    raise checks.InvalidInput("cost", expected=expected, got=checks.shown(cost), remedy="check the spelling")
+
+
+def of_log(log: Any, arm: str, reward: str, drop_missing: bool, **asked: Any) -> tuple[Evidence, Flags]:
+    """Sums of a log's trials, and which measures (K0, M) were always 0 or 1; ``asked`` are arguments of ``Problem``."""
+    bounds = dict(checks.mapping("bounds", asked["bounds"] or {}, "of cost columns to bounds"))
+    goal = asked["goal"] if isinstance(asked["goal"], Goal) else Goal.parse(asked["goal"])
+    first, *rest = Rows(goal, parse_limits(asked["limits"], bounds)).metrics
+    rows = read_groups(log, arm, reward if first == "reward" else first, rest, drop_missing)
+    problem = Problem([name for name, _ in rows], **asked)
+    check_plain(problem)
+    tables = [problem.rows.measure(table) for table in rows.values()]
+    moments = [Moments(len(problem.measures)).plus(table) for table in tables]
+    return Evidence(problem, moments), np.array([np.isin(table, (0.0, 1.0)).all(axis=0) for table in tables])
+
+
+def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
+    """Sums that have the recommendation's means and intervals; correlations of metrics are not known."""
+    check_plain(rec.problem)
+    ratios = [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
+    if ratios:
+        fault = f"a recommendation has the ratio of '{ratios[0]}' alone, not its parts"
+        raise checks.InvalidInput("source", fault, "give the log of trials instead")
+    evidence = Evidence(rec.problem, [_moments(rec.estimates[arm], _costs(rec.problem)) for arm in rec.problem.arms])
+    return evidence, _look_binary(evidence)
+
+
+def _costs(problem: Problem) -> list[str]:
+    """A limit for each measure after the first that is about it."""
+    about: Mapping[Any, str] = {
+        limit.quantity: cost for cost, limit in zip(reversed(problem.costs), reversed(problem.limits), strict=True)
+    }
+    return [about[measure] for measure in problem.rows.measures[1:]]
+
+
+def _moments(e: Estimate, costs: Sequence[str]) -> Moments:
+    if not e.trials:
+        return Moments(1 + len(costs))
+    from scipy.special import stdtrit
+
+    half = np.array([(high - low) / 2 for low, high in (e.reward_interval, *(e.cost_intervals[c] for c in costs))])
+    # half = t sqrt(scatter / (n - 1) / n)
+    n = e.trials
+    spread = half / stdtrit(n - 1, 0.5 + LEVEL / 2) if n > 1 else np.zeros_like(half)
+    return Moments.from_statistics(
+        n, np.array([e.reward, *(e.costs[c] for c in costs)]), np.diag(spread**2 * n * (n - 1))
+    )
+
+
+def _look_binary(evidence: Evidence) -> Flags:
+    """Measures (K0, M) whose means and variances are those of zeros and ones, in all arms; some of both kinds."""
+    n, shares = evidence.counts[:, None], evidence.measured[: len(evidence.moments)]
+    own = np.diagonal(evidence.measured_scatters, axis1=1, axis2=2)
+    fits = np.abs(own - n * shares * (1.0 - shares)) <= EXACT * np.maximum(n * np.abs(shares), 1.0)
+    fits &= np.abs(n * shares - np.round(n * shares)) <= EXACT * np.maximum(n, 1.0)
+    inner = (shares > 0) & (shares < 1)
+    whole = np.where(n > 0, fits, True).all(axis=0) & inner.any(axis=0)
+    return np.broadcast_to(whole, shares.shape).copy()

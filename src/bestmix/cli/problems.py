@@ -1,0 +1,84 @@
+"""The question as options: a goal, limits and segments, alone or beside those of a problem's file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bestmix.cli import common
+
+if TYPE_CHECKING:
+    from bestmix.problems.problem import Problem
+
+Bound = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COST=NUMBER", help="Largest acceptable mean of a cost; repeat it.", show_default=False),
+]
+Goal = Annotated[
+    str | None,
+    typer.Option(metavar="GOAL", help="What to aim at, as in 'minimise dollars'.", show_default="maximise reward"),
+]
+Limits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="LIMIT",
+        help="What the mix must keep, as in 'quality >= 0.9' or 'p(seconds > 2) <= 5%'; repeat it.",
+        show_default=False,
+    ),
+]
+Segments = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=SHARE,...",
+        help="Groups of users with mixes of their own, and their shares of all users, as in free=0.7,paid=0.3.",
+        show_default=False,
+    ),
+]
+
+
+def load_problem(
+    path: Path,
+    bounds: list[str] | None = None,
+    limits: list[str] | None = None,
+    goal: str | None = None,
+    segments: str | None = None,
+) -> "Problem":
+    """The problem of a file; bounds and limits are added to its own, a goal and segments take the place of its own."""
+    from bestmix import checks, files
+    from bestmix.problems.problem import Problem
+
+    data = files.read(path)
+    if bounds:
+        own = checks.mapping("bounds", data.get("bounds") or {}, "of cost names to bounds")
+        data["bounds"] = {**own, **common.parse_bounds(bounds)}
+    if limits:
+        data["limits"] = [*data.get("limits", []), *limits]
+    if goal is not None:
+        data["goal"] = goal
+    if segments is not None:
+        data["segments"] = parse_segments(segments)
+    return Problem.from_dict(data)
+
+
+def parse_segments(text: str) -> dict[str, float] | list[str]:
+    """Segments with their shares, or their names alone.
+
+    >>> parse_segments("free=70%,paid=0.3"), parse_segments("free, paid")
+    ({'free': 0.7, 'paid': 0.3}, ['free', 'paid'])
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not any("=" in part for part in parts):
+        return parts
+    return common.parse_bounds([_as_number(part) for part in parts], "--segments", "free=0.7,paid=0.3")
+
+
+def _as_number(part: str) -> str:
+    """A share in per cent as a number; anything else as it is."""
+    name, _, value = part.rpartition("=")
+    if not value.strip().endswith("%"):
+        return part
+    try:
+        return f"{name}={float(value.strip().removesuffix('%')) / 100:.15g}"
+    except ValueError:
+        return part

@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from bestmix import Problem, from_log
+from bestmix.answers import tradeoff_sources as sources
+
+QUALITY = {"arm": ["s"] * 4 + ["l"] * 4, "quality": [0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0]}
+LOG = QUALITY | {"dollars": [1.0, 1.2, 0.8, 1.0, 3.0, 3.3, 2.7, 3.0], "seconds": [1.0, 3.0, 1.0, 1.0] * 2}
+
+
+def test_zeros_and_ones_are_recognised_in_an_answer():
+    _, binary = sources.of_recommendation(from_log(LOG, reward="quality", bounds={"dollars": 2.0}))
+    assert binary.all(axis=0).tolist() == [True, False]
+
+
+def test_a_recommendation_and_its_log_have_the_same_sums():
+    asked = {"goal": "minimise dollars", "limits": ["quality >= 0.6", "p(seconds > 2) <= 50%"]}
+    of_log, flags = sources.of_log(LOG, "arm", "reward", False, bounds=None, known=None, **asked)
+    of_answer, looks = sources.of_recommendation(from_log(LOG, **asked))
+    assert of_answer.problem == of_log.problem
+    np.testing.assert_allclose(of_answer.means, of_log.means)
+    assert flags.tolist() == looks.tolist() == [[False, True, True]] * 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "cost", "message"),
+    [
+        (["quality >= 0.9"], "dollars", "expected one of quality >= 0.9, got 'dollars'"),
+        (["complaints / visits <= 1%"], "complaints / visits <= 1%", "has no trade-off.*solve it again"),
+        (["share(a) <= 40%"], None, "one segment and limits on means; solve it again"),
+        ([], None, "expected a problem with a bound on a mean"),
+    ],
+)
+def test_a_limit_that_cannot_move_is_refused_in_a_sentence(limits, cost, message):
+    with pytest.raises(ValueError, match=message):
+        sources.chosen_cost(Problem(["a", "b"], limits=limits), cost)
+
+
+def test_a_ratio_needs_the_log():
+    log = LOG | {"visits": [2.0, 2.5, 3.0, 2.5] * 2}
+    with pytest.raises(ValueError, match="give the log of trials instead"):
+        sources.of_recommendation(from_log(log, reward="quality", limits=["seconds / visits <= 2"]))
