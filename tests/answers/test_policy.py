@@ -155,7 +155,7 @@ BAD_POLICIES = [
     (lambda: Policy({"a": 1.0}, [1.0]), "bounds: expected a mapping"),
     (lambda: Policy({"a": 1.0}, certainty=1.5), "certainty: expected a chance from 0 to 1"),
     (lambda: Policy({"a": 1.0}, safety=95), "safety: expected a certainty from 0.5 to below 1"),
-    (lambda: Policy.from_dict({"version": 3, "weights": {"a": 1.0}}), "version: expected the form of a policy's file"),
+    (lambda: Policy.from_dict({"version": 4, "weights": {"a": 1.0}}), "version: expected the form of a policy's file"),
     (lambda: Policy.from_dict({"weights": {"a": 1.0}, "known": {"a": 1}}), r"known\['a'\]: expected a mapping"),
     (lambda: Policy.from_dict({"weight": {}}), "policy: expected the entry weights, got .*weight"),
     (lambda: POLICY.draw(-1), "size: .*-1"),

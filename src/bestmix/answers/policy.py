@@ -4,7 +4,7 @@ import bisect
 import hashlib
 import json
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import accumulate
@@ -15,31 +15,37 @@ import numpy as np
 from bestmix import checks, files
 from bestmix.answers import exports
 from bestmix.problems.problem import Known, Problem
+from bestmix.problems.quantities import Share
+from bestmix.problems.rows import is_bound, parse_limits
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
 
-VERSION = 2  # of the form of a file; 1 had no certainty
+VERSION = 3  # of the form of a file; 1 had no certainty, 2 no goal, no limits and no segments
 
 
 @dataclass(frozen=True, init=False)
 class Policy:
-    """Probabilities of arms, with the bounds that they keep on average, and how certain that is.
+    """Probabilities of arms, with the limits that they keep on average, and how certain that is.
 
     Attributes
     ----------
     weights
-        Probability of each arm.
+        Probability of each arm; with segments, of all users together.
     bounds
         Largest acceptable mean of each cost.
     feasible
-        Whether the estimates kept every bound.
+        Whether the estimates kept every limit.
     certainty
-        Estimated chance that all bounds are kept; None when it was not judged.
+        Estimated chance that all limits are kept; None when it was not judged.
     safety
         The certainty that was wanted, and that ``refit`` wants again; None for the optimum at the estimates.
     known
-        Means of the arms that were known beforehand.
+        Means of arms that were known beforehand.
+    goal, limits
+        What the weights are best for, and what they keep besides the bounds, as texts.
+    segments, by_segment
+        Each segment's share of all users, and the probability of each arm in it; empty without segments.
 
     Examples
     --------
@@ -48,6 +54,12 @@ class Policy:
     ['small', 'large', 'small', 'large', 'small']
     >>> policy.assign("user 17") == policy.assign("user 17")
     True
+    >>> parts = {"free": {"small": 1.0}, "paid": {"small": 0.2, "large": 0.8}}
+    >>> split = Policy(None, {"dollars": 5.0}, segments={"free": 0.7, "paid": 0.3}, by_segment=parts)
+    >>> {arm: round(weight, 2) for arm, weight in split.weights.items()}
+    {'small': 0.76, 'large': 0.24}
+    >>> split.assign("user 17", segment="free"), split.draw(3, seed=2, segment="paid")
+    ('small', ['large', 'large', 'large'])
     """
 
     weights: Mapping[str, float]
@@ -56,55 +68,99 @@ class Policy:
     certainty: float | None
     safety: float | None
     known: Mapping[str, Known]
+    goal: str
+    limits: tuple[str, ...]
+    segments: Mapping[str, float]
+    by_segment: Mapping[str, Mapping[str, float]]
 
     def __init__(
         self,
-        weights: Mapping[str, float],
+        weights: Mapping[str, float] | None,
         bounds: Mapping[str, float] | None = None,
         feasible: bool = True,
         certainty: float | None = None,
         safety: float | None = None,
         known: Mapping[str, Known] | None = None,
+        *,
+        goal: str = "maximise reward",
+        limits: Sequence[str] = (),
+        segments: Mapping[str, float] | None = None,
+        by_segment: Mapping[str, Mapping[str, float]] | None = None,
     ) -> None:
-        weights = checks.mapping("weights", weights, "of arm names to probabilities")
-        names = checks.names("weights", weights, "arm")
-        values = [checks.number(f"weights[{name!r}]", weights[name]) for name in names]
-        if not values or min(values) < 0 or abs(sum(values) - 1) > 1e-6:
-            raise checks.InvalidInput(
-                "weights",
-                expected="probabilities that add up to 1",
-                got=checks.shown(dict(weights)),
-                remedy="a recommendation's policy() has them",
-            )
+        set_ = object.__setattr__
+        parts = checks.mapping("by_segment", by_segment or {}, "of segments to weights")
+        set_(self, "by_segment", {name: _weights(f"by_segment[{name!r}]", part) for name, part in parts.items()})
+        set_(self, "segments", _shares(segments, list(parts)))
+        set_(self, "weights", self._together() if self.segments else _weights("weights", weights))
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
-        object.__setattr__(self, "weights", {n: v / sum(values) for n, v in zip(names, values, strict=True)})
-        object.__setattr__(self, "bounds", {n: checks.number(f"bounds[{n!r}]", b) for n, b in bounds.items()})
-        object.__setattr__(self, "feasible", bool(feasible))
-        object.__setattr__(self, "certainty", _chance(certainty))
-        object.__setattr__(self, "safety", checks.safety(safety))
-        object.__setattr__(self, "known", dict(Problem([], bounds, known).known) if known else {})
+        asked = parse_limits(limits, bounds)
+        set_(self, "bounds", {limit.metric: limit.bound for limit in asked if is_bound(limit)})
+        set_(self, "limits", tuple(str(limit) for limit in asked if not is_bound(limit)))
+        set_(self, "feasible", bool(feasible))
+        set_(self, "certainty", _chance(certainty))
+        set_(self, "safety", checks.safety(safety))
+        set_(self, "known", dict(known or {}))
+        set_(self, "goal", str(goal))
+        set_(self, "goal", str(self.problem.goal))  # which is checked, with the known means
 
-    def draw(self, size: int | None = None, seed: int | np.random.Generator | None = None) -> Any:
-        """One arm, or a list of ``size`` arms, at random; the same seed draws the same."""
-        rng = np.random.default_rng(seed)
+    def _together(self) -> dict[str, float]:
+        """The weights of all users together."""
+        arms = list(dict.fromkeys(arm for part in self.by_segment.values() for arm in part))
+        return {
+            arm: sum(share * self.by_segment[name].get(arm, 0.0) for name, share in self.segments.items())
+            for arm in arms
+        }
+
+    @property
+    def problem(self) -> Problem:
+        """What the weights are an answer to, for the policy's own arms alone."""
+        limits = parse_limits(self.limits, self.bounds)
+        # A limit on the share of an arm that is not used is kept whatever happens.
+        limits = tuple(
+            limit for limit in limits if not isinstance(limit.quantity, Share) or limit.quantity.arm in self.weights
+        )
+        terms: dict[str, Any] = {"goal": self.goal, "limits": limits, "segments": self.segments or None}
+        measures = Problem(list(self.weights), **terms).measures
+        whole = {name: known for name, known in self.known.items() if _covers(known, measures)}
+        return Problem([arm for arm in self.weights if arm not in whole], None, self.known, **terms)
+
+    def draw(
+        self,
+        size: int | None = None,
+        seed: int | np.random.Generator | None = None,
+        segment: str | None = None,
+    ) -> Any:
+        """One arm, or a list of ``size`` arms, at random for a user of a segment; the same seed draws the same."""
+        weights, rng = self.of(segment), np.random.default_rng(seed)
         shares = rng.random(1 if size is None else checks.whole("size", size, 0, "give the number of draws"))
-        arms = [self._at(share) for share in shares.tolist()]
+        arms = [_at(weights, share) for share in shares.tolist()]
         return arms[0] if size is None else arms
 
-    def assign(self, unit: Hashable, salt: str = "") -> str:
-        """The arm of a unit (a user, a request): the same unit always gets the same arm.
+    def assign(self, unit: Hashable, salt: str = "", segment: str | None = None) -> str:
+        """The arm of a unit (a user, a request) of a segment: the same unit always gets the same arm.
 
         ``salt`` separates experiments on the same units. When weights change, a unit moves only if
         the ends between the arms' shares move past it.
         """
         key = f"{salt}\x1f{type(unit).__name__}\x1f{unit}".encode()
         share = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big") / 2**64
-        return self._at(share)
+        return _at(self.of(segment), share)
 
-    def _at(self, share: float) -> str:
-        names = list(self.weights)
-        ends = list(accumulate(self.weights.values()))
-        return names[min(bisect.bisect_right(ends, share), len(names) - 1)]
+    def of(self, segment: str | None = None) -> Mapping[str, float]:
+        """The weights in a segment; without segments, the weights.
+
+        >>> Policy({"small": 1.0}).of("free")
+        Traceback (most recent call last):
+        bestmix.checks.InvalidInput: segment: expected none: the policy has no segments, got 'free'; leave it out
+        """
+        if not self.segments and segment is None:
+            return self.weights
+        if segment is None or segment not in self.by_segment:
+            known = ", ".join(map(repr, self.segments))
+            these = f"one of {known}" if known else "none: the policy has no segments"
+            remedy = "check the spelling" if known else "leave it out"
+            raise checks.InvalidInput("segment", expected=these, got=checks.shown(segment), remedy=remedy)
+        return self.by_segment[segment]
 
     def refit(
         self,
@@ -115,6 +171,7 @@ class Policy:
         drop_missing: bool = False,
         before: Any = None,
         known: Mapping[str, Known] | None = None,
+        segment: str = "segment",
     ) -> "Policy":
         """Weights from fresh trials of the policy's own arms, with the same wanted certainty; no other arm comes in.
 
@@ -126,25 +183,51 @@ class Policy:
             Trials of the experiment that the policy came from, to count as well: the same kinds, the same columns.
         known
             Means of arms that were known beforehand, where the policy does not have them.
+        segment
+            Name of the column that holds the segment, where the policy has segments.
 
         Where no mix of the arms keeps the bounds on these data, the result has the least violation and ``feasible``
         False.
         """
         from bestmix.answers.refit import refit  # compiled; drawing arms does without
 
-        answer = refit(self, trials, arm=arm, reward=reward, drop_missing=drop_missing, before=before, known=known)
-        return self.refitted(answer)
+        columns = {"arm": arm, "reward": reward, "segment": segment}
+        return self.refitted(refit(self, trials, **columns, drop_missing=drop_missing, before=before, known=known))
 
     def refitted(self, answer: "Recommendation") -> "Policy":
         """The policy with the weights of an answer for its arms; those no longer used have the weight zero."""
-        weights = {name: answer.mixture.get(name, 0.0) for name in self.weights}
-        return Policy(weights, self.bounds, answer.feasible, answer.certainty, answer.safety, answer.problem.known)
+        found, known = answer.policy(), answer.problem.known
+        rest = self.bounds, answer.feasible, answer.certainty, answer.safety, known
+        parts = {name: {arm: part.get(arm, 0.0) for arm in self.weights} for name, part in found.by_segment.items()}
+        weights = {arm: found.weights.get(arm, 0.0) for arm in self.weights}
+        return Policy(
+            None if parts else weights,
+            *rest,
+            goal=self.goal,
+            limits=self.limits,
+            segments=self.segments,
+            by_segment=parts,
+        )
+
+    def knowing(self, known: Mapping[str, Known]) -> "Policy":
+        """The policy with further means of its arms; those of other arms are left out."""
+        means = {name: means.to_dict() for name, means in {**self.known, **known}.items() if name in self.weights}
+        return Policy.from_dict(self.to_dict() | {"known": means})
+
+    def wanting(self, safety: float | None) -> "Policy":
+        """The policy with another certainty to want when it is fitted again."""
+        return Policy.from_dict(self.to_dict() | {"safety": safety})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the version is that of the file's form."""
         data: dict[str, Any] = {"version": VERSION, "weights": dict(self.weights), "bounds": dict(self.bounds)}
         data |= {"feasible": self.feasible, "certainty": self.certainty, "safety": self.safety}
-        return data | {"known": {name: {"reward": k.reward, "costs": dict(k.costs)} for name, k in self.known.items()}}
+        data |= {"known": {name: known.to_dict() for name, known in self.known.items()}}
+        data |= {"goal": self.goal, "limits": list(self.limits)}
+        parts = {
+            name: {"share": share, "weights": dict(self.by_segment[name])} for name, share in self.segments.items()
+        }
+        return data | {"segments": parts}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Policy":
@@ -162,9 +245,20 @@ class Policy:
                 remedy="it was written by a later bestmix; upgrade this one",
             )
         known = checks.mapping("known", data.get("known") or {}, "of arms to their means")
-        means = {name: _known(name, entry) for name, entry in known.items()}
+        means = {name: Known.from_dict(name, entry) for name, entry in known.items()}
         rest = data.get("certainty"), data.get("safety"), means
-        return cls(data["weights"], data.get("bounds"), data.get("feasible", True), *rest)
+        parts = checks.mapping("segments", data.get("segments") or {}, "of segments to their shares and weights")
+        entries = {name: _part(name, entry) for name, entry in parts.items()}
+        return cls(
+            None if parts else data["weights"],
+            data.get("bounds"),
+            data.get("feasible", True),
+            *rest,
+            goal=data.get("goal", "maximise reward"),
+            limits=data.get("limits") or (),
+            segments={name: share for name, (share, _) in entries.items()},
+            by_segment={name: weights for name, (_, weights) in entries.items()},
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a .json or .toml file."""
@@ -179,11 +273,11 @@ class Policy:
         Parameters
         ----------
         form : str
-            ``"json"`` (what ``save`` writes; ``Policy.schema()`` describes it), ``"nginx"``, ``"envoy"``
-            or ``"litellm"``.
+            ``"json"`` (what ``save`` writes; ``Policy.schema()`` describes it), ``"nginx"``, ``"envoy"``,
+            ``"litellm"`` or ``"flagd"``.
         **options
-            nginx: ``key``, ``variable``; Envoy: ``prefix``; LiteLLM: ``group``, ``models``. See
-            :mod:`bestmix.answers.exports`.
+            nginx: ``key``, ``variable``, ``segment``; Envoy: ``prefix``, ``header``; LiteLLM: ``group``, ``models``;
+            flagd: ``flag``, ``attribute``. See :mod:`bestmix.answers.exports`.
 
         Examples
         --------
@@ -199,7 +293,7 @@ class Policy:
                     "options", expected="none with 'json'", got=", ".join(options), remedy="leave them out"
                 )
             return json.dumps(self.to_dict(), indent=1) + "\n"
-        return exports.write(self.weights, form, **options)
+        return exports.write(self.weights, form, self.by_segment, **options)
 
     @staticmethod
     def schema() -> dict[str, Any]:
@@ -208,7 +302,7 @@ class Policy:
         Examples
         --------
         >>> sorted(Policy.schema()["properties"])
-        ['bounds', 'certainty', 'feasible', 'known', 'safety', 'version', 'weights']
+        ['bounds', 'certainty', 'feasible', 'goal', 'known', 'limits', 'safety', 'segments', 'version', 'weights']
         """
         text = resources.files("bestmix.answers").joinpath("policy.schema.json").read_text(encoding="utf-8")
         return dict(json.loads(text))
@@ -228,8 +322,45 @@ def _chance(value: float | None) -> float | None:
     return chance
 
 
-def _known(name: str, entry: Any) -> Known:
-    data = checks.mapping(f"known[{name!r}]", entry, "with the entries reward and costs")
-    if "reward" not in data:
-        raise checks.InvalidInput(f"known[{name!r}]", expected="the entry reward", got=sorted(data))
-    return Known(data["reward"], data.get("costs") or {})
+def _weights(name: str, weights: Any) -> dict[str, float]:
+    """Probabilities that add up to 1."""
+    weights = checks.mapping(name, weights, "of arm names to probabilities")
+    names = checks.names(name, weights, "arm")
+    values = [checks.number(f"{name}[{arm!r}]", weights[arm]) for arm in names]
+    if not values or min(values) < 0 or abs(sum(values) - 1) > 1e-6:
+        raise checks.InvalidInput(
+            name,
+            expected="probabilities that add up to 1",
+            got=checks.shown(dict(weights)),
+            remedy="a recommendation's policy() has them",
+        )
+    return {arm: value / sum(values) for arm, value in zip(names, values, strict=True)}
+
+
+def _shares(segments: Any, parts: list[str]) -> dict[str, float]:
+    """Each segment's share of all users; there is one for all weights."""
+    shares = dict(checks.mapping("segments", segments or {}, "of segments to their shares of all users"))
+    checks.same_names("segments", shares, parts, "segment")
+    return {name: checks.number(f"segments[{name!r}]", shares[name]) for name in parts}
+
+
+def _part(name: str, entry: Any) -> tuple[Any, Any]:
+    """A segment of a file: its share and its weights."""
+    data = checks.mapping(f"segments[{name!r}]", entry, "with share and weights")
+    if set(data) != {"share", "weights"}:
+        raise checks.InvalidInput(f"segments[{name!r}]", expected="the entries share and weights", got=sorted(data))
+    return data["share"], data["weights"]
+
+
+def _covers(known: Any, measures: Sequence[str]) -> bool:
+    """Whether an arm's means are known as a whole; what is none is left for the problem to refuse."""
+    if not isinstance(known, Known):
+        return False
+    given = {*known.costs, *([] if known.reward is None else measures[:1])}
+    return given >= set(measures)
+
+
+def _at(weights: Mapping[str, float], share: float) -> str:
+    names = list(weights)
+    ends = list(accumulate(weights.values()))
+    return names[min(bisect.bisect_right(ends, share), len(names) - 1)]

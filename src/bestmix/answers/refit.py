@@ -9,8 +9,8 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.policy import Policy
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.tables import read_trials
-from bestmix.problems.problem import Known, Problem
+from bestmix.answers.tables import read_groups
+from bestmix.problems.problem import Known
 
 
 def refit(
@@ -22,6 +22,7 @@ def refit(
     drop_missing: bool = False,
     before: Any = None,
     known: Mapping[str, Known] | None = None,
+    segment: str = "segment",
 ) -> Recommendation:
     """The answer for a policy's own arms from fresh trials, and from those before where they are given.
 
@@ -30,20 +31,19 @@ def refit(
     >>> {arm: round(share, 3) for arm, share in refit(policy, fresh).mixture.items()}
     {'l': 0.5, 's': 0.5}
     """
-    given = {**policy.known, **(known or {})}
-    known = {name: means for name, means in given.items() if name in policy.weights}
-    arms = [name for name in policy.weights if name not in known]
-    logs = [log for log in (trials, before) if log is not None]
-    tables = [read_trials(log, arm, reward, list(policy.bounds), drop_missing) for log in logs]
+    problem = policy.knowing(known or {}).problem
+    first, *rest = problem.metrics
+    columns = arm, reward if first == "reward" else first, rest, drop_missing, segment if problem.segments else None
+    tables = [read_groups(log, *columns) for log in (trials, before) if log is not None]
     moments = []
-    for name in arms:
-        if not any(name in table for table in tables):
+    for cell in problem.cells:
+        found = [problem.rows.measure(table[cell]) for table in tables if cell in table]
+        if not found:
             raise checks.InvalidInput(
-                "trials", expected=f"fresh trials of {name!r}", got="none", remedy="try every arm of the policy"
+                "trials", expected=f"fresh trials of {str(cell)!r}", got="none", remedy="try every arm of the policy"
             )
-        moments.append(Moments(1 + len(policy.bounds)))
-        for table in tables:
-            if name in table:
-                moments[-1].add(table[name])
-    evidence = Evidence(Problem(arms, policy.bounds, known), moments)
+        moments.append(Moments(len(problem.measures)))
+        for rows in found:
+            moments[-1].add(rows)
+    evidence = Evidence(problem, moments)
     return recommend(evidence, evidence.tried, strategy="refit", safety=policy.safety)

@@ -19,6 +19,7 @@ class Form(StrEnum):
     nginx = "nginx"
     envoy = "envoy"
     litellm = "litellm"
+    flagd = "flagd"
 
 
 def export(
@@ -40,11 +41,23 @@ def export(
         list[str] | None,
         typer.Option(metavar="ARM=MODEL", help="LiteLLM: an arm's model; repeat it.", show_default="the arm's name"),
     ] = None,
+    segment: Annotated[
+        str | None,
+        typer.Option(help="nginx: what holds a user's segment, as in $cookie_plan.", show_default="$http_x_segment"),
+    ] = None,
+    header: Annotated[
+        str | None, typer.Option(help="Envoy: the header with a user's segment.", show_default="x-segment")
+    ] = None,
+    flag: Annotated[str | None, typer.Option(help="flagd: name of the flag.", show_default="bestmix")] = None,
+    attribute: Annotated[
+        str | None,
+        typer.Option(help="flagd: attribute of the context with a user's segment.", show_default="segment"),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write to a file.", show_default="standard output")
     ] = None,
 ) -> None:
-    """Write a saved policy for nginx, Envoy or LiteLLM.
+    """Write a saved policy for nginx, Envoy, LiteLLM or flagd; with segments, the weights of each.
 
     Example: [bold]bestmix export policy.json --as nginx --key '$cookie_user' -o split.conf[/bold]
     """
@@ -52,6 +65,7 @@ def export(
     from bestmix.answers.policy import Policy
 
     given = {"key": key, "variable": variable, "prefix": prefix, "group": group, "models": parse_models(model)}
+    given |= {"segment": segment, "header": header, "flag": flag, "attribute": attribute}
     loaded = Policy.load(policy)
     text = loaded.export(form.value, **fitting(form, given))
     if not loaded.feasible:
@@ -73,7 +87,13 @@ def wanted_text(policy: "Policy") -> str:
     return f"its certainty {found}, {chance_text(policy.safety or 0.0)} was wanted"
 
 
-OPTIONS = {Form.json: (), Form.nginx: ("key", "variable"), Form.envoy: ("prefix",), Form.litellm: ("group", "models")}
+OPTIONS = {
+    Form.json: (),
+    Form.nginx: ("key", "variable", "segment"),
+    Form.envoy: ("prefix", "header"),
+    Form.litellm: ("group", "models"),
+    Form.flagd: ("flag", "attribute"),
+}
 
 
 def fitting(form: Form, given: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ def refit(
     ] = None,
     reward: Annotated[str, typer.Option(help="Column of the reward.")] = "reward",
     arm: Annotated[str, typer.Option(help="Column of the arm.")] = "arm",
+    segment: Annotated[str, typer.Option(help="Column of the segment, where the policy has segments.")] = "segment",
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
     safety: Annotated[
         str | None,
@@ -51,8 +52,8 @@ def refit(
 
         old = Policy.load(policy)
         wanted = old.safety if safety is None else common.parse_safety(safety)
-        asked = Policy(old.weights, old.bounds, old.feasible, old.certainty, wanted, old.known)
-        rec = refit_policy(asked, trials, arm=arm, reward=reward, drop_missing=drop_missing, before=before)
+        asked, columns = old.wanting(wanted), {"arm": arm, "reward": reward, "segment": segment}
+        rec = refit_policy(asked, trials, **columns, drop_missing=drop_missing, before=before)
     asked.refitted(rec).save(output or policy)
     common.conclude(rec, common.Outputs(figure, report), f"{policy.name}, fitted to {trials.name}", as_json)
     if not as_json:

@@ -226,7 +226,12 @@ Snapshot = describe(
     "Figures, answer and rounds, all of one moment.",
     {"state": State, "recommendation": Recommendation, "rounds": many(Round)},
 )
-Policy = derive(policy.Policy, more={"version": int, "known": dict[str, Any]})
+Part = describe("SegmentPolicy", "A segment of a policy.", {"share": float, "weights": dict[str, float]})
+Policy = derive(
+    policy.Policy,
+    without=["by_segment"],
+    more={"version": int, "known": dict[str, Any], "segments": GenericAlias(dict, (str, Part))},
+)
 Handout = describe(
     "Handout",
     "Trials; when there are none, why, and in how many seconds to ask again (null: never).",
