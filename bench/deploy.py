@@ -1,38 +1,43 @@
 """What is deployed: how often limits are truly broken, what safety costs, and whether good enough is good enough.
 
 Safe mixes after uniform trials, on the catalog and on random instances with equal and unequal variances and with 0/1
-and rare 0/1 costs; then runs of Challenger with a tolerance, ties included.
+and rare 0/1 costs; then runs of Challenger with a tolerance, ties included. A cell has at first a block of runs, and
+further ones, up to ``runs``, while these do not decide it. Blocks are kept in bench/results: what was interrupted goes on,
+unless the rule has changed since.
 """
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import inspect
+import json
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from rich.progress import track
 
-from bench.timing import Figure, console
-from bestmix import Challenger, Instance, catalog, families, simulate, solve
-from bestmix.answers import certificate, safety
+from bench import deploy_cases
+from bench.deploy_cases import Case, covariance, drawn, groups
+from bench.timing import RESULTS, Figure, console
+from bestmix import Challenger, Instance, catalog, families, simulate
+from bestmix.answers import certificate, cone, safety
 from bestmix.arrays import Floats
-from bestmix.kernels import conditions, jit
 from bestmix.problems.solution import Solution, solve_means
+from bestmix.reproduction.deploy import support_chance
 from bestmix.simulation.results import wilson
+from bestmix.strategies import challenger, enough
 
 TITLE = "The deployed mix: limits kept, regret bounded, good enough"
+RUNS, BLOCK = 5_000, 1_000
+TRIALS = (4, 10, 30, 100, 400)  # of each arm
 SURE = 0.8  # chance of the support above which the loss is compared with an oracle's
-BROKEN, MISSED = 6.0, 5.0  # per cent: the upper end of the interval, and the misses of a 95% bound
-LOSS = 1.3  # times the oracle's
-DELTA, TOLERANCE, CAP = 0.05, 0.1, 10**7
+LIKELY = 0.5  # and above which the bound on the regret is judged
+BROKEN, HIGHEST, MISSED = 0.05, 0.06, 0.05  # shares: broken, the upper end of its interval, misses of a 95% bound
+LOSS, FEW = 1.3, 100  # times the oracle's; and runs that are too few to judge it by
+DELTA, SHARE, CAP = 0.05, 0.1, 10**7  # risk, tolerance as a share of the spread of rewards, most trials
+ENOUGH_RUNS, ENOUGH_BLOCK = 1_000, 200
 
-
-class Case(NamedTuple):
-    """True means, bounds and noise."""
-
-    name: str
-    means: Floats
-    bound: Floats
-    sigma: Floats | None  # deviations (K, 1 + L); None: values of 0 and 1
-    correlation: float = 0.0
+Counts = dict[str, float]
 
 
 class Run(NamedTuple):
@@ -40,79 +45,120 @@ class Run(NamedTuple):
 
     broken: bool
     certified: bool
+    false: bool  # certified, and broken
     sure: bool
     loss: float
     oracle: float
-    likely: bool  # the support is right with a chance of one half at least
-    regret_missed: bool
+    likely: bool
+    missed: bool  # the regret is above its bound, where the support is likely
     guess_broken: bool
 
 
-def measure(quick: bool) -> list[Figure]:
-    seeds, runs, trials = (2, 10, (30,)) if quick else (100, 50, (4, 10, 30, 100, 400))
-    listed = [(name, cases, n) for name, cases in groups(seeds) for n in trials]
-    figures = [f for group in track(listed, "groups", console=console, transient=True) for f in safe(*group, runs)]
-    return figures + [f for name in ties() for f in good_enough(name, 20 if quick else 400)]
+def measure(quick: bool, runs: int | None = None) -> list[Figure]:
+    most = runs or (200 if quick else RUNS)
+    figures = []
+    for name, cases in groups(5 if quick else 100):
+        for n in (30,) if quick else TRIALS:
+            figures += judge(f"{name}, {n} trials an arm", measured(name, cases, n, most))
+    for name, instance in ties().items():
+        figures += judge_stop(name, stopped(name, instance, 20 if quick else runs or ENOUGH_RUNS))
+    return figures
+
+
+# --- blocks of runs ------------------------------------------------------------------------------------------
+
+
+def kept(key: str, make: Callable[[], Counts], *sources: object) -> Counts:
+    """Counts of a block of runs, from the file or made now; the sources' text tells whether the rule is the same."""
+    path, key = RESULTS / "deploy.jsonl", f"{key} {digest(*sources)}"
+    found = stored(path.read_text() if path.exists() else "")
+    if key not in found:
+        found[key] = make()
+        RESULTS.mkdir(exist_ok=True)
+        with path.open("a") as file:
+            file.write(json.dumps([key, found[key]]) + os.linesep)
+    return found[key]
+
+
+def stored(text: str) -> dict[str, Counts]:
+    return dict(json.loads(line) for line in text.splitlines() if line.endswith("]"))
+
+
+@cache
+def digest(*sources: object) -> str:
+    return hashlib.sha256("".join(map(inspect.getsource, sources)).encode()).hexdigest()[:8]  # type: ignore[arg-type]
+
+
+def total(blocks: Sequence[Counts]) -> Counts:
+    return {name: sum(block[name] for block in blocks) for name in blocks[0]}
 
 
 # --- safe mixes ----------------------------------------------------------------------------------------------
 
 
-def groups(seeds: int) -> Iterator[tuple[str, list[Case]]]:
-    """Families of instances."""
-    load, uniform, random = catalog.load, families.uniform_instance, families.random_instance
-    yield "catalog", [gaussian(n, load(n)) for n in ("D2P", "D3P", "A2", "H1", "H2")]
-    for costs in (1, 2, 3):
-        yield f"uniform{costs}", [gaussian(f"u{costs}.{s}", uniform(12, costs, 500 + s)) for s in range(seeds)]
-        yield f"random{costs}", [gaussian(f"r{costs}.{s}", random(12, costs, 500 + s, 0.5)) for s in range(seeds)]
-        yield f"unequal{costs}", [unequal(f"q{costs}.{s}", uniform(12, costs, 700 + s), s) for s in range(seeds)]
-        yield f"binary{costs}", [zero_one(f"b{costs}.{s}", uniform(8, costs, 900 + s), 0.4) for s in range(seeds)]
-        yield f"rare{costs}", [zero_one(f"e{costs}.{s}", uniform(8, costs, 1100 + s), 0.03) for s in range(seeds)]
+def measured(name: str, cases: Sequence[Case], n: int, most: int) -> Counts:
+    """Counts of a family with n trials of each arm."""
+    blocks: list[Counts] = []
+    size, sources = min(BLOCK, most), (safety, cone, certificate, deploy_cases)
+    while not blocks or (len(blocks) * size < most and undecided(total(blocks))):
+        make = lambda k=len(blocks): block(cases, n, k, size)  # noqa: E731
+        blocks.append(kept(f"{name} {n} {size} {len(cases)} {len(blocks)}", make, *sources))
+    return total(blocks)
 
 
-def gaussian(name: str, instance: Instance, factor: Floats | float = 1.0, correlation: float = 0.0) -> Case:
-    scale = np.broadcast_to(np.reshape(factor, (-1, 1)), instance.means.shape)
-    sigma = np.r_[1.0, np.full(len(instance.bound), 0.5)] * scale
-    return Case(name, np.array(instance.means), np.array(instance.bound), sigma, correlation)
+def undecided(counts: Counts) -> bool:
+    """Whether more runs could change the verdict."""
+    pairs = [(counts["broken"], counts["runs"]), (counts["missed"], counts["likely"])]
+    if counts["certified"] >= counts["runs"] / 2:
+        pairs.append((counts["false"], counts["certified"]))
+    return any(of and k > BROKEN / 2 * of and wilson(int(k), int(of))[0] < BROKEN < at_most(k, of) for k, of in pairs)
 
 
-def unequal(name: str, instance: Instance, seed: int) -> Case:
-    rng = np.random.default_rng([seed, 77])
-    return gaussian(name, instance, 10 ** rng.uniform(-0.6, 0.4, len(instance.means)), 0.5)
+def at_most(k: float, of: float) -> float:
+    return wilson(int(k), int(of))[1]
 
 
-def zero_one(name: str, instance: Instance, rate: float) -> Case:
-    """Rewards and costs of 0 and 1: the means of an instance on [0, 2] put on [0, 1], costs around ``rate``."""
-    means = np.clip(np.array(instance.means) / 2.2, 0.02, 0.98)
-    means[:, 1:] = np.clip(np.array(instance.means)[:, 1:] * rate, rate / 50, 0.98)
-    return Case(name, means, np.array(instance.bound) * rate, None)
+def block(cases: Sequence[Case], n: int, number: int, size: int) -> Counts:
+    """Counts of the runs of a block, spread over the cases."""
+    runs = [k for k in range(number * size, (number + 1) * size)]
+    made = []
+    for place, case in enumerate(cases):
+        truth = solve_means(case.means, case.bound)
+        for k in runs[place :: len(cases)]:
+            made.append(run(case, n, np.random.default_rng([k, n, *map(ord, case.name)]), truth))
+    return {"runs": len(made)} | {name: float(sum(getattr(one, name) for one in made)) for name in Run._fields}
 
 
-def safe(name: str, cases: Sequence[Case], n: int, runs: int) -> list[Figure]:
-    """Figures of a family with n trials of each arm."""
-    made = [
-        run(case, n, rng, solve_means(case.means, case.bound)) for case in cases for rng in generators(case, n, runs)
-    ]
-    total = {field: sum(float(getattr(one, field)) for one in made) for field in Run._fields}
-    what, count = f"{name}, {n} trials an arm", len(made)
-    low, high = wilson(int(total["broken"]), count)
-    note = (
-        f"{100 * low:.1f} to {100 * high:.1f}%; the optimum at the estimates {100 * total['guess_broken'] / count:.0f}%"
-    )
-    note += f"; {100 * total['certified'] / count:.0f}% certified"
-    figures = [Figure(f"{what}: limits broken, upper end", 100 * high, "%", BROKEN, at_most=True, note=note)]
-    if total["oracle"] > 0:
-        ratio, note = total["loss"] / total["oracle"], f"{total['sure']:.0f} of {count} runs"
-        figures.append(Figure(f"{what}: loss / oracle's", ratio, "x", LOSS, at_most=True, note=note))
-    if total["likely"]:
-        missed, note = 100 * total["regret_missed"] / total["likely"], f"{total['likely']:.0f} of {count} runs"
-        figures.append(Figure(f"{what}: regret above its bound", missed, "%", MISSED, at_most=True, note=note))
+def judge(what: str, counts: Counts) -> list[Figure]:
+    """The figures of a cell, which are printed as a line as well."""
+    runs, certified, likely = counts["runs"], counts["certified"], counts["likely"]
+    note = f"{certified / runs:.0%} certified; the optimum at the estimates {counts['guess_broken'] / runs:.0%}"
+    figures = share_figures(f"{what}: limits broken", counts["broken"], runs, note)
+    if certified >= runs / 2:
+        figures += share_figures(f"{what}: broken of certified", counts["false"], certified)
+    if counts["oracle"] > 0:
+        ratio, target = counts["loss"] / counts["oracle"], LOSS if counts["sure"] >= FEW else None
+        note = f"{counts['sure']:.0f} of {runs:.0f} runs"
+        figures.append(Figure(f"{what}: loss / oracle's", ratio, "x", target, at_most=True, note=note))
+    if likely:
+        missed, note = 100 * counts["missed"] / likely, f"{likely:.0f} of {runs:.0f} runs"
+        figures.append(Figure(f"{what}: regret above its bound", missed, "%", 100 * MISSED, at_most=True, note=note))
+    told(what, figures)
     return figures
 
 
-def generators(case: Case, n: int, runs: int) -> Iterator[np.random.Generator]:
-    for k in range(runs):
-        yield np.random.default_rng([k, n, *map(ord, case.name)])
+def share_figures(what: str, k: float, of: float, note: str = "") -> list[Figure]:
+    """A share of runs, and the upper end of its interval."""
+    ends = f"95% interval up to {100 * at_most(k, of):.2g}%, {of:.0f} runs"
+    return [
+        Figure(what, 100 * k / of, "%", 100 * BROKEN, at_most=True, note=f"{ends}; {note}" if note else ends),
+        Figure(f"{what}, upper end", 100 * at_most(k, of), "%", 100 * HIGHEST, at_most=True),
+    ]
+
+
+def told(what: str, figures: Sequence[Figure]) -> None:
+    parts = [f"{f.what.removeprefix(what)[2:]} {f.measured:.3g}{f.unit}{'!' * (f.verdict == 'miss')}" for f in figures]
+    console.print(f"{what}: {'; '.join(parts)}", highlight=False)
 
 
 def run(case: Case, n: int, rng: np.random.Generator, truth: Solution) -> Run:
@@ -130,54 +176,18 @@ def run(case: Case, n: int, rng: np.random.Generator, truth: Solution) -> Run:
         known = safety.Estimates(means, covariance(case) * 1e9 / n, np.full(len(means), 1e9), binary & False)
         best = safety.safe_mix(known, case.bound, 1.0 / safety.CAUTION)
         loss, oracle = lost(case, truth, mix.mixture), lost(case, truth, best.mixture)
+    broken = breaks(case, mix.mixture)
     return Run(
-        broken=breaks(case, mix.mixture),
+        broken=broken,
         certified=mix.certified,
+        false=mix.certified and broken,
         sure=chance > SURE,
         loss=loss,
         oracle=oracle,
-        likely=chance >= 0.5,
-        regret_missed=chance >= 0.5 and proof.regret < regret,
+        likely=chance > LIKELY,
+        missed=chance > LIKELY and proof.regret < regret,
         guess_broken=breaks(case, guess.mixture),
     )
-
-
-def support_chance(means: Floats, scatters: Floats, n: int, bound: Floats) -> float:
-    """Estimated chance that the support of the optimum at the estimates is right."""
-    state = conditions.new_state(len(means), len(means), len(bound))
-    state.counts[:], state.scatter[:] = n, scatters
-    speed = jit.speed_for(means.size)
-    speed(conditions.solve)(means, bound, np.arange(len(means) + len(bound)), state)
-    speed(conditions.pool)(state)
-    speed(conditions.conditions)(state)
-    return float(speed(conditions.chance)(state))
-
-
-def drawn(case: Case, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Means and scatters of n trials of every arm, drawn as such for Gaussian trials (Bartlett)."""
-    arms, size = case.means.shape
-    if case.sigma is None:
-        values = (rng.random((arms, n, size)) < case.means[:, None]).astype(float)
-        means = values.mean(axis=1)
-        rest = values - means[:, None]
-        return means, np.einsum("ani,anj->aij", rest, rest)
-    root = np.linalg.cholesky(np.eye(size) * (1 - case.correlation) + case.correlation) * case.sigma[:, :, None]
-    means = case.means + np.einsum("aij,aj->ai", root, rng.standard_normal((arms, size))) / np.sqrt(n)
-    lower = np.tril(rng.standard_normal((arms, size, size)), -1)
-    degrees = np.maximum(n - 1.0 - np.arange(size), 0.0)
-    squares = np.where(degrees > 0, rng.chisquare(np.maximum(degrees, 1e-9), (arms, size)), 0.0)
-    lower[:, np.arange(size), np.arange(size)] = np.sqrt(squares)
-    half = root @ lower
-    return means, half @ half.transpose(0, 2, 1)
-
-
-def covariance(case: Case) -> Floats:
-    """Of one trial of each arm (K, 1 + L, 1 + L)."""
-    size = case.means.shape[1]
-    if case.sigma is None:
-        return np.asarray(np.einsum("ai,ij->aij", case.means * (1 - case.means), np.eye(size)))
-    correlations = np.eye(size) * (1 - case.correlation) + case.correlation
-    return np.asarray(case.sigma[:, :, None] * correlations * case.sigma[:, None, :])
 
 
 def breaks(case: Case, mixture: Floats) -> bool:
@@ -195,29 +205,51 @@ def lost(case: Case, truth: Solution, mixture: Floats) -> float:
 
 
 def ties() -> dict[str, Instance]:
-    """Instances with and without ties."""
+    """Instances without ties, and with some."""
     noise = {"sigma_reward": 1.0, "sigma_cost": 0.5}
+    small = {"sigma_reward": 0.1, "sigma_cost": 0.5}
     return {
-        "A1": catalog.load("A1"),
-        "A2": catalog.load("A2"),
-        "D2P": catalog.load("D2P"),
-        "uniform 16 x 1": families.uniform_instance(16, 1, 2000),
-        "arm at its bound": Instance([1.0, 0.6, 0.3, 0.8], [[1.0, 0.5, 0.2, 1.6]], [1.0], **noise),
-        "equal arms": Instance([1.7, 2.6, 2.6, 0.5, 1.0], [[0.0, 1.8, 1.8, 0.8, 0.4]], [1.0], **noise),
+        **{name: catalog.load(name) for name in catalog.names()},
+        **{f"uniform 16 x 1, seed {s}": families.uniform_instance(16, 1, s) for s in range(12_000, 12_004)},
+        **{f"uniform 8 x 2, seed {s}": families.uniform_instance(8, 2, s) for s in range(12_000, 12_004)},
+        "3 arms, 1 cost": Instance([0.6, 0.7, 0.9], [[1.0, 4.0, 9.0]], [5.0], **small),
+        "tie: arm at its bound": Instance([1.0, 0.6, 0.3, 0.8], [[1.0, 0.5, 0.2, 1.6]], [1.0], **noise),
+        "tie: equal arms": Instance([1.7, 2.6, 2.6, 0.5, 1.0], [[0.0, 1.8, 1.8, 0.8, 0.4]], [1.0], **noise),
+        "tie: equal rewards": Instance([1.0, 1.0, 1.0], [[0.2, 0.9, 1.5]], [1.0], **noise),
     }
 
 
-def good_enough(name: str, runs: int) -> list[Figure]:
-    """Runs with a tolerance: how often one is wrong, and the trials against those for the exact support."""
-    instance = ties()[name]
-    result = simulate(instance, Challenger(delta=DELTA, tolerance=TOLERANCE), CAP, runs, seed=0)
-    wrong = int(((result.outcomes.regret > TOLERANCE) | ~(result.outcomes.violation <= 0)).sum())
-    low, high = wilson(wrong, runs)
-    note = f"{100 * low:.1f} to {100 * high:.1f}%; {result.mean_pulls:,.0f} trials"
-    what = f"{name}, tolerance {TOLERANCE}"
-    figures = [Figure(f"{what}: wrong", 100 * wrong / runs, "%", 100 * DELTA, at_most=True, note=note)]
-    if "arm" not in name:  # the exact rule does not end where there is a tie
-        exact = simulate(instance, Challenger(delta=DELTA), CAP, runs, seed=0)
-        ratio, note = result.mean_pulls / exact.mean_pulls, f"{solve(instance).value:.3g} at best"
+def stopped(name: str, instance: Instance, most: int) -> Counts:
+    """Counts of runs with a tolerance, and of as many for the exact support where there is no tie."""
+    tolerance = SHARE * (float(np.ptp(instance.reward)) or 1.0)
+    blocks: list[Counts] = []
+    while not blocks or (len(blocks) * ENOUGH_BLOCK < most and doubtful(total(blocks))):
+        make = lambda k=len(blocks): stops(name, instance, tolerance, min(ENOUGH_BLOCK, most), k)  # noqa: E731
+        blocks.append(kept(f"{name} {most} {len(blocks)}", make, enough, challenger, safety, cone, certificate))
+    return total(blocks) | {"tolerance": tolerance}
+
+
+def doubtful(counts: Counts) -> bool:
+    return counts["wrong"] > DELTA / 2 * counts["runs"] and at_most(counts["wrong"], counts["runs"]) > DELTA
+
+
+def stops(name: str, instance: Instance, tolerance: float, runs: int, seed: int) -> Counts:
+    result = simulate(instance, Challenger(delta=DELTA, tolerance=tolerance), CAP, runs, seed)
+    wrong = int(((result.outcomes.regret > tolerance) | ~(result.outcomes.violation <= 0)).sum())
+    counts = {"runs": runs, "wrong": wrong, "pulls": result.mean_pulls * runs, "exact": 0.0}
+    if not name.startswith("tie"):  # the exact rule does not end where there is one
+        counts["exact"] = simulate(instance, Challenger(delta=DELTA), CAP, runs, seed).mean_pulls * runs
+    return counts
+
+
+def judge_stop(name: str, counts: Counts) -> list[Figure]:
+    """How often a run with a tolerance is wrong, and its trials against those for the exact support."""
+    what, runs = f"{name}, tolerance {counts['tolerance']:.3g}", counts["runs"]
+    ends = " to ".join(f"{100 * end:.2g}" for end in wilson(int(counts["wrong"]), int(runs)))
+    note = f"{ends}%, {runs:.0f} runs; {counts['pulls'] / runs:,.0f} trials"
+    figures = [Figure(f"{what}: wrong", 100 * counts["wrong"] / runs, "%", 100 * DELTA, at_most=True, note=note)]
+    if counts["exact"]:
+        ratio, note = counts["pulls"] / counts["exact"], f"{counts['exact'] / runs:,.0f} trials for the support"
         figures.append(Figure(f"{what}: trials / those for the support", ratio, "x", 1.0, at_most=True, note=note))
+    told(what, figures)
     return figures

@@ -14,6 +14,7 @@ from bestmix.problems.solution import solve_means
 
 ROUNDS = 6  # of cutting planes
 FINE = 0.005  # of a margin, by which a mix may miss its limit
+ROUGH = 0.99  # of the margins that a mix has room for, where it is looked for by bisection
 DUST = 1e-9  # relative to the data: rounding
 START, END, GROWTH = 30.0, 1e7, 30.0  # weight of the objective against the barrier
 STEPS = 12  # of Newton for one weight
@@ -21,26 +22,53 @@ GAP = 2.0  # times the gap of a point exactly on the path
 SETTLED = 0.3  # squared length of Newton's step, in its own metric, at which the weight may grow
 
 
-def cone_mix(means: Floats, bound: Floats, margin: Floats, finish: bool = True) -> Floats | None:
-    """Mix with the largest reward for which mean cost plus margin is within each bound; None when there is none.
-
-    Without ``finish`` any mix within them may do.
-    """
-    size = np.maximum(np.abs(means[:, 1:] - bound), margin).max(axis=0)
-    size[size == 0] = 1.0
-    excess, margin = (means[:, 1:] - bound) / size, margin / size
+def cone_mix(means: Floats, bound: Floats, margin: Floats) -> Floats | None:
+    """Mix with the largest reward for which mean cost plus margin is within each bound; None when there is none."""
+    excess, margin = _scaled(means, bound, margin)
     mixture, settled = _by_planes(means[:, 0], excess, margin)
     if settled:
         return mixture
     start = _inside(excess, margin)
-    if start is None or not finish:
-        return start
-    return _cleaned(_follow(means[:, 0], start, excess, margin), excess, margin)
+    return None if start is None else _cleaned(_follow(means[:, 0], start, excess, margin), excess, margin)
+
+
+def widest_mix(means: Floats, bound: Floats, margin: Floats, halvings: int) -> tuple[float, Floats | None]:
+    """The largest share of the margins, up to 1, that some mix has room for, and such a mix; None when there is none.
+
+    With one bound that is the mix with the largest room in units of its margin, (b - c).p / |d p|, which is known:
+    weights in proportion to (b - c_a) / d_a^2 where that is positive. With several it is found by bisection.
+    """
+    excess, margin = _scaled(means, bound, margin)
+    if excess.shape[1] == 1 and (excess < 0).any() and (margin[excess < 0] > 0).all():
+        best = np.maximum(-excess[:, 0], 0.0) / np.where(margin[:, 0] > 0, margin[:, 0], 1.0) ** 2
+        return min(_share(best, excess, margin), 1.0), best / best.sum()
+    low, high, found = 0.0, 1.0, None
+    for _ in range(halvings):
+        middle = (low + high) / 2.0
+        inside = _inside(excess, middle * margin)
+        if inside is None:
+            high = middle
+        else:
+            low, found = min(max(middle, _share(inside, excess, margin)), high), inside
+    return low, None if found is None else _cleaned(found, excess, ROUGH * low * margin)
+
+
+def _share(mixture: Floats, excess: Floats, margin: Floats) -> float:
+    """Room of a mix in units of its margins, at the tightest limit."""
+    width = spread(margin, mixture)
+    return float(np.where(width > 0, -mixture @ excess / np.where(width > 0, width, 1.0), np.inf).min())
+
+
+def _scaled(means: Floats, bound: Floats, margin: Floats) -> tuple[Floats, Floats]:
+    """Costs above the bounds, and margins, in units of the largest of them."""
+    size = np.maximum(np.abs(means[:, 1:] - bound), margin).max(axis=0)
+    size[size == 0] = 1.0
+    return (means[:, 1:] - bound) / size, margin / size
 
 
 def spread(margin: Floats, mixture: Floats) -> Floats:
     """Length of the weighted margins (L,): by how much the mean costs of a mix may be off."""
-    return np.asarray(np.sqrt(((margin * mixture[:, None]) ** 2).sum(axis=0)))
+    return np.asarray(np.sqrt((mixture * mixture) @ (margin * margin)))
 
 
 def _by_planes(reward: Floats, excess: Floats, margin: Floats) -> tuple[Floats | None, bool]:
@@ -134,10 +162,16 @@ def _newton(reward: Floats, x: Floats, excess: Floats, margin: Floats, arms: Flo
 
 def _moved(reward: Floats, x: Floats, step: Floats, excess: Floats, margin: Floats, length: float) -> Floats:
     """The point after the longest halving of a step that lowers the barrier enough."""
-    here, size = _barrier(reward, x, excess, margin), 1.0
+    here, size = _barrier(reward, x, excess, margin), _longest(x, step, excess)
     while size > 1e-10 and not _barrier(reward, x + size * step, excess, margin) <= here - 0.1 * size * length:
         size /= 2.0
     return x + size * step if size > 1e-10 else x
+
+
+def _longest(x: Floats, step: Floats, excess: Floats) -> float:
+    """Share of a step, at most all of it, that stays where no weight and no limit is below zero."""
+    most = max((-step / x).max(), ((step @ excess) / (-x @ excess)).max())
+    return float(min(1.0, 0.99 / max(most, 0.99)))
 
 
 def _barrier(reward: Floats, x: Floats, excess: Floats, margin: Floats) -> float:

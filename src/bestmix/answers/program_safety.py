@@ -13,7 +13,7 @@ from bestmix.answers import program_cone
 from bestmix.answers.cone import DUST
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_cone import Cones, Rows
-from bestmix.answers.safe_search import SafeMix, described, nothing, search, spread_out, tails_at, trust
+from bestmix.answers.safe_search import HALVINGS, SafeMix, described, nothing, search, spread_out, tails_at, trust
 from bestmix.answers.safety import binomial_margins, freedoms, rounded
 from bestmix.arrays import Flags, Floats
 
@@ -74,9 +74,18 @@ class ProgramLimits:
         """The best mix at the estimates, and whether it keeps the limits."""
         return program_cone.optimum(self.line, self.common)
 
-    def within(self, tail: Floats | float, times: float = 1.0, finish: bool = True) -> Floats | None:
+    def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""
-        return program_cone.cone_mix(self.line, self.cones(tail).times(times), finish, self.common)
+        return program_cone.cone_mix(self.line, self.cones(tail), common=self.common)
+
+    def widest(self, tail: float) -> tuple[float, Floats | None]:
+        """The share of the margins that some mix has room for, by bisection."""
+        cones, low, high = self.cones(tail), 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            fits = program_cone.cone_mix(self.line, cones.times(middle), finish=False, common=self.common) is not None
+            low, high = (middle, high) if fits else (low, middle)
+        return low, program_cone.cone_mix(self.line, cones.times(low), common=self.common) if low else None
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each limit is broken by a mix that was fixed beforehand (R,); none for equalities."""

@@ -19,7 +19,8 @@ CAUTION = 0.8  # of the risk that is spent: the selection effect left over at th
 LEAST_CHANCE = 0.02  # of a support; less would ask for margins that no experiment reaches
 SURE = 8.0  # standard errors from which on a condition is certain
 PRECISION = 18  # halvings of a tail's interval
-HALVINGS = 10  # of a bisection on the size of the margins: three digits
+HALVINGS = 8  # of a bisection on the size of the margins: two digits
+HOPELESS = 1e-6  # of the margins: more trials than anybody can make
 
 
 class SafeMix(NamedTuple):
@@ -49,11 +50,11 @@ class Limits(Protocol):
     def optimum(self) -> tuple[Floats, bool]:
         """The best mix at the estimates, or the one with the least violation; whether it keeps the limits."""
 
-    def within(self, tail: Floats | float, times: float = 1.0, finish: bool = True) -> Floats | None:
-        """The best mix that keeps the limits with margins that miss with these chances, times a factor; None if none.
+    def within(self, tail: Floats | float) -> Floats | None:
+        """The best mix that keeps the limits with margins that miss with these chances; None when there is none."""
 
-        Without ``finish`` any mix within them may do.
-        """
+    def widest(self, tail: float) -> tuple[float, Floats | None]:
+        """The largest share of such margins, up to 1, that some mix has room for, and such a mix; None if none has."""
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each limit is broken by a mix that was fixed beforehand (L,)."""
@@ -128,13 +129,8 @@ def nearest(limits: Limits, risk: float) -> tuple[Floats, float]:
     guess, feasible = limits.optimum()
     if not feasible:
         return guess, np.inf
-    tail, low, high = risk / max(int(limits.noisy.sum()), 1), 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        fits = limits.within(tail, middle, finish=False) is not None
-        low, high = (middle, high) if fits else (low, middle)
-    found = limits.within(tail, low) if low else None
-    return (guess, np.inf) if found is None else (found, high**-2.0)
+    share, found = limits.widest(risk / max(int(limits.noisy.sum()), 1))
+    return (guess, np.inf) if found is None or share < HOPELESS else (found, share**-2.0)
 
 
 def described(limits: Limits, mixture: Floats, odds: float, safety: float = 1.0, times: float = np.inf) -> SafeMix:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.answers.cone import DUST, cone_mix, spread
+from bestmix.answers.cone import DUST, cone_mix, spread, widest_mix
 from bestmix.answers.safe_search import CAUTION as CAUTION
+from bestmix.answers.safe_search import HALVINGS
 from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
 from bestmix.answers.safe_search import SafeMix as SafeMix
 from bestmix.answers.safe_search import affordable as affordable
@@ -193,9 +194,13 @@ class CostLimits(NamedTuple):
         guess = solve_means(self.data.means, self.bound)
         return guess.mixture, guess.status != "infeasible"
 
-    def within(self, tail: Floats | float, times: float = 1.0, finish: bool = True) -> Floats | None:
+    def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""
-        return cone_mix(self.data.means, self.bound, times * margins(self.data, tail), finish)
+        return cone_mix(self.data.means, self.bound, margins(self.data, tail))
+
+    def widest(self, tail: float) -> tuple[float, Floats | None]:
+        """The share of the margins that some mix has room for."""
+        return widest_mix(self.data.means, self.bound, margins(self.data, tail), HALVINGS)
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each bound is broken."""

@@ -55,7 +55,7 @@ def _run(instance: Instance, trials: int, rng: np.random.Generator) -> list[Clai
     guess = solve_means(means, bound)
     if guess.status == "infeasible":
         return []
-    chance = _support_chance(means, scatters, trials, bound)
+    chance = support_chance(means, scatters, trials, bound)
     data = safety.estimates(means, scatters, np.full(len(means), float(trials)))
     claims = [Claim(SUPPORT, chance, guess.basis == solve(instance).basis)]
     for certainty in CERTAINTIES:
@@ -65,7 +65,8 @@ def _run(instance: Instance, trials: int, rng: np.random.Generator) -> list[Clai
     return claims
 
 
-def _support_chance(means: Floats, scatters: Floats, trials: int, bound: Floats) -> float:
+def support_chance(means: Floats, scatters: Floats, trials: int, bound: Floats) -> float:
+    """Estimated chance that the support of the optimum at the estimates is right, after so many trials of every arm."""
     state = conditions.new_state(len(means), len(means), len(bound))
     state.counts[:], state.scatter[:] = trials, scatters
     speed = jit.speed_for(means.size)
