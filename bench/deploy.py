@@ -2,38 +2,35 @@
 
 Safe mixes after uniform trials, on the catalog and on random instances with equal and unequal variances and with 0/1
 and rare 0/1 costs; then runs of Challenger with a tolerance, ties included. A cell has at first a block of runs, and
-further ones, up to ``runs``, while these do not decide it. Blocks are kept in bench/results: what was interrupted goes on,
-unless the rule has changed since.
+further ones, up to ``runs``, while these do not decide it. Blocks are kept in bench/results: what was interrupted goes
+on, unless the rule has changed since.
 """
 
 import hashlib
-import inspect
 import json
 import os
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from bench import deploy_cases
 from bench.deploy_cases import Case, covariance, drawn, groups
 from bench.timing import RESULTS, Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
-from bestmix.answers import certificate, cone, safety
+from bestmix.answers import certificate, safety
 from bestmix.arrays import Floats
 from bestmix.problems.solution import Solution, solve_means
 from bestmix.reproduction.deploy import support_chance
 from bestmix.simulation.results import wilson
-from bestmix.strategies import challenger, enough
 
 TITLE = "The deployed mix: limits kept, regret bounded, good enough"
-RUNS, BLOCK = 5_000, 1_000
+RUNS, BLOCK = 5_000, 500
 TRIALS = (4, 10, 30, 100, 400)  # of each arm
 SURE = 0.8  # chance of the support above which the loss is compared with an oracle's
 LIKELY = 0.5  # and above which the bound on the regret is judged
 BROKEN, HIGHEST, MISSED = 0.05, 0.06, 0.05  # shares: broken, the upper end of its interval, misses of a 95% bound
-LOSS, FEW = 1.3, 100  # times the oracle's; and runs that are too few to judge it by
+LOSS, FEW = 1.3, 50  # times the oracle's; and runs that are too few to judge a part of them by
 DELTA, SHARE, CAP = 0.05, 0.1, 10**7  # risk, tolerance as a share of the spread of rewards, most trials
 ENOUGH_RUNS, ENOUGH_BLOCK = 1_000, 200
 
@@ -50,8 +47,16 @@ class Run(NamedTuple):
     loss: float
     oracle: float
     likely: bool
-    missed: bool  # the regret is above its bound, where the support is likely
+    missed: bool  # the regret is above its bound
+    missed_likely: bool  # and the support is likely
     guess_broken: bool
+    risk: float  # as it is claimed
+    value: float  # of the mix, as estimated
+    certainty: float
+    bound: float  # on the regret
+
+
+COUNTED = Run._fields[:-3]
 
 
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
@@ -68,9 +73,9 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
 # --- blocks of runs ------------------------------------------------------------------------------------------
 
 
-def kept(key: str, make: Callable[[], Counts], *sources: object) -> Counts:
-    """Counts of a block of runs, from the file or made now; the sources' text tells whether the rule is the same."""
-    path, key = RESULTS / "deploy.jsonl", f"{key} {digest(*sources)}"
+def kept(key: str, make: Callable[[], Counts]) -> Counts:
+    """Counts of a block of runs, from the file or made now."""
+    path = RESULTS / "deploy.jsonl"
     found = stored(path.read_text() if path.exists() else "")
     if key not in found:
         found[key] = make()
@@ -85,8 +90,20 @@ def stored(text: str) -> dict[str, Counts]:
 
 
 @cache
-def digest(*sources: object) -> str:
-    return hashlib.sha256("".join(map(inspect.getsource, sources)).encode()).hexdigest()[:8]  # type: ignore[arg-type]
+def rule() -> str:
+    """What tells the rule that gives safe mixes and their certificates from another one: its outcomes."""
+    some = [run(cases[0], 10, np.random.default_rng(0)) for _, cases in groups(1)]
+    return mark([[round(float(x), 6) for x in (one.value, one.certainty, one.bound)] for one in some])
+
+
+@cache
+def stopping_rule() -> str:
+    """The same of a stop by tolerance."""
+    return mark(stops("3 arms, 1 cost", ties()["3 arms, 1 cost"], 0.1, 5, 0))
+
+
+def mark(outcome: object) -> str:
+    return hashlib.sha256(json.dumps(outcome).encode()).hexdigest()[:8]
 
 
 def total(blocks: Sequence[Counts]) -> Counts:
@@ -99,16 +116,16 @@ def total(blocks: Sequence[Counts]) -> Counts:
 def measured(name: str, cases: Sequence[Case], n: int, most: int) -> Counts:
     """Counts of a family with n trials of each arm."""
     blocks: list[Counts] = []
-    size, sources = min(BLOCK, most), (safety, cone, certificate, deploy_cases)
+    size = min(BLOCK, most)
     while not blocks or (len(blocks) * size < most and undecided(total(blocks))):
-        make = lambda k=len(blocks): block(cases, n, k, size)  # noqa: E731
-        blocks.append(kept(f"{name} {n} {size} {len(cases)} {len(blocks)}", make, *sources))
+        make = partial(block, cases, n, len(blocks), size)
+        blocks.append(kept(f"{name} {n} {size} {len(cases)} {len(blocks)} {rule()}", make))
     return total(blocks)
 
 
 def undecided(counts: Counts) -> bool:
     """Whether more runs could change the verdict."""
-    pairs = [(counts["broken"], counts["runs"]), (counts["missed"], counts["likely"])]
+    pairs = [(counts["broken"], counts["runs"]), (counts["missed_likely"], counts["likely"])]
     if counts["certified"] >= counts["runs"] / 2:
         pairs.append((counts["false"], counts["certified"]))
     return any(of and k > BROKEN / 2 * of and wilson(int(k), int(of))[0] < BROKEN < at_most(k, of) for k, of in pairs)
@@ -120,13 +137,12 @@ def at_most(k: float, of: float) -> float:
 
 def block(cases: Sequence[Case], n: int, number: int, size: int) -> Counts:
     """Counts of the runs of a block, spread over the cases."""
-    runs = [k for k in range(number * size, (number + 1) * size)]
+    runs = range(number * size, (number + 1) * size)
     made = []
     for place, case in enumerate(cases):
-        truth = solve_means(case.means, case.bound)
         for k in runs[place :: len(cases)]:
-            made.append(run(case, n, np.random.default_rng([k, n, *map(ord, case.name)]), truth))
-    return {"runs": len(made)} | {name: float(sum(getattr(one, name) for one in made)) for name in Run._fields}
+            made.append(run(case, n, np.random.default_rng([k, n, *map(ord, case.name)])))
+    return {"runs": len(made)} | {name: float(sum(getattr(one, name) for one in made)) for name in COUNTED}
 
 
 def judge(what: str, counts: Counts) -> list[Figure]:
@@ -140,9 +156,11 @@ def judge(what: str, counts: Counts) -> list[Figure]:
         ratio, target = counts["loss"] / counts["oracle"], LOSS if counts["sure"] >= FEW else None
         note = f"{counts['sure']:.0f} of {runs:.0f} runs"
         figures.append(Figure(f"{what}: loss / oracle's", ratio, "x", target, at_most=True, note=note))
-    if likely:
-        missed, note = 100 * counts["missed"] / likely, f"{likely:.0f} of {runs:.0f} runs"
-        figures.append(Figure(f"{what}: regret above its bound", missed, "%", 100 * MISSED, at_most=True, note=note))
+    missed, note = 100 * counts["missed"] / runs, f"{runs:.0f} runs"
+    figures.append(Figure(f"{what}: regret above its bound", missed, "%", 100 * MISSED, at_most=True, note=note))
+    if likely >= FEW:
+        missed, note = 100 * counts["missed_likely"] / likely, f"{likely:.0f} of {runs:.0f} runs"
+        figures.append(Figure(f"{what}: the same where the support is likely", missed, "%", 100 * MISSED, True, note))
     told(what, figures)
     return figures
 
@@ -161,8 +179,9 @@ def told(what: str, figures: Sequence[Figure]) -> None:
     console.print(f"{what}: {'; '.join(parts)}", highlight=False)
 
 
-def run(case: Case, n: int, rng: np.random.Generator, truth: Solution) -> Run:
+def run(case: Case, n: int, rng: np.random.Generator) -> Run:
     """One run: trials, the safe mix and its certificate, and what is true of them."""
+    truth = solve_means(case.means, case.bound)
     means, scatters = drawn(case, n, rng)
     counts, binary = np.full(len(means), float(n)), np.full(means.shape, case.sigma is None)
     data = safety.estimates(means, scatters, counts, binary)
@@ -185,8 +204,13 @@ def run(case: Case, n: int, rng: np.random.Generator, truth: Solution) -> Run:
         loss=loss,
         oracle=oracle,
         likely=chance > LIKELY,
-        missed=chance > LIKELY and proof.regret < regret,
+        missed=proof.regret < regret,
+        missed_likely=chance > LIKELY and proof.regret < regret,
         guess_broken=breaks(case, guess.mixture),
+        risk=1.0 - mix.certainty,
+        value=proof.value,
+        certainty=mix.certainty,
+        bound=proof.regret,
     )
 
 
@@ -223,9 +247,10 @@ def stopped(name: str, instance: Instance, most: int) -> Counts:
     """Counts of runs with a tolerance, and of as many for the exact support where there is no tie."""
     tolerance = SHARE * (float(np.ptp(instance.reward)) or 1.0)
     blocks: list[Counts] = []
-    while not blocks or (len(blocks) * ENOUGH_BLOCK < most and doubtful(total(blocks))):
-        make = lambda k=len(blocks): stops(name, instance, tolerance, min(ENOUGH_BLOCK, most), k)  # noqa: E731
-        blocks.append(kept(f"{name} {most} {len(blocks)}", make, enough, challenger, safety, cone, certificate))
+    size = min(ENOUGH_BLOCK, most)
+    while not blocks or (len(blocks) * size < most and doubtful(total(blocks))):
+        make = partial(stops, name, instance, tolerance, size, len(blocks))
+        blocks.append(kept(f"{name} {size} {len(blocks)} {stopping_rule()}", make))
     return total(blocks) | {"tolerance": tolerance}
 
 
@@ -234,11 +259,11 @@ def doubtful(counts: Counts) -> bool:
 
 
 def stops(name: str, instance: Instance, tolerance: float, runs: int, seed: int) -> Counts:
-    result = simulate(instance, Challenger(delta=DELTA, tolerance=tolerance), CAP, runs, seed)
+    result = simulate(instance, Challenger(delta=DELTA, tolerance=tolerance), CAP, runs, seed, threads=1)
     wrong = int(((result.outcomes.regret > tolerance) | ~(result.outcomes.violation <= 0)).sum())
     counts = {"runs": runs, "wrong": wrong, "pulls": result.mean_pulls * runs, "exact": 0.0}
     if not name.startswith("tie"):  # the exact rule does not end where there is one
-        counts["exact"] = simulate(instance, Challenger(delta=DELTA), CAP, runs, seed).mean_pulls * runs
+        counts["exact"] = simulate(instance, Challenger(delta=DELTA), CAP, runs, seed, threads=1).mean_pulls * runs
     return counts
 
 

@@ -3,7 +3,7 @@ import inspect
 import pytest
 from tests.service.servers import PROBLEM
 
-from bestmix import SFSR, connect
+from bestmix import SFSR, Challenger, connect
 from bestmix.client import RemoteExperiment
 from bestmix.experiments import Closed, Conflict, Experiment, StorageError, UnknownTrial
 
@@ -79,3 +79,20 @@ def test_more_events_than_a_page_are_read(running, monkeypatch):
     monkeypatch.setattr(module, "PAGE", 2)
     assert [event.number for event in exp.events(limit=5000)] == [event.number for event in exp.events(limit=2)] + [3]
     assert len(exp.events(limit=1)) == 1
+
+
+def test_a_proven_stop_over_http(running):
+    ranges = {"reward": (0.0, 1.0), "dollars": (0.0, 1.0)}
+    strategy = Challenger(confidence=0.95, tolerance=0.9, proven=True, ranges=ranges)
+    exp = running.create(budget=2000, strategy=strategy)
+    assert exp.strategy.name == "Challenger[0.95, within 0.9, proven]"
+    given = exp.ask(1)
+    with pytest.raises(ValueError, match="reward: expected values from 0 to 1, as its range says, got 2"):
+        exp.tell(given[0], 2.0, [0.1])
+    while given:
+        exp.tell_many([(t, 0.5, [0.3 * (t.arm == "large")]) for t in given])
+        given = exp.ask(200)
+    assert exp.done
+    assert exp.state.complete < 2000
+    kept = running.storage.open("router").run_state().memory["certificate"]
+    assert exp.recommend().mixture == {arm: p for arm, p in zip(PROBLEM.names, kept["mixture"], strict=True) if p > 0}

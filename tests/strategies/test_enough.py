@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from tests.strategies.searches import NOISE, drive, plain
 
-from bestmix import Challenger, Instance, Known, Problem, Search, identify, open_experiment, solve
+from bestmix import Challenger, Instance, Problem, Search, identify, open_experiment, solve
 from bestmix.answers import safety
-from bestmix.answers.evidence import Evidence
-from bestmix.answers.moments import Moments
 from bestmix.experiments.audit import audit
 from bestmix.strategies import enough
 
@@ -34,16 +32,6 @@ def test_a_share_is_of_the_value():
     assert enough.parse_tolerance("0.5") == enough.parse_tolerance(0.5) == enough.Tolerance(0.5, relative=False)
 
 
-def test_estimates_know_the_known_arms_and_the_metrics_of_zeros_and_ones():
-    problem = Problem(["a", "b"], {"x": 1.0}, {"k": Known(0.5, {"x": 0.2})})
-    rows = np.array([[0.0, 0.3], [1.0, 0.4], [1.0, 0.9]])
-    data = enough.estimates_of(Evidence(problem, [Moments(2).plus(rows), Moments(2).plus(rows + np.array([1.0, 0.0]))]))
-    assert data.binary.tolist() == [[True, False], [False, False], [False, False]]
-    assert data.counts.tolist() == [3.0, 3.0, np.inf]
-    assert not data.covariances[2].any()
-    assert data.means[2].tolist() == [0.5, 0.2]
-
-
 @pytest.mark.parametrize("case", [plain, twins, at_its_bound])
 def test_a_run_stops_with_a_mix_that_is_good_enough(case):
     # 30 runs: each may be wrong with a chance of 5%, at most; more than 5 have then a chance of 0.3%.
@@ -54,6 +42,38 @@ def test_a_run_stops_with_a_mix_that_is_good_enough(case):
         wrong += solve(instance).value - means[0] > 0.1 or (means[1:] > instance.bound).any()
         assert search.trials < 10_000
     assert wrong <= 5
+
+
+def certified(search):
+    """Shares of the mix that the stop was for, by arm."""
+    mixture = search.strategy.mixture(search.problem, search.memory)
+    return {arm: share for arm, share in zip(search.problem.names, mixture.tolist(), strict=True) if share > 0}
+
+
+@pytest.mark.parametrize("case", [plain, twins, at_its_bound])
+def test_what_is_recommended_after_a_stop_is_the_certified_mix(case, tmp_path):
+    search = drive(GOOD.start(case().problem), case(), seed=3)
+    rec = search.recommend()
+    assert dict(rec.mixture) == pytest.approx(certified(search), abs=1e-12)
+    assert rec.certified
+    assert rec.certainty >= 0.95
+    assert rec.regret <= search.memory["certificate"]["regret"] <= 0.1
+    search.save(tmp_path / "search.json")
+    assert Search.load(tmp_path / "search.json").recommend().to_dict() == rec.to_dict()
+    assert search.recommend(safety=None).mixture == rec.best_guess  # and whoever wants the other gets it
+    surer = search.recommend(safety=0.999)
+    assert surer.certainty >= 0.999 or not surer.certified
+
+
+def test_while_a_run_goes_on_the_mix_is_that_of_its_latest_trials():
+    search = GOOD.start(plain().problem)
+    rng = np.random.default_rng(0)
+    while not search.memory.get("certificate"):
+        for arm, count in search.ask().items():
+            rows = plain().draw(plain().arms.index(arm), count, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    search.memory["certificate"] |= {"certified": True, "mixture": [0.0, 0.0, 1.0]}
+    assert search.recommend().mixture != {"arm2": 1.0}
 
 
 def test_a_small_tolerance_needs_more_trials_than_a_large_one():
@@ -109,6 +129,8 @@ def test_an_experiment_makes_the_same_decisions(tmp_path):
     assert exp.state.status == "done"
     assert exp.state.complete < 2000
     assert audit(exp) == []
+    kept = dict(zip(plain().arms, exp.run_state().memory["certificate"]["mixture"], strict=True))
+    assert dict(exp.recommend().mixture) == pytest.approx({arm: share for arm, share in kept.items() if share > 0})
 
 
 def test_an_infeasible_problem_ends_with_that_verdict():

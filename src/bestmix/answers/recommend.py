@@ -33,11 +33,13 @@ def recommend(
     history: Sequence[Round] = (),
     safety: float | None = SAFETY,
     mixes: bool = True,
+    certified: Floats | None = None,
 ) -> Recommendation:
     """Recommendation from what is known; ``columns`` None is a verdict of infeasible.
 
-    The mix to deploy is made of the arms among ``columns``, and where these are not certain enough, of all arms that
-    were tried; unless ``mixes`` is False, for a strategy that looks for a single arm.
+    The mix to deploy is the one that the strategy has ``certified`` (K,), if it is as certain as wanted. Else it is
+    made of the arms among ``columns``, and where these are not certain enough, of all arms that were tried; unless
+    ``mixes`` is False, for a strategy that looks for a single arm.
     """
     problem, safety = evidence.problem, checks.safety(safety)
     usable = evidence.tried if columns is None else np.intersect1d(columns, evidence.tried)
@@ -56,7 +58,9 @@ def recommend(
             note = "The arms left by the search have no feasible mix, although all arms together have one."
     z = certainty.z_scores(evidence, solution) if feasible else None
     chance = certainty.support_probability(z)
-    deployed = deployable(evidence, solution, usable, chance, safety, mixes)
+    deployed = _as_certified(evidence, certified, chance, safety)
+    if deployed is None:
+        deployed = deployable(evidence, solution, usable, chance, safety, mixes)
     return Recommendation(
         feasible=feasible,
         best_guess=_shares(problem, solution.mixture),
@@ -99,6 +103,16 @@ def deployable(
         return found
     wider = margins.safe_mix(data, bound, chance, wanted)
     return wider if wider.certified else found
+
+
+def _as_certified(
+    evidence: Evidence, mixture: Floats | None, chance: float | None, wanted: float | None
+) -> SafeMix | None:
+    """The mix that a strategy has certified; None where there is none, or it is not as certain as wanted."""
+    if mixture is None or wanted is None or not judgeable(evidence):
+        return None
+    found = margins.judged_mix(evidence.estimates, evidence.problem.bound, chance, mixture, wanted)
+    return found if found.certified else None
 
 
 def _unjudged(evidence: Evidence, solution: Solution) -> SafeMix:

@@ -20,6 +20,7 @@ LEAST_CHANCE = 0.02  # of a support; less would ask for margins that no experime
 SURE = 8.0  # standard errors from which on a condition is certain
 PRECISION = 18  # halvings of a tail's interval
 HALVINGS = 8  # of a bisection on the size of the margins: two digits
+NEARLY = 1.05  # times a small risk: what FINE of a margin can make of it
 HOPELESS = 1e-6  # of the margins: more trials than anybody can make
 
 
@@ -86,12 +87,25 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
     """
     odds = trust(chance)
     found = divided(limits, affordable(1.0 - safety, odds))
-    strange = 1.0 if found is None else float(found[limits.optimum()[0] == 0].sum())
+    strange = 1.0 if found is None else _strange(limits, found)
     if strange > FINE:
         odds = trust(_diluted(limits, chance or 0.0, strange))
         found = divided(limits, affordable(1.0 - safety, odds))
     mixture, times = (found, 1.0) if found is not None else nearest(limits, affordable(1.0 - safety, odds))
     return described(limits, mixture, odds, safety, times)
+
+
+def judged(limits: Limits, chance: float | None, mixture: Floats, safety: float) -> SafeMix:
+    """A given mix as ``search`` would judge it: certified, up to rounding, if that could have found it."""
+    odds = trust(_diluted(limits, chance or 0.0, _strange(limits, mixture)))
+    found = described(limits, mixture, odds, safety)
+    close = 1.0 - found.certainty < NEARLY * (1.0 - safety)
+    return described(limits, mixture, odds, safety, 1.0) if close else found
+
+
+def _strange(limits: Limits, mixture: Floats) -> float:
+    """Share of a mix on columns outside of the optimum at the estimates."""
+    return float(mixture[limits.optimum()[0] == 0].sum())
 
 
 def _diluted(limits: Limits, chance: float, strange: float) -> float:

@@ -21,7 +21,7 @@ from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
 from bestmix.answers.safe_search import SafeMix as SafeMix
 from bestmix.answers.safe_search import affordable as affordable
 from bestmix.answers.safe_search import described as describe
-from bestmix.answers.safe_search import nothing, search, spread_out, tails_at
+from bestmix.answers.safe_search import judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import told as told
 from bestmix.answers.safe_search import trust as trust
 from bestmix.arrays import Flags, Floats, Integers, Signs
@@ -171,6 +171,12 @@ def safe_mix(data: Estimates, bound: Floats, chance: float | None, safety: float
     if not arms.any():
         return nothing(len(arms), len(bound))
     return spread_out(search(CostLimits(chosen(data, arms), bound), chance, safety), arms)
+
+
+def judged_mix(data: Estimates, bound: Floats, chance: float | None, mixture: Floats, safety: float) -> SafeMix:
+    """A given mix as ``safe_mix`` would judge it."""
+    data, bound, arms = data._replace(means=rounded(data.means)), rounded(bound), usable(data)
+    return spread_out(judged(CostLimits(chosen(data, arms), bound), chance, mixture[arms], safety), arms)
 
 
 class CostLimits(NamedTuple):

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from enum import StrEnum
@@ -57,23 +57,6 @@ PolicyFile = Annotated[
     Path | None, typer.Option("--policy", help="Save the weights to deploy (.json or .toml).", show_default=False)
 ]
 Strategies = Annotated[StrategyName, typer.Option(help="How to spend the trials.")]
-Confidence = Annotated[
-    float | None,
-    typer.Option(
-        min=0.0,
-        max=1.0,
-        help="Stop as soon as the answer is this sure, such as 0.95; the budget is then a cap.",
-        show_default="spend the budget",
-    ),
-]
-Tolerance = Annotated[
-    str | None,
-    typer.Option(
-        metavar="AMOUNT",
-        help="With --confidence: stop as soon as a mix is this close to the best, such as 0.01, or 1% of its value.",
-        show_default="find the best mix itself",
-    ),
-]
 Safety = Annotated[
     str,
     typer.Option(metavar="CERTAINTY", help="How certain the mix must keep all limits; none: the best guess."),
@@ -193,15 +176,13 @@ def parse_safety(text: str) -> float | None:
         raise ValueError(f"--{error}") from None
 
 
-def make_strategy(name: StrategyName, confidence: float | None = None, tolerance: str | None = None) -> "Strategy":
-    """The strategy of that name."""
+def make_strategy(name: StrategyName, stop: Mapping[str, Any] | None = None) -> "Strategy":
+    """The strategy of that name; ``stop`` are Challenger's options that ``stopping.options`` has parsed."""
     from bestmix.strategies import SFSR, Challenger, SingleArm, Uniform
 
-    if tolerance is not None and confidence is None:
-        raise ValueError("--tolerance: expected a confidence with it, got none; add --confidence 0.95")
     if name is StrategyName.challenger:
-        return Challenger(confidence=confidence, tolerance=tolerance)
-    if confidence is not None:
+        return Challenger(**stop or {})
+    if stop and stop["confidence"] is not None:
         raise ValueError(f"--confidence: only challenger stops when it is sure, got --strategy {name}; leave one out")
     if name is StrategyName.uniform:
         return Uniform()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from bestmix.cli import common
+from bestmix.cli import common, stopping
 from bestmix.cli.sweep import check_table, compute, conclude, save, try_out
 
 DEFAULT = ("challenger", "sfsr", "sfsr-l", "uniform")
@@ -25,6 +25,11 @@ def compare(
     budget: Annotated[
         list[int] | None, typer.Option(min=1, help="Number of trials; repeat it.", show_default="some that fit")
     ] = None,
+    confidence: stopping.Confidence = None,
+    tolerance: stopping.Tolerance = None,
+    proven: stopping.Proven = False,
+    sigma: stopping.Sigma = None,
+    ranges: stopping.Ranges = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each strategy with each budget.")] = common.RUNS,
     seed: Annotated[int, typer.Option(min=0, help="Of all runs.")] = 0,
     threads: common.Threads = None,
@@ -40,6 +45,8 @@ def compare(
 ) -> None:
     """Compare strategies on one instance by how often each is wrong, or by what its mix loses.
 
+    With --confidence, challenger stops when it is sure, and with --tolerance when a mix is good enough.
+
     Example: [bold]bestmix compare D2P --strategy sfsr --strategy uniform --budget 4000 --figure d2p.png[/bold]
     """
     from bestmix import checks
@@ -50,7 +57,8 @@ def compare(
     here = Path.cwd()
     found = {instance: find_instance(instance, here, f"instance {instance}")}
     written = checks.names("--strategy", strategy or DEFAULT, "strategy")
-    recipes = {text: find_strategy(text, here, f"--strategy {text}") for text in written}
+    stop = stopping.options(confidence, tolerance, proven, sigma, ranges)
+    recipes = {text: find_strategy(text, here, f"--strategy {text}", stop) for text in written}
     name = Path(instance).stem
     budgets = {name: find_budgets(budget or None, found)[instance]}
     asked = Grid({name: found[instance]}, recipes, budgets, runs, seed)

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common, problems
+from bestmix.cli import common, problems, stopping
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment, Server
@@ -68,8 +68,11 @@ def create(
     limit: problems.Limits = None,
     segments: problems.Segments = None,
     strategy: common.Strategies = common.StrategyName.challenger,
-    confidence: common.Confidence = None,
-    tolerance: common.Tolerance = None,
+    confidence: stopping.Confidence = None,
+    tolerance: stopping.Tolerance = None,
+    proven: stopping.Proven = False,
+    sigma: stopping.Sigma = None,
+    ranges: stopping.Ranges = None,
     lease: Annotated[float, typer.Option(help="Seconds that a worker has for a trial.")] = 60.0,
     failures: Annotated[int, typer.Option(min=1, help="Failed trials that end it.")] = 100,
     notes: Annotated[str, typer.Option(help="Whatever should be remembered.", show_default=False)] = "",
@@ -95,7 +98,7 @@ def create(
         if url.startswith(("http://", "https://")):
             raise ValueError("--log: a server takes no log; give the database's own URL, or tell the trials one by one")
         terms |= {"log": log, "arm": arm, "reward": reward, "segment": segment}
-    chosen = common.make_strategy(strategy, confidence, tolerance)
+    chosen = common.make_strategy(strategy, stopping.options(confidence, tolerance, proven, sigma, ranges))
     # What is wrong is said before a file is made.
     with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as draft:
         draft.create(name, found, budget, chosen, **terms)

@@ -107,11 +107,15 @@ def find_instance(text: str, folder: Path, where: str) -> "Instance":
         raise ValueError(f"{where}: {error}") from None
 
 
-def find_strategy(text: str, folder: Path, where: str) -> "Strategy":
-    """The strategy of that name, or the object of that module: a strategy, its class or a score function."""
+def find_strategy(text: str, folder: Path, where: str, stop: Mapping[str, Any] | None = None) -> "Strategy":
+    """The strategy of that name, or the object of that module: a strategy, its class or a score function.
+
+    ``stop`` says when Challenger stops.
+    """
     names = [name.value for name in common.StrategyName]
     if text in names:
-        return common.make_strategy(common.StrategyName(text))
+        kind = common.StrategyName(text)
+        return common.make_strategy(kind, stop if kind is common.StrategyName.challenger else None)
     module, colon, name = text.partition(":")
     if not (module and colon and name):
         raise ValueError(f"{where}: expected one of {', '.join(names)}, or module:object; check the spelling")

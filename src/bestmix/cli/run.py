@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bestmix.cli import common, problems
+from bestmix.cli import common, problems, stopping
 from bestmix.cli.process import TrialFailed, Trials
 
 if TYPE_CHECKING:
@@ -37,8 +37,11 @@ def run(
     segments: problems.Segments = None,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Trials to make at once.")] = 1,
     strategy: common.Strategies = common.StrategyName.challenger,
-    confidence: common.Confidence = None,
-    tolerance: common.Tolerance = None,
+    confidence: stopping.Confidence = None,
+    tolerance: stopping.Tolerance = None,
+    proven: stopping.Proven = False,
+    sigma: stopping.Sigma = None,
+    ranges: stopping.Ranges = None,
     state: Annotated[
         Path | None, typer.Option(help="Where the run is kept (.json).", show_default="next to the problem")
     ] = None,
@@ -70,8 +73,9 @@ def run(
         raise ValueError(f"--state: expected a file name that ends in .json, got {state}; rename it")
     asked = problems.load_problem(problem, bound, limit, goal, segments)
     trials = Trials(command, asked, retries, timeout)
+    chosen = common.make_strategy(strategy, stopping.options(confidence, tolerance, proven, sigma, ranges))
     with locked(state):
-        search = open_search(asked, common.make_strategy(strategy, confidence, tolerance), budget, state, fresh)
+        search = open_search(asked, chosen, budget, state, fresh)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)

@@ -38,7 +38,7 @@ from bestmix.experiments.model import (
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
-from bestmix.strategies.protocol import MOST_TRIALS, Checking, mixes
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, mixes
 from bestmix.strategies.rounds import Recipe
 
 if TYPE_CHECKING:
@@ -230,6 +230,7 @@ class Experiment:
             history=now.rounds,
             safety=safety,
             mixes=mixes(self.strategy),
+            certified=certified_mix(self.strategy, self.problem, now.memory),
         )
 
     def snapshot(self) -> Snapshot:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
-from bestmix.strategies import Search, Strategy
-from bestmix.strategies.protocol import Certifying, Compiled, Replicable, Replicator, Scored
+from bestmix.strategies import Strategy
+from bestmix.strategies.protocol import Compiled, Replicable, Replicator, Scored, certified_mix
 
 BLOCK = 250  # runs that share a generator; changing it changes every result
 ROUNDING = 1e-12  # of the largest mean cost: an excess that is none
@@ -132,17 +132,11 @@ class Cell:
             if said.feasible:
                 columns = sorted(index[name] for name in said.basis)
                 answer[run, : len(columns)] = columns
-                certified = self._certified(search)
+                certified = certified_mix(self.strategy, problem, search.memory)
                 mixture[run] = [said.mixture.get(arm, 0.0) for arm in problem.names] if certified is None else certified
             else:
                 answer[run, 0] = -1
         return mixture
-
-    def _certified(self, search: Search) -> Floats | None:
-        """The mix that a strategy has certified, which is then the one to judge."""
-        if not isinstance(self.strategy, Certifying):
-            return None
-        return self.strategy.mixture(search.problem, search.memory)
 
     def _judge(self, best: Solution, answer: Integers, mixture: Floats, pulls: Integers) -> Outcomes:
         """Compare answers with the truth."""

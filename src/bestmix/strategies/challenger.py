@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers import certainty
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.answers.safety import Estimates
@@ -19,7 +20,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, conditions, jit, replicate, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
-from bestmix.problems.solution import check_settled
+from bestmix.problems.solution import check_settled, solve_means
 from bestmix.strategies import enough, program_rounds, proven
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
@@ -207,8 +208,7 @@ class Challenger:
         self, evidence: Evidence, state: conditions.State, size: int, memory: Memory, closed: Memory
     ) -> Memory:
         """Memory after a round of a run with a tolerance; the rounds alternate between the two allocations."""
-        speed, problem, data = _speed(evidence), evidence.problem, enough.estimates_of(evidence)
-        chance = float(speed(conditions.chance)(state))
+        problem, data, chance = evidence.problem, evidence.estimates, _chance(evidence)
         verdict = self._verdict(evidence, data, chance)
         closed["certificate"] = None if verdict is None else verdict.to_dict()
         if size == 0 or verdict is None or verdict.enough:
@@ -216,7 +216,7 @@ class Challenger:
         if not memory.get("narrows") and not _says_infeasible(state):
             plan = enough.allocate(data, problem.bound, chance, self._delta, size, len(evidence.counts))
             return closed | {"narrows": True, "quota": plan.trials.tolist(), "reasons": _named(problem, plan.reasons)}
-        return closed | {"narrows": False} | _own_round(speed, problem, state, size)
+        return closed | {"narrows": False} | _own_round(_speed(evidence), problem, state, size)
 
     def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> enough.Verdict | None:
         """What is certain; None when it is proven that no mix keeps the limits."""
@@ -298,6 +298,12 @@ def _state(speed: jit.Speed, evidence: Evidence, memory: Memory) -> conditions.S
 def _says_infeasible(state: conditions.State) -> bool:
     """Whether the elastic column is in the basis: no mix of the estimates keeps the bounds."""
     return bool((state.basis.column == len(state.gap) - 1).any())
+
+
+def _chance(evidence: Evidence) -> float:
+    """Estimated chance that the support of the optimum at the estimates is right; 0 where it cannot be said."""
+    solution = solve_means(evidence.means, evidence.problem.bound)
+    return certainty.support_probability(certainty.z_scores(evidence, solution)) or 0.0
 
 
 def _own_round(speed: jit.Speed, problem: Problem, state: conditions.State, size: int) -> Memory:

@@ -12,7 +12,6 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers import safety
 from bestmix.answers.certificate import quantiles, regret_bound
-from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation
 from bestmix.problems.solution import Solution, solve_means
@@ -77,19 +76,6 @@ class Verdict(NamedTuple):
             "certified": bool(self.certified),
             "enough": bool(self.enough),
         }
-
-
-def estimates_of(evidence: Evidence) -> safety.Estimates:
-    """Estimates of all arms, the known ones last; 0/1 metrics are those whose sum is that of their squares."""
-    unknown, arms, size = len(evidence.moments), *evidence.means.shape
-    scatters = np.zeros((arms, size, size))
-    scatters[:unknown] = evidence.scatters
-    binary = np.zeros((arms, size), dtype=np.bool_)
-    squares = [k * size - k * (k - 1) // 2 for k in range(size)]  # places of the diagonal among the products
-    for a, m in enumerate(evidence.moments):
-        binary[a] = [str(m.sums[i]) == str(m.products[squares[i]]) and 0 <= m.mean()[i] <= 1 for i in range(size)]
-    counts = np.r_[evidence.counts, np.full(arms - unknown, np.inf)]
-    return safety.estimates(evidence.means, scatters, counts, binary)
 
 
 def judge(data: safety.Estimates, bound: Floats, chance: float, delta: float, tolerance: Tolerance) -> Verdict:

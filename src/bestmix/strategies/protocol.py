@@ -138,6 +138,17 @@ def extended(strategy: Strategy, problem: Problem, old: int, new: int, memory: M
     return strategy.extended(problem, old, new, memory)
 
 
+def certified_mix(strategy: Strategy, problem: Problem, memory: Memory) -> Floats | None:
+    """The mix (K,) that a run which is over has certified; None where it has none, or goes on.
+
+    >>> from bestmix import Uniform
+    >>> certified_mix(Uniform(), Problem(["a", "b"]), {"over": True, "pulled": 2}) is None
+    True
+    """
+    over = isinstance(strategy, Certifying) and strategy.quota(problem, MOST_TRIALS, memory) is None
+    return strategy.mixture(problem, memory) if isinstance(strategy, Certifying) and over else None
+
+
 def mixes(strategy: Strategy) -> bool:
     """Whether other arms may come into the mix to deploy where those of the answer are not certain enough.
 

@@ -16,7 +16,7 @@ from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import MOST_TRIALS, Checking, Strategy, arriving, extended, mixes
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, Strategy, arriving, certified_mix, extended, mixes
 
 FORMAT = "bestmix search 1"
 KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
@@ -183,6 +183,7 @@ class Search:
             history=self.history,
             safety=safety,
             mixes=mixes(self.strategy),
+            certified=certified_mix(self.strategy, self.problem, self.memory),
         )
 
     @property

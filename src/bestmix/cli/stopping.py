@@ -1,0 +1,93 @@
+"""Options that say when Challenger stops, and the scale of the noise that a proof needs."""
+
+from typing import Annotated, Any
+
+import typer
+
+Confidence = Annotated[
+    float | None,
+    typer.Option(
+        min=0.0,
+        max=1.0,
+        help="Stop as soon as the answer is this sure, such as 0.95; the budget is then a cap.",
+        show_default="spend the budget",
+    ),
+]
+Tolerance = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT",
+        help="With --confidence: stop as soon as a mix is this close to the best, such as 0.01, or 1% of its value.",
+        show_default="find the best mix itself",
+    ),
+]
+Proven = Annotated[
+    bool, typer.Option("--proven", help="With --tolerance: stop by a theorem, which takes many more trials.")
+]
+Sigma = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SCALE",
+        help="For --proven: scale of the noise, as 0.3, or reward=0.3 for each.",
+        show_default=False,
+    ),
+]
+Ranges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--range", metavar="NAME=LOW,HIGH", help="Or where each metric lies, as reward=0,1.", show_default=False
+    ),
+]
+
+
+def options(
+    confidence: float | None, tolerance: str | None, proven: bool, sigma: list[str] | None, ranges: list[str] | None
+) -> dict[str, Any]:
+    """Arguments of Challenger.
+
+    >>> options(0.95, "1%", True, ["0.3"], None)
+    {'confidence': 0.95, 'tolerance': '1%', 'proven': True, 'sigma': 0.3, 'ranges': None}
+    """
+    if tolerance is not None and confidence is None:
+        raise ValueError("--tolerance: expected a confidence with it, got none; add --confidence 0.95")
+    if proven and (tolerance is None or bool(sigma) == bool(ranges)):
+        raise ValueError(
+            "--proven: expected a tolerance, and the scale of the noise either as --sigma or as --range; try "
+            "--confidence 0.95 --tolerance 1% --proven --range reward=0,1 --range COST=0,5"
+        )
+    if (sigma or ranges) and not proven:
+        raise ValueError("--sigma and --range: only --proven uses the scale of the noise; add it, or leave them out")
+    common: dict[str, Any] = {"confidence": confidence, "tolerance": tolerance}
+    return common | {"proven": proven, "sigma": parse_sigma(sigma or []), "ranges": parse_ranges(ranges or [])}
+
+
+def parse_sigma(texts: list[str]) -> float | dict[str, float] | None:
+    """One scale for all metrics, or one for each.
+
+    >>> parse_sigma(["reward=0.3", "dollars=2"])
+    {'reward': 0.3, 'dollars': 2.0}
+    """
+    from bestmix.cli.common import parse_bounds
+
+    if len(texts) != 1 or "=" in texts[0]:
+        return parse_bounds(texts, "--sigma") or None
+    return parse_bounds([f"all={texts[0]}"], "--sigma")["all"]
+
+
+def parse_ranges(texts: list[str]) -> dict[str, tuple[float, float]] | None:
+    """The lowest and the highest value of each metric.
+
+    >>> parse_ranges(["reward=0,1", "dollars=0,5"])
+    {'reward': (0.0, 1.0), 'dollars': (0.0, 5.0)}
+    """
+    ranges: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        name, _, ends = text.rpartition("=")
+        try:
+            low, high = map(float, ends.split(","))
+        except ValueError:
+            raise ValueError(f"--range: expected name=low,high, as in reward=0,1, got {text!r}; write it so") from None
+        if not name.strip() or name in ranges:
+            raise ValueError(f"--range: expected every metric's name once, got {text!r}; write reward=0,1")
+        ranges[name] = low, high
+    return ranges or None
