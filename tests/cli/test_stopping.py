@@ -8,7 +8,7 @@ from bestmix.cli import app, stopping
 from bestmix.strategies import Challenger
 
 GOOD = ["--confidence", "0.95", "--tolerance", "0.5"]
-TRIAL = 'echo \'{"reward": 1.0, "dollars": 0.5}\' # {arm}'
+TRIAL = """sh -c 'echo "{\\"reward\\": 1.0, \\"dollars\\": 0.5}"' {arm}"""
 
 
 def invoke(*words):
@@ -79,6 +79,6 @@ def test_an_experiment_and_a_comparison_can_be_proven(place):
     words = ["compare", "instance.toml", "--strategy", "challenger", "--budget", 2000, "--runs", 2, "--json"]
     result = invoke(*words, *GOOD, *scale, "cost0=0.1")
     assert result.exit_code == 0, result.output
-    (cell,) = json.loads(result.stdout)["cells"]
+    (cell,) = json.loads(result.stdout)["rows"]
     assert cell["strategy"] == "Challenger[0.95, within 0.5, proven]"
     assert cell["mean_pulls"] < 2000

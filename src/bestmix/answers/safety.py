@@ -16,12 +16,11 @@ import numpy as np
 
 from bestmix.answers.cone import DUST, cone_mix, spread, widest_mix
 from bestmix.answers.safe_search import CAUTION as CAUTION
-from bestmix.answers.safe_search import HALVINGS
+from bestmix.answers.safe_search import HALVINGS, judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
 from bestmix.answers.safe_search import SafeMix as SafeMix
 from bestmix.answers.safe_search import affordable as affordable
 from bestmix.answers.safe_search import described as describe
-from bestmix.answers.safe_search import judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import told as told
 from bestmix.answers.safe_search import trust as trust
 from bestmix.arrays import Flags, Floats, Integers, Signs
