@@ -1,4 +1,4 @@
-"""Trials that strategies need on problems of segments: uniform trials, SFSR-L and Challenger, chosen or as users arrive."""
+"""Trials that uniform sampling, SFSR-L and Challenger need on problems of segments, chosen or as users arrive."""
 
 from collections.abc import Callable, Sequence
 

@@ -52,8 +52,10 @@ def refit(
 
         old = Policy.load(policy)
         wanted = old.safety if safety is None else common.parse_safety(safety)
-        asked, columns = old.wanting(wanted), {"arm": arm, "reward": reward, "segment": segment}
-        rec = refit_policy(asked, trials, **columns, drop_missing=drop_missing, before=before)
+        asked = old.wanting(wanted)
+        rec = refit_policy(
+            asked, trials, arm=arm, reward=reward, segment=segment, drop_missing=drop_missing, before=before
+        )
     asked.refitted(rec).save(output or policy)
     common.conclude(rec, common.Outputs(figure, report), f"{policy.name}, fitted to {trials.name}", as_json)
     if not as_json:
