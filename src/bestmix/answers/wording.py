@@ -11,6 +11,7 @@ from bestmix.problems.goals import Goal
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import MeanCost, Recommendation
 
+MOST_LETTERS = 22  # of a name that has to share its room
 MOST_SEGMENTS = 4  # whose mixes a sentence tells
 RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
 SMALLEST_STEP = 1e-300  # a number whose second digit could be too small for a float is not rounded up
@@ -131,8 +132,9 @@ def _segments(rec: "Recommendation") -> str:
     if rec.segments_worth is None or rec.segments_worth_interval is None:
         return ""
     gain = measured(abs(rec.segments_worth), _reach(rec.segments_worth, rec.segments_worth_interval))
+    verb = "earn" if rec.problem.goal == Goal() else f"have a mean {rec.problem.goal.quantity} of"
     more = "more" if (rec.segments_worth >= 0) == rec.problem.goal.maximise else "less"
-    return f" Mixes by segment are worth {gain} {more} than one mix for all, {mix_text(rec.common_mixture)}."
+    return f" Mixes by segment {verb} {gain} {more} than the best mix for all, {mix_text(rec.common_mixture)}."
 
 
 def mix_text(shares: Mapping[str, float]) -> str:
@@ -142,6 +144,15 @@ def mix_text(shares: Mapping[str, float]) -> str:
     ('62% small with 38% large', 'small')
     """
     return " with ".join(f"{share_text(p)} {arm}" if len(shares) > 1 else arm for arm, p in shares.items())
+
+
+def shortened(name: str) -> str:
+    """A name that has room beside a mark.
+
+    >>> shortened("a"), shortened("distilled-with-a-very-long-name")
+    ('a', 'distilled-with-a-very…')
+    """
+    return name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + "…"
 
 
 def share_text(share: float) -> str:

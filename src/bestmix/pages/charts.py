@@ -10,7 +10,7 @@ import numpy as np
 
 from bestmix.answers.history import role
 from bestmix.answers.recommendation import Estimate, Recommendation
-from bestmix.answers.wording import cost_text, half_width, measured, share_text
+from bestmix.answers.wording import cost_text, half_width, measured, share_text, shortened
 from bestmix.plots.axes import differ
 from bestmix.plots.labels import Box, place_names
 
@@ -21,7 +21,6 @@ TEXT_HEIGHT = 13.0
 MOST_NAMES = 16  # beyond this many arms only those of the mix are named
 MOST_MARKS = 200  # arms that are drawn
 MOST_BARS = 40  # arms in a chart of rewards alone
-MOST_LETTERS = 22  # of a name beside its mark
 MOST_TICKS = 8
 SHORT = (-3, 5)  # powers of ten of numbers that are short enough as they are
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -348,15 +347,6 @@ def rewards_chart(rec: Recommendation) -> RewardsChart:
     ]
     names = [Name(left - 12, mark.y + 4, text, mark.role, "end") for mark, text in zip(marks, texts, strict=True)]
     return RewardsChart(_goal(rec), x, marks, names, TOP + ROW * len(arms) + BOTTOM)
-
-
-def shortened(name: str) -> str:
-    """A name that has room beside a mark.
-
-    >>> shortened("a"), shortened("distilled-with-a-very-long-name")
-    ('a', 'distilled-with-a-very…')
-    """
-    return name if len(name) <= MOST_LETTERS else name[: MOST_LETTERS - 1] + "…"
 
 
 def text_width(text: str, bold: bool = False) -> float:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
 from bestmix.answers.recommendation import Round
-from bestmix.pages.charts import BOTTOM, HEIGHT, LEFT, TEXT_HEIGHT, TOP, WIDTH, Axis, Name, fit, shortened, text_width
+from bestmix.answers.wording import shortened
+from bestmix.pages.charts import BOTTOM, HEIGHT, LEFT, TEXT_HEIGHT, TOP, WIDTH, Axis, Name, fit, text_width
 from bestmix.plots.rounds import spread
 
 MOST_LINES = 8  # in one chart

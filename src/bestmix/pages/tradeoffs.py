@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestmix.answers.tradeoff import Piece, TradeOff
+from bestmix.answers.wording import shortened
 from bestmix.pages.charts import (
     BOTTOM,
     HEIGHT,
@@ -19,7 +20,6 @@ from bestmix.pages.charts import (
     Mark,
     Name,
     fit,
-    shortened,
     text_width,
 )
 from bestmix.plots.axes import differ

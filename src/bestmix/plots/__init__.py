@@ -12,6 +12,7 @@ from bestmix.plots.instances import plot_costs, plot_instance
 from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
 from bestmix.plots.rounds import rounds_figure
 from bestmix.plots.scores import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
+from bestmix.plots.segments import plot_segments, segments_figure
 from bestmix.plots.theme import (
     COLOURS,
     MARKERS,
@@ -69,12 +70,14 @@ __all__ = [
     "plot_recommendation",
     "plot_reliability",
     "plot_scores",
+    "plot_segments",
     "plot_tradeoff",
     "recommendation_figure",
     "reliability_figure",
     "rounds_figure",
     "save",
     "scores_figure",
+    "segments_figure",
     "strategy_style",
     "style",
     "sweep_figure",

@@ -11,6 +11,7 @@ from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.answers.wording import exact_share
 from bestmix.plots.axes import join, scale_costs
 from bestmix.plots.labels import Box, bound_box, name_points, pixels, point_boxes, settle
+from bestmix.plots.segments import MOST_SEGMENTS, plot_segments
 from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def plot_recommendation(rec: Recommendation, cost: str | None = None, ax: "Axes 
 
 
 def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
-    """A panel for each cost, and below them the mixture's shares, unless they are not wanted.
+    """A panel for each cost, and below them the mixture's shares, by segment if any, unless they are not wanted.
 
     >>> from bestmix import from_log
     >>> log = {"arm": ["s", "s", "l", "l"], "reward": [1.0, 1.2, 2.0, 2.2], "dollars": [0.0, 0.2, 1.8, 2.2]}
@@ -67,7 +68,8 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
     costs = tuple(rec.problem.charted)
     across = min(max(len(costs), 1), 3)
     down = math.ceil(max(len(costs), 1) / across)
-    height, below = 3.9 * down, (0.55 + 0.28 * max(len(rec.mixture), 1)) * shares
+    rows = min(len(rec.by_segment), MOST_SEGMENTS) or max(len(rec.mixture), 1)
+    height, below = 3.9 * down, (0.55 + 0.28 * rows) * shares
     with style():
         from matplotlib.figure import Figure
 
@@ -75,7 +77,8 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
         figure.get_layout_engine().set(h_pad=0.08, w_pad=0.08)  # type: ignore[union-attr, call-arg]
         grid = figure.add_gridspec(down + shares, across, height_ratios=[height / down] * down + [below] * shares)
         if shares:
-            _plot_shares(rec, figure.add_subplot(grid[down, :]))
+            plot = plot_segments if rec.by_segment else _plot_shares
+            plot(rec, figure.add_subplot(grid[down, :]))
         axes = [figure.add_subplot(grid[divmod(i, across)]) for i in range(max(len(costs), 1))]
         if not costs:
             _plot_rewards(rec, axes[0])

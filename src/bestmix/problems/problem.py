@@ -311,6 +311,14 @@ class Problem:
             remedy="check the spelling",
         )
 
+    def cell(self, name: str) -> Cell:
+        """The arm, and the segment where there are any, of one of the names.
+
+        >>> Problem(["a"], segments={"free": 0.7, "paid": 0.3}).cell("a in paid")
+        Cell(arm='a', segment='paid')
+        """
+        return (*self.cells, *self.known_cells)[self.names.index(name)]
+
     def _check_segment(self, segment: str | None) -> None:
         if segment is None and not self.segments:
             return

@@ -1,0 +1,95 @@
+"""The mix of every segment at a glance: a heat map of the arms' shares."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.recommendation import Recommendation
+from bestmix.answers.wording import share_text, shortened
+from bestmix.plots.theme import COLOURS, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_SEGMENTS = 60  # rows, those with the most users; more cannot be read
+MOST_ARMS = 30  # columns, those with the largest shares
+DARK = 0.55  # share from which on a number is written in white
+
+
+def plot_segments(rec: Recommendation, ax: "Axes | None" = None) -> "Axes":
+    """Share of each arm in each segment, a row for a segment; the segments with the most users come first.
+
+    Parameters
+    ----------
+    rec
+        A recommendation of a problem with segments.
+    ax
+        Axes to draw on; new ones, as high as it takes, by default.
+
+    Examples
+    --------
+    >>> from bestmix import from_log
+    >>> log = {"arm": ["s", "s", "l", "l"] * 2, "reward": [1.0, 1.2, 2.0, 2.2, 1.0, 1.1, 1.3, 1.4]}
+    >>> rec = from_log(log | {"who": ["free"] * 4 + ["paid"] * 4}, segment="who")
+    >>> [text.get_text() for text in plot_segments(rec).get_yticklabels()]
+    ['free, 50% of users', 'paid, 50% of users']
+    """
+    segments, arms, shares = _table(rec)
+    with style():
+        if ax is None:
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=(2.6 + 0.75 * len(arms), 1.1 + 0.3 * len(segments)), layout="constrained")
+            ax = figure.add_subplot()
+        _draw(ax, segments, arms, shares)
+        return ax
+
+
+def segments_figure(rec: Recommendation) -> "Figure":
+    """``plot_segments`` in a figure of its own."""
+    figure = plot_segments(rec).get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+def _table(rec: Recommendation) -> tuple[list[tuple[str, float]], list[str], np.ndarray]:
+    """Segments with their shares of users, arms, and the share of each arm in each segment."""
+    if not rec.by_segment:
+        raise checks.InvalidInput(
+            "rec", expected="a recommendation by segment", got="one mix for all", remedy="use plot_recommendation"
+        )
+    users = dict.fromkeys(rec.by_segment, 0.0)
+    arms: dict[str, float] = {}
+    for estimate in rec.estimates.values():
+        cell = rec.problem.cell(estimate.arm)
+        share = rec.mixture.get(estimate.arm, 0.0)
+        users[str(cell.segment)] += share
+        arms[cell.arm] = arms.get(cell.arm, 0.0) + share
+    rows = sorted(users.items(), key=lambda pair: -pair[1])[:MOST_SEGMENTS]
+    columns = sorted(arms, key=lambda arm: -arms[arm])[:MOST_ARMS]
+    return rows, columns, np.array([[rec.by_segment[s].get(a, 0.0) for a in columns] for s, _ in rows])
+
+
+def _draw(ax: "Axes", segments: list[tuple[str, float]], arms: list[str], shares: np.ndarray) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shades = LinearSegmentedColormap.from_list("shares", [COLOURS["paper"], COLOURS["support"]])
+    ax.pcolormesh(shares, cmap=shades, vmin=0.0, vmax=1.0, edgecolors=COLOURS["grid"], linewidth=0.8)
+    for (row, column), share in np.ndenumerate(shares):
+        if share > 0:
+            colour = COLOURS["paper"] if share > DARK else COLOURS["ink"]
+            place = column + 0.5, row + 0.5
+            ax.text(*place, share_text(float(share)), ha="center", va="center", color=colour, fontsize=8)
+    ax.set_xticks(np.arange(len(arms)) + 0.5, [shortened(arm) for arm in arms], parse_math=False)
+    labels = [f"{shortened(name)}, {share_text(share)} of users" for name, share in segments]
+    ax.set_yticks(np.arange(len(segments)) + 0.5, labels, parse_math=False)
+    ax.invert_yaxis()
+    ax.xaxis.tick_top()
+    if max(map(len, arms), default=0) > 9 and len(arms) > 4:
+        ax.tick_params(axis="x", rotation=35)
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    for side in ax.spines.values():
+        side.set_visible(False)

@@ -1,0 +1,50 @@
+import pytest
+from tests.answers.segmented import evidence, problem
+
+from bestmix import from_log, plots
+from bestmix.answers.recommend import recommend
+from bestmix.plots.segments import MOST_SEGMENTS
+
+
+@pytest.fixture(scope="module")
+def rec():
+    told = evidence(problem())
+    return recommend(told, told.tried, strategy="log")
+
+
+def test_every_share_stands_in_its_place(rec):
+    ax = plots.plot_segments(rec)
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["free, 70% of users", "paid, 30% of users"]
+    arms = [t.get_text() for t in ax.get_xticklabels()]
+    shares = ax.collections[0].get_array().reshape(2, len(arms))
+    for row, segment in enumerate(["free", "paid"]):
+        assert dict(zip(arms, shares[row], strict=True)) == pytest.approx(
+            dict.fromkeys(arms, 0.0) | dict(rec.by_segment[segment])
+        )
+    assert len(ax.texts) == sum(map(len, rec.by_segment.values()))
+
+
+def test_the_figure_of_a_recommendation_shows_the_shares_by_segment(rec):
+    *planes, shares = plots.recommendation_figure(rec).axes[::-1]
+    assert [ax.get_xlabel() for ax in planes] == ["mean quality"]
+    assert shares.get_yticklabels()[0].get_text() == "free, 70% of users"
+
+
+def test_of_many_segments_those_with_the_most_users_are_drawn():
+    rows = {"arm": [], "reward": [], "who": []}
+    for s in range(MOST_SEGMENTS + 5):
+        for arm in "ab":
+            for value in [0.0, 1.0] * (2 if s == 64 else 1):
+                rows["arm"].append(arm)
+                rows["reward"].append(value + (arm == "b"))
+                rows["who"].append(f"s{s}")
+    ax = plots.plot_segments(from_log(rows, segment="who", safety=None))
+    labels = [t.get_text() for t in ax.get_yticklabels()]
+    assert len(labels) == MOST_SEGMENTS
+    assert labels[0].startswith("s64, ")
+
+
+def test_one_mix_for_all_has_another_figure():
+    answer = from_log({"arm": ["a", "a", "b", "b"], "reward": [1.0, 1.1, 2.0, 2.1]})
+    with pytest.raises(ValueError, match="rec: expected a recommendation by segment, got one mix for all"):
+        plots.plot_segments(answer)
