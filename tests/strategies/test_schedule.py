@@ -25,6 +25,23 @@ def test_round_lengths_are_those_of_the_paper_and_the_budget_holds_whatever_is_r
     assert pulls <= budget
 
 
+@pytest.mark.parametrize("segments", [1, 2, 5])
+@pytest.mark.parametrize("limits", [0, 1, 3])
+def test_with_segments_the_budget_holds_whatever_is_rejected(segments, limits):
+    for columns in range(segments, 40):
+        for known in (0, 2):
+            unknown, budget = max(columns - known, 0), 17 * columns
+            ends = schedule.rejects(columns, unknown, limits, budget, segments)
+            assert len(ends) == columns - segments
+            left, pulls, previous = unknown, 0, 0
+            for k, n in enumerate(ends, 1):
+                pulls, previous = pulls + left * (n - previous), n
+                left = unknown - max(k - (columns - unknown) - limits, 0)
+            assert pulls <= budget
+            if segments == 1:
+                assert ends == schedule.rejects(columns, unknown, limits, budget)
+
+
 def test_a_float_ceiling_would_be_off_by_one():
     def in_floats(arms, unknown, costs, budget):
         psi = sum(1 / max(2, j - costs) for j in range(1, unknown + 1))
