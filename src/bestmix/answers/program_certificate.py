@@ -8,7 +8,7 @@ from bestmix.answers import program_cone
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_regret import regret_bound
 from bestmix.answers.program_safety import ProgramLimits, common_arms, entry_margins
-from bestmix.answers.safe_search import LEAST_CHANCE, affordable, search, trust
+from bestmix.answers.safe_search import LEAST_CHANCE, affordable, certain, trust
 from bestmix.arrays import Floats, Integers
 
 REWARD = slice(0, 1)
@@ -94,8 +94,7 @@ def common_mix(program: NoisyProgram, chance: float | None, safety: float | None
         return None
     limits = ProgramLimits(program, arms)
     if safety is not None:
-        found = search(limits, chance, safety)
-        return found.mixture if found.certified else None
+        return certain(limits, chance, safety)[0]
     mix, feasible = limits.optimum()
     return mix if feasible else None
 

@@ -85,14 +85,20 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
     ``chance`` is that of the support of the optimum at the estimates. When no mix is certain enough: the most
     certain one, the limits that are in the way, and about how many more trials would do.
     """
+    found, odds = certain(limits, chance, safety)
+    mixture, times = (found, 1.0) if found is not None else nearest(limits, affordable(1.0 - safety, odds))
+    return described(limits, mixture, odds, safety, times)
+
+
+def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats | None, float]:
+    """The mix of ``search`` where one is certain enough, else None; and the odds that it was reckoned with."""
     odds = trust(chance)
     found = divided(limits, affordable(1.0 - safety, odds))
     strange = 1.0 if found is None else _strange(limits, found)
     if strange > FINE:
         odds = trust(_diluted(limits, chance or 0.0, strange))
         found = divided(limits, affordable(1.0 - safety, odds))
-    mixture, times = (found, 1.0) if found is not None else nearest(limits, affordable(1.0 - safety, odds))
-    return described(limits, mixture, odds, safety, times)
+    return found, odds
 
 
 def judged(limits: Limits, chance: float | None, mixture: Floats, safety: float) -> SafeMix:
