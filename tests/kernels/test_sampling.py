@@ -53,7 +53,7 @@ def test_sums_and_squares_have_the_law_of_single_trials(name, trials):
     noise = MODELS[name]
     model, rng = noise.compiled(MEANS), np.random.default_rng(3)
     start = sampling.origin(model, MEANS, 3)
-    total, square, space = np.zeros((SAMPLES, 3)), np.zeros((SAMPLES, 3, 3)), np.empty((3, 3, 3))
+    total, square, space = np.zeros((SAMPLES, 3)), np.zeros((SAMPLES, 3, 3)), np.empty((4, 3, 3))
     for k in range(SAMPLES):
         sampling.add_moments(rng, model, MEANS[2], 2, trials, total[k], square[k], space)
     rows = noise.draw(np.random.default_rng(4), MEANS, 2, SAMPLES * trials).reshape(SAMPLES, trials, 3) - start[2]
@@ -87,7 +87,7 @@ def test_draws_have_the_stated_moments(name):
 
 def test_moments_of_heavy_tails_have_the_law_of_single_trials():
     noise = bm.noise.StudentT(4.0, [1.0, 0.5, 2.0], [0.1, 1.0])
-    model, rng, space = noise.compiled(MEANS), np.random.default_rng(8), np.empty((3, 3, 3))
+    model, rng, space = noise.compiled(MEANS), np.random.default_rng(8), np.empty((4, 3, 3))
     start = sampling.origin(model, MEANS, 3)
     np.testing.assert_array_equal(start, MEANS)
     drawn, summed, squared = np.random.default_rng(9), np.zeros((SAMPLES, 3)), np.zeros((SAMPLES, 3, 3))

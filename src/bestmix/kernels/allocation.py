@@ -11,7 +11,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.conditions import Settings, State, spread_of
 from bestmix.kernels.feasibility import in_doubt
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import compiled, inlined
 
 CHUNKS = 10  # decisions in a round, at least
 EACH = 8  # arms for each of them, where there are many
@@ -30,36 +30,60 @@ def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Int
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     ``owed`` (unknown,) the trials of each arm.
     """
+    owed[:] = 0
+    chunk = settle_feasibility(state, size, arm, reason, owed)
+    return narrow(state, size, chunk, arm, reason, owed)
+
+
+@compiled
+def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers, owed: Integers) -> int:
+    """Give most trials to whether there is an answer, where that is in doubt; returns the number of chunks."""
+    unknown, m = owed.shape[0], state.coefficient.shape[1]
+    step, given, chunk = chunk_size(size, unknown), 0, 0
+    safest, term = np.empty(m, dtype=np.int64), np.empty(m)
+    if not in_doubt(state, safest, term):
+        return 0
+    while given < size - int(RESERVED * size) and chunk < unreserved(unknown):
+        some, best, chosen = min(step, size - given), 0.0, -1
+        for i in range(m):
+            if term[i] > 0.0:
+                value = term[i] / float(state.counts[safest[i]] + owed[safest[i]]) ** 2
+                if value > best * (1.0 + TIE):
+                    best, chosen = value, safest[i]
+        if chosen < 0:  # the terms are too small to be told apart
+            break
+        arm[chunk], reason[chunk] = chosen, state.gap.shape[0] - 1
+        owed[chosen] += some
+        given, chunk = given + some, chunk + 1
+    return chunk
+
+
+@compiled
+def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers, owed: Integers) -> int:
+    """Give the trials after the first chunks to the conditions in doubt; returns the number of chunks.
+
+    A chunk changes either one condition, by the arm's own trials, or all, by those of an arm of the basis: only what
+    changed is reckoned again.
+    """
     gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis.column, state.counts
     n, m = coefficient.shape
     unknown = counts.shape[0]
-    trials, spread, weight = counts.copy(), np.empty(n), np.empty(n)
-    owed[:] = 0
-    step, given, chunk = chunk_size(size, unknown), 0, 0
-    reserved = decisions(unknown) - int(RESERVED * decisions(unknown))
-    safest, term = np.empty(m, dtype=np.int64), np.empty(m)
-    if in_doubt(state, safest, term):
-        while given < size - int(RESERVED * size) and chunk < reserved:
-            some, best, chosen = min(step, size - given), 0.0, -1
-            for i in range(m):
-                if term[i] > 0.0 and term[i] / float(trials[safest[i]]) ** 2 > best * (1.0 + TIE):
-                    best, chosen = term[i] / float(trials[safest[i]]) ** 2, safest[i]
-            if chosen < 0:  # the terms are too small to be told apart
-                break
-            arm[chunk], reason[chunk] = chosen, n - 1
-            trials[chosen] += some
-            owed[chosen] += some
-            given, chunk = given + some, chunk + 1
-    least = np.inf
+    step, reserved = chunk_size(size, unknown), unreserved(unknown)
+    trials, space = counts + owed, np.empty((3, n))
+    spread, weight, worth = space[0], space[1], space[2]
+    given, least = min(chunk * step, size), np.inf
     for j in range(n):
         spread[j] = spread_of(j, state, trials)
         if spread[j] > 0.0:
             least = min(least, gap[j] * gap[j] / spread[j])
     weigh(0, n, gap, spread, least, weight)
+    for j in range(unknown):
+        worth[j] = weight[j] * own[j] / float(trials[j]) ** 2
     while given < size:
         some = min(step, size - given)
         if chunk >= reserved:
-            weight[closest(gap, spread)] = 0.0
+            nearest = closest(gap, spread)
+            weight[nearest], worth[nearest] = 0.0, 0.0
         best, chosen, row = 0.0, -1, -1
         for i in range(m):
             if basis[i] < unknown:
@@ -70,30 +94,37 @@ def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Int
                 if value > best * (1.0 + TIE):
                     best, chosen, row = value, basis[i], i
         for j in range(unknown):
-            value = weight[j] * own[j] / float(trials[j]) ** 2
-            if value > best * (1.0 + TIE):
-                best, chosen, row = value, j, -1
+            if worth[j] > best * (1.0 + TIE):
+                best, chosen, row = worth[j], j, -1
         if chosen < 0:  # nothing is in doubt: keep the numbers of trials even
             chosen = int(np.argmin(trials))
         arm[chunk], reason[chunk] = chosen, chosen
         less = 1.0 / trials[chosen] - 1.0 / (trials[chosen] + some)
-        most = 0.0
-        for j in range(n):
-            if row >= 0:
+        trials[chosen] += some
+        owed[chosen] += some
+        first, last = chosen, chosen + 1
+        if row >= 0:
+            most = 0.0
+            for j in range(n):
                 spread[j] -= coefficient[j, row] * less
                 if weight[j] * coefficient[j, row] > most:
                     most, reason[chunk] = weight[j] * coefficient[j, row], j
-        if row < 0:
+        else:
             spread[chosen] -= own[chosen] * less
-        alone = row < 0 and chunk < reserved  # only the arm's own condition has changed
-        weigh(chosen if alone else 0, chosen + 1 if alone else n, gap, spread, least, weight)
-        trials[chosen] += some
-        owed[chosen] += some
+        if row >= 0 or chunk >= reserved:  # not only the arm's own condition has changed
+            first, last = 0, n
+        if last - first == n:
+            weigh(0, n, gap, spread, least, weight)
+            for j in range(unknown):
+                worth[j] = weight[j] * own[j] / float(trials[j]) ** 2
+        else:
+            weigh(first, last, gap, spread, least, weight)
+            worth[first] = weight[first] * own[first] / float(trials[first]) ** 2
         given, chunk = given + some, chunk + 1
     return chunk
 
 
-@compiled
+@inlined
 def closest(gap: Floats, spread: Floats) -> int:
     """The condition with the smallest z-score of those that trials can change; 0 if there is none."""
     chosen, least = 0, np.inf
@@ -103,15 +134,37 @@ def closest(gap: Floats, spread: Floats) -> int:
     return chosen
 
 
-@compiled
+@inlined
 def weigh(first: int, last: int, gap: Floats, spread: Floats, least: float, weight: Floats) -> None:
     """What a unit of variance less is worth to conditions: exp(-z^2/2) / ((1 + z) V), up to a common factor."""
     for j in range(first, last):
-        weight[j] = 0.0
-        if spread[j] > 0.0:
-            square = gap[j] * gap[j] / spread[j]
-            if square - least < NEGLIGIBLE:
-                weight[j] = math.exp(0.5 * (least - square)) / ((1.0 + math.sqrt(square)) * spread[j])
+        square = gap[j] * gap[j] / spread[j]
+        value = decay(0.5 * (least - square)) / ((1.0 + np.sqrt(square)) * spread[j])
+        weight[j] = value if spread[j] > 0.0 and square - least < NEGLIGIBLE else 0.0
+
+
+@inlined
+def decay(x: float) -> float:
+    """exp(x) for 0 >= x >= -NEGLIGIBLE / 2, to twelve digits: the 128th power of a series.
+
+    There is no call in it, so that a loop works on several numbers at once.
+    """
+    y = x / 128.0
+    square = y * y
+    fourth = square * square
+    low = (1.0 + y) + square * (1.0 / 2.0 + y * (1.0 / 6.0))
+    middle = (1.0 / 24.0 + y * (1.0 / 120.0)) + square * (1.0 / 720.0 + y * (1.0 / 5040.0))
+    high = (1.0 / 40320.0 + y * (1.0 / 362880.0)) + square * (1.0 / 3628800.0 + y * (1.0 / 39916800.0))
+    result = low + fourth * (middle + fourth * high)
+    for _ in range(7):
+        result *= result
+    return result
+
+
+@compiled
+def unreserved(unknown: int) -> int:
+    """Chunks of a round that may be spent on the condition most in doubt."""
+    return decisions(unknown) - int(RESERVED * decisions(unknown))
 
 
 @compiled

@@ -17,7 +17,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import compiled, inlined
 from bestmix.kernels.simplex import Basis
 
 Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
@@ -121,16 +121,18 @@ def pool(state: State) -> None:
             state.pooled[i, i] = state.scale[1 + i] * state.scale[1 + i]
 
 
-@compiled
+@inlined
 def pool_scatter(counts: Integers, scatter: Floats, pooled: Floats) -> bool:
     """Pooled covariance of a trial; False, and zero, when no arm has two trials."""
     freedom = 0
-    pooled[:] = 0.0
     for a in range(counts.shape[0]):
         freedom += max(counts[a] - 1, 0)
-        pooled += scatter[a]
-    if freedom > 0:
-        pooled /= freedom
+    for i in range(pooled.shape[0]):
+        for k in range(pooled.shape[0]):
+            total = 0.0
+            for a in range(counts.shape[0]):
+                total += scatter[a, i, k]
+            pooled[i, k] = total / max(freedom, 1)
     return freedom > 0
 
 
@@ -143,7 +145,7 @@ def blend(counts: Integers, scatter: Floats, pooled: Floats) -> Floats:
     return result
 
 
-@compiled
+@inlined
 def variance(direction: Floats, common: float, count: int, scatter: Floats) -> float:
     """Variance of a trial along a direction, blended with the pooled one; never infinite."""
     total = 0.0
@@ -152,8 +154,14 @@ def variance(direction: Floats, common: float, count: int, scatter: Floats) -> f
         for k in range(i):
             inner += scatter[i, k] * direction[k]
         total += 2.0 * direction[i] * inner
-    blended = (total + PRIOR * common) / (count - 1 + PRIOR)
-    return blended if blended < np.inf else VAST
+    return blended(total, common, count)
+
+
+@inlined
+def blended(scatter: float, common: float, count: int) -> float:
+    """Variance of one value from its scatter in so many trials and the pooled variance; never infinite."""
+    result = (scatter + PRIOR * common) / (count - 1 + PRIOR)
+    return result if result < np.inf else VAST
 
 
 @compiled
@@ -203,7 +211,7 @@ def conditions(state: State) -> None:
                 coefficient[j, k] = share * share * variance(direction, common, counts[basis[k]], scatter[basis[k]])
 
 
-@compiled
+@inlined
 def spread_of(j: int, state: State, counts: Integers) -> float:
     """Variance of condition j's gap with so many trials of each arm."""
     own, coefficient, basis = state.own, state.coefficient, state.basis.column

@@ -9,8 +9,8 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
 from bestmix.kernels.columns import Program, part
-from bestmix.kernels.conditions import PRIOR, State, maximise, variance
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.conditions import PRIOR, State, blended, maximise, variance
+from bestmix.kernels.jit import compiled, inlined
 from bestmix.kernels.simplex import Basis
 
 DOUBT = 2.0  # standard errors of the widest margin, below which feasibility is in doubt
@@ -28,16 +28,15 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     counts, scatter, unknown = state.counts, state.scatter, state.counts.shape[0]
     n, costs = state.program.u.shape
     m = costs + 1
-    direction, safe = np.zeros(m), simplex.new_basis(costs)
-    if costs == 0 or np.any(state.basis.column == n - 1) or any_arm_is_safe(state, direction):
+    if costs == 0 or says_infeasible(state) or any_arm_is_safe(state):
         return False
+    direction, safe = np.zeros(m), simplex.new_basis(costs)
     if unknown < n - 1 - costs and widest_margin(unknown, state, safe) >= 0.0:  # of known arms alone
         return False
     margin = widest_margin(0, state, safe)
     if margin == -np.inf:
         return False
     safest[:], weight, price = safe.column, simplex.weights(safe), simplex.prices(safe)
-    direction[:] = 0.0
     for l in range(costs):
         direction[1 + l] = price[l] / state.scale[2 + l]
     common, spread = variance(direction, 0.0, 1, state.pooled) * PRIOR, 0.0
@@ -45,7 +44,11 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
         term[i] = 0.0
         if safest[i] < unknown:
             a = safest[i]
-            term[i] = weight[i] * weight[i] * own_variance(direction, common, counts[a], scatter[a])
+            term[i] = (
+                weight[i]
+                * weight[i]
+                * own_variance(variance(direction, common, counts[a], scatter[a]), common, counts[a])
+            )
             spread += term[i] / counts[a]
     return margin * margin < DOUBT * DOUBT * spread
 
@@ -68,11 +71,20 @@ def widest_margin(first: int, state: State, safe: Basis) -> float:
     return RAISED
 
 
-@compiled
-def any_arm_is_safe(state: State, direction: Floats) -> bool:
-    """Whether some arm alone is surely within all bounds, which leaves no doubt; ``direction`` (1 + L,) is scratch."""
-    counts, scatter, scale, unknown = state.counts, state.scatter, state.scale, state.counts.shape[0]
-    u = state.program.u
+@inlined
+def says_infeasible(state: State) -> bool:
+    """Whether the elastic column is in the basis."""
+    for j in state.basis.column:
+        if j == state.program.e.shape[0] - 1:
+            return True
+    return False
+
+
+@inlined
+def any_arm_is_safe(state: State) -> bool:
+    """Whether some arm alone is surely within all bounds, which leaves no doubt."""
+    counts, scatter, pooled, scale = state.counts, state.scatter, state.pooled, state.scale
+    u, unknown = state.program.u, counts.shape[0]
     costs = u.shape[1]
     for j in range(u.shape[0] - 1 - costs):
         safe = True
@@ -80,17 +92,16 @@ def any_arm_is_safe(state: State, direction: Floats) -> bool:
             below = -u[j, l] * scale[2 + l]
             spread = 0.0
             if below >= 0.0 and j < unknown:
-                direction[:] = 0.0
-                direction[1 + l] = 1.0
-                spread = own_variance(direction, state.pooled[1 + l, 1 + l], counts[j], scatter[j]) / counts[j]
+                common = pooled[1 + l, 1 + l]
+                blend = blended(scatter[j, 1 + l, 1 + l], common, counts[j])
+                spread = own_variance(blend, common, counts[j]) / counts[j]
             safe = safe and below >= 0.0 and below * below >= DOUBT * DOUBT * spread
         if safe:
             return True
     return False
 
 
-@compiled
-def own_variance(direction: Floats, common: float, count: int, scatter: Floats) -> float:
-    """Variance of a trial along a direction; of the arm's own trials where there are some: its costs may be exact."""
-    blended = variance(direction, common, count, scatter)
-    return blended if count < SOME else (blended * (count - 1 + PRIOR) - PRIOR * common) / (count - 1)
+@inlined
+def own_variance(blend: float, common: float, count: int) -> float:
+    """Variance of the arm's own trials, where there are some, from the blended one: its costs may be exact."""
+    return blend if count < SOME else (blend * (count - 1 + PRIOR) - PRIOR * common) / (count - 1)

@@ -59,7 +59,7 @@ def challenger(
     start = sampling.origin(model, means, unknown)
     sums, squares = np.empty((unknown, d)), np.empty((unknown, d, d))
     owed, estimate = np.empty(unknown, dtype=np.int64), means.copy()
-    space, everything = np.empty((3, d, d)), np.arange(arms + costs)
+    space, everything = np.empty((4, d, d)), np.arange(arms + costs)
     state = conditions.new_state(unknown, arms, costs)
     some, counts = columns.part(state.program, 0, n - 1), state.counts
     chunks = allocation.decisions(unknown)
@@ -70,12 +70,10 @@ def challenger(
         owed[:] = allocation.first_pulls(budget, unknown, settings)
         spent = 0
         while True:
+            spent += sampling.add_owed(rng, model, means, owed, sums, squares, space)
             for a in range(unknown):
-                if owed[a] > 0:
-                    sampling.add_moments(rng, model, means[a], a, owed[a], sums[a], squares[a], space)
-                    counts[a] += owed[a]
-                    spent += owed[a]
-                    summarise(start[a], counts[a], sums[a], squares[a], estimate[a], state.scatter[a])
+                counts[a] += owed[a]
+            sampling.summarise(start, owed, counts, sums, squares, estimate, state.scatter)
             status = conditions.solve(estimate, bound, everything, state)
             if status != simplex.OPTIMAL:
                 break
@@ -94,13 +92,3 @@ def challenger(
         status = finish(everything, some, state.scale, state.basis, answer[run], weight[run])
         if status != simplex.OPTIMAL:
             answer[run, 0] = INFEASIBLE
-
-
-@compiled
-def summarise(start: Floats, count: int, sums: Floats, squares: Floats, mean: Floats, scatter: Floats) -> None:
-    """Mean and scatter of an arm's trials from their sums."""
-    for i in range(sums.shape[0]):
-        mean[i] = start[i] + sums[i] / count
-        for k in range(i + 1):
-            scatter[i, k] = squares[i, k] - sums[i] * sums[k] / count
-            scatter[k, i] = scatter[i, k]

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import compiled, inlined
 
 Model = tuple[int, Floats, Floats, Integers, Floats]
 
@@ -154,6 +154,54 @@ def origin(model: Model, means: Floats, unknown: int) -> Floats:
 
 
 @compiled
+def add_owed(
+    rng: np.random.Generator,
+    model: Model,
+    means: Floats,
+    owed: Integers,
+    sums: Floats,
+    squares: Floats,
+    space: Floats,
+) -> int:
+    """Add the trials that are owed of each arm (K,), as ``add_moments`` does for one; returns how many they are."""
+    if model[0] <= INDEPENDENT:
+        return add_gaussian(rng, model[0], model[1], owed, sums, squares, space)
+    made = 0
+    for a in range(owed.shape[0]):
+        if owed[a] > 0:
+            add_moments(rng, model, means[a], a, owed[a], sums[a], squares[a], space)
+            made += owed[a]
+    return int(made)
+
+
+@compiled
+def add_gaussian(
+    rng: np.random.Generator, kind: int, factor: Floats, owed: Integers, sums: Floats, squares: Floats, space: Floats
+) -> int:
+    """``add_owed`` for Gaussian noise: without a slice of an array for each arm, which takes longer than the draws."""
+    made = 0
+    for a in range(owed.shape[0]):
+        if owed[a] > 0:
+            add_wishart(rng, kind, factor, a, owed[a], sums, squares, a, space)
+            made += owed[a]
+    return int(made)
+
+
+@compiled
+def summarise(
+    start: Floats, owed: Integers, counts: Floats, sums: Floats, squares: Floats, mean: Floats, scatter: Floats
+) -> None:
+    """Means and scatter of the arms' trials from their sums, for those of which trials were owed."""
+    for a in range(owed.shape[0]):
+        if owed[a] > 0:
+            for i in range(sums.shape[1]):
+                mean[a, i] = start[a, i] + sums[a, i] / counts[a]
+                for k in range(i + 1):
+                    scatter[a, i, k] = squares[a, i, k] - sums[a, i] * sums[a, k] / counts[a]
+                    scatter[a, k, i] = scatter[a, i, k]
+
+
+@compiled
 def add_moments(
     rng: np.random.Generator,
     model: Model,
@@ -167,11 +215,12 @@ def add_moments(
     """Add ``count`` trials of arm ``a``, whose means are ``center`` (d,), as deviations from ``origin``.
 
     ``sums`` (d,) receives the sum of the deviations, ``squares`` (d, d) that of their outer products.
-    ``space`` is (3, d, d).
+    ``space`` is (4, d, d).
     """
     kind, factor, extra, d = model[0], model[1], model[4], center.shape[0]
+    one = squares.reshape((1, d, d))
     if kind <= INDEPENDENT:
-        add_wishart(rng, kind, factor[a], count, sums, squares, space)
+        add_wishart(rng, kind, factor, a, count, sums.reshape((1, d)), one, 0, space)
     elif kind == BERNOULLI_REWARD:
         # The trials with reward 1 and those with reward 0 are two groups with Gaussian costs.
         wins = rng.binomial(count, center[0])
@@ -182,7 +231,7 @@ def add_moments(
         for size, reward in ((wins, 1.0), (count - wins, 0.0)):
             if size > 0:
                 at[:] = 0.0
-                add_wishart(rng, INDEPENDENT, group, size, at, squares, space)
+                add_wishart(rng, INDEPENDENT, space, 2, size, space[1], one, 0, space)
                 for i in range(1, d):
                     sums[i] += at[i]
                     squares[0, i] += reward * at[i]
@@ -202,41 +251,48 @@ def add_moments(
                 squares[k, i] = squares[i, k]
 
 
-@compiled
+@inlined
 def add_wishart(
-    rng: np.random.Generator, kind: int, factor: Floats, count: int, sums: Floats, squares: Floats, space: Floats
+    rng: np.random.Generator,
+    kind: int,
+    factor: Floats,
+    a: int,
+    count: int,
+    sums: Floats,
+    squares: Floats,
+    row: int,
+    space: Floats,
 ) -> None:
     """Gaussian trials: their mean is one normal draw, their scatter an independent Wishart draw (Bartlett).
 
-    ``space`` is at least (1, d, d), and its first matrix is overwritten.
+    ``factor`` is that of all arms, ``sums`` and ``squares`` have a row for each; the first and the last matrix of
+    ``space`` are overwritten.
     """
-    d = sums.shape[0]
-    root, mean = math.sqrt(count), np.empty(d)
-    bartlett = space[0]
+    d, root = sums.shape[1], math.sqrt(count)
     for i in range(d):
-        mean[i] = rng.standard_normal()
+        space[3, 0, i] = rng.standard_normal()
         for k in range(d):
-            bartlett[i, k] = 0.0
+            space[0, i, k] = 0.0
             if k < i and k < count - 1:
-                bartlett[i, k] = rng.standard_normal()
+                space[0, i, k] = rng.standard_normal()
             elif k == i and k < count - 1:
-                bartlett[i, k] = math.sqrt(rng.chisquare(count - 1 - k))
+                space[0, i, k] = math.sqrt(rng.chisquare(count - 1 - k))
     if kind == INDEPENDENT:
         for i in range(d):
-            mean[i] *= factor[i, i]
+            space[3, 0, i] *= factor[a, i, i]
             for k in range(i + 1):
-                bartlett[i, k] *= factor[i, i]
+                space[0, i, k] *= factor[a, i, i]
     else:
-        correlate(factor, mean, bartlett)
+        correlate(factor[a], space[3, 0], space[0])
     for i in range(d):
-        sums[i] += root * mean[i]
+        sums[row, i] += root * space[3, 0, i]
         for k in range(i + 1):
-            total = mean[i] * mean[k]
+            total = space[3, 0, i] * space[3, 0, k]
             for j in range(d if kind == GAUSSIAN else k + 1):
-                total += bartlett[i, j] * bartlett[k, j]
-            squares[i, k] += total
+                total += space[0, i, j] * space[0, k, j]
+            squares[row, i, k] += total
             if k < i:
-                squares[k, i] = squares[i, k]
+                squares[row, k, i] = squares[row, i, k]
 
 
 @compiled

@@ -14,7 +14,6 @@ from bestmix.kernels import allocation, layout, sampling, segment_allocation, se
 from bestmix.kernels.conditions import Settings
 from bestmix.kernels.jit import compiled
 from bestmix.kernels.layout import Layout
-from bestmix.kernels.replicate import summarise
 from bestmix.kernels.segment_rejects import solve_left
 from bestmix.kernels.segment_state import tried_state
 
@@ -73,7 +72,7 @@ def new_course(model: sampling.Model, means: Floats, segments_: int) -> Course:
         np.empty(segments_),
         np.zeros(n, dtype=np.int64),
         np.zeros(n, dtype=np.int64),
-        np.empty((3, metrics, metrics)),
+        np.empty((4, metrics, metrics)),
     )
 
 
@@ -89,16 +88,12 @@ def begin(course: Course, known: Flags) -> None:
 @compiled
 def make_trials(rng: np.random.Generator, model: sampling.Model, means: Floats, course: Course) -> int:
     """Make the trials that are owed; returns how many."""
-    made = 0
+    made = sampling.add_owed(rng, model, means, course.owed, course.sums, course.squares, course.space)
     for j in range(course.owed.shape[0]):
-        amount = course.owed[j]
-        if amount > 0:
-            sampling.add_moments(rng, model, means[j], j, amount, course.sums[j], course.squares[j], course.space)
-            course.counts[j] += amount
-            summarise(
-                course.start[j], course.counts[j], course.sums[j], course.squares[j], course.means[j], course.scatter[j]
-            )
-            made += amount
+        course.counts[j] += course.owed[j]
+    sampling.summarise(
+        course.start, course.owed, course.counts, course.sums, course.squares, course.means, course.scatter
+    )
     return int(made)
 
 

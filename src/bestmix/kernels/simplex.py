@@ -51,14 +51,14 @@ def new_basis(costs: int) -> Basis:
     return Basis(np.full(costs + 1, -1), np.empty((2 * costs + 5, costs + 1)))
 
 
-@compiled
+@inlined
 def inverse(basis: Basis) -> Floats:
     """Inverse of the matrix of the basis's columns (m, m)."""
     result: Floats = basis.work[: basis.column.shape[0]]
     return result
 
 
-@compiled
+@inlined
 def weights(basis: Basis) -> Floats:
     """Weights of the columns (m,)."""
     m = basis.column.shape[0]
@@ -66,14 +66,14 @@ def weights(basis: Basis) -> Floats:
     return result
 
 
-@compiled
+@inlined
 def prices(basis: Basis) -> Floats:
     """Row prices (m,): the shadow prices of the costs, then the objective."""
     result: Floats = basis.work[basis.column.shape[0] + 1]
     return result
 
 
-@compiled
+@inlined
 def forget(basis: Basis) -> None:
     """Ask for a cold start."""
     basis.column[0] = -1
@@ -315,7 +315,7 @@ def set_prices(program: Program, basis: Basis, phase: float) -> None:
                 work[m + 1, k] += gain * work[i, k]
 
 
-@compiled
+@inlined
 def reduced_cost(program: Program, price: Floats, j: int) -> float:
     """d_j = mu_j - lambda.u_j - v e_j."""
     mu, u, e = program
