@@ -12,6 +12,7 @@ PARTS = (
     "segment_trials",
     "scores",
     "startup",
+    "tells",
     "simulation",
     "gaps",
     "parallel",
