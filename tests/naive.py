@@ -135,10 +135,31 @@ def last_lowest(scores):
     return max(j for j, s in enumerate(scores) if s == min(scores))
 
 
-def loser(scores, weights):
-    """Position of the column to reject: of the lowest scores the last without weight in the optimum, if any."""
-    tied = [j for j, s in enumerate(scores) if s == min(scores)]
-    return max([j for j in tied if weights[j] == 0] or tied)
+def rank(rows):
+    """Of a matrix, by elimination."""
+    rows, found = [[Fraction(x) for x in row] for row in rows], 0
+    for place in range(len(rows[0]) if rows else 0):
+        pivot = next((k for k in range(found, len(rows)) if rows[k][place] != 0), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        for k in range(found + 1, len(rows)):
+            factor = rows[k][place] / rows[found][place]
+            rows[k] = [x - factor * y for x, y in zip(rows[k], rows[found], strict=True)]
+        found += 1
+    return found
+
+
+def spare(means, bound, chosen, weights):
+    """How well each chosen column can be spared: 0 if it has weight, 1 if the others make no basis, else 2."""
+    _, a, b = program(means, bound)
+    others = [[a[k] for k in chosen if k != j] for j in chosen]
+    return [0 if w > 0 else 1 + (rank(rows) == len(b)) for w, rows in zip(weights, others, strict=True)]
+
+
+def loser(scores, spare):
+    """Position of the column to reject: of the lowest scores the last of those that can be spared best."""
+    return max((spare[j], j) for j, s in enumerate(scores) if s == min(scores))[1]
 
 
 def exact_means(trials, pulls, known):
@@ -172,7 +193,7 @@ def sfsr(trials, known, bound, budget, scores=iv_scores, mean=exact_means, weigh
         score = scores(means, bound, left)
         if max(score) == INFEASIBLE:
             return Run(rejected, None, pulls)
-        rejected.append(left.pop(loser(score, weights(means, bound, left))))
+        rejected.append(left.pop(loser(score, spare(means, bound, left, weights(means, bound, left)))))
     return Run(rejected, left, pulls)
 
 

@@ -81,4 +81,4 @@ def test_an_experiment_and_a_comparison_can_be_proven(place):
     assert result.exit_code == 0, result.output
     (cell,) = json.loads(result.stdout)["rows"]
     assert cell["strategy"] == "Challenger[0.95, within 0.5, proven]"
-    assert cell["mean_pulls"] < 2000
+    assert cell["pulls"] < 2000

@@ -26,6 +26,10 @@ def weights(means, bound, chosen):
     return np.where(weight > 1e-9, weight, 0.0)
 
 
+def spare(means, bound, chosen):
+    return naive.spare(means.tolist(), bound.tolist(), chosen.tolist(), weights(means, bound, chosen))
+
+
 def lagrangian(means, bound, chosen):
     program, scale = scaled(means, bound, chosen)
     score = np.empty(len(chosen))
@@ -50,6 +54,19 @@ cases = pytest.mark.parametrize(
 )
 
 
+def test_a_slack_whose_row_has_no_other_column_is_not_rejected():
+    """All arms cost exactly the first bound, so that its slack alone makes a basis of them."""
+    means = np.array([[0.1, 1.0, 1.0], [1.0, 1.0, 2.0], [0.6, 1.0, 1.0], [0.3, 1.0, 1.0]])
+    bound, chosen = np.array([1.0, 2.0]), np.arange(6)
+    rejected = []
+    while len(chosen) > 3:
+        status, _, _, loser = intersection(means, bound, chosen, len(chosen))
+        assert status == simplex.OPTIMAL
+        rejected.append(int(chosen[loser]))
+        chosen = np.delete(chosen, loser)
+    assert {1, 4} < set(chosen.tolist())
+
+
 @cases
 def test_intersection_values_are_those_of_the_paper(costs, kind, subsets):
     count, most = COUNTS[costs]
@@ -64,11 +81,11 @@ def test_intersection_values_are_those_of_the_paper(costs, kind, subsets):
         assert status == simplex.OPTIMAL
         assert exact.all()
         np.testing.assert_allclose(score, [float(s) for s in expected], rtol=1e-9, atol=1e-9)
-        assert loser == naive.loser(expected, weights(means, bound, chosen))
+        assert loser == naive.loser(expected, spare(means, bound, chosen))
         for wanted in (1, 2):
             status, score, exact, loser = intersection(means, bound, chosen, wanted)
             assert status == simplex.OPTIMAL
-            assert loser == naive.loser(expected, weights(means, bound, chosen))
+            assert loser == naive.loser(expected, spare(means, bound, chosen))
             assert exact[loser]
             assert (score <= np.array([float(s) for s in expected]) + 1e-9).all()  # the others are lower bounds
 
@@ -105,8 +122,8 @@ def test_many_columns(costs, arms, kind, count):
         expected = naive.iv_scores(means.tolist(), bound.tolist(), chosen.tolist())
         for wanted in (1, len(chosen)):
             _, score, exact, loser = intersection(means, bound, chosen, wanted)
-            weight = weights(means, bound, chosen)
-            assert loser == (naive.loser(expected, weight) if max(expected) > naive.INFEASIBLE else -1)
+            free = spare(means, bound, chosen)
+            assert loser == (naive.loser(expected, free) if max(expected) > naive.INFEASIBLE else -1)
             sure = np.array([float(s) for s in expected])[exact]
             np.testing.assert_allclose(score[exact], sure, rtol=1e-9, atol=1e-9)
 

@@ -2,7 +2,7 @@
 
 Scores are filled into a caller's array. Of the columns whose scores are equal within rounding the last one
 that has no weight in the optimum is rejected: arms listed first are preferred and slacks, which stand
-last, go first, but never the mix that the round itself would recommend.
+last, go first, but never the mix that the round itself would recommend, nor a column without which there is no basis.
 """
 
 import numpy as np
@@ -22,7 +22,8 @@ NOBODY = -1  # instead of a column
 def loser(program: Program, score: Floats) -> int:
     """Position of the column to reject: of those that tie for the lowest score, the last without weight in the optimum.
 
-    The last of all where each has weight. The optimum is looked for from a cold start, and only in a tie.
+    It should leave columns that make a basis, or no later round would find one. The last of all where each has weight.
+    The optimum is looked for from a cold start, and only in a tie.
     """
     n, m = score.shape[0], program.u.shape[1] + 1
     last, limit, tied = last_lowest(score, TIE), tie_limit(score, TIE), 0
@@ -34,14 +35,32 @@ def loser(program: Program, score: Floats) -> int:
     if simplex.maximise(program, basis) != simplex.OPTIMAL:
         return last
     weights = simplex.weights(basis)
+    found = NOBODY
     for j in range(last, -1, -1):
-        weight = 0.0
+        row = NOBODY
         for i in range(m):
             if basis.column[i] == j:
-                weight = weights[i]
-        if score[j] <= limit and weight <= TIE:
-            return j
-    return last
+                row = i
+        if score[j] <= limit and (row == NOBODY or weights[row] <= TIE):
+            if row == NOBODY or replaceable(program, basis, row):
+                return j
+            found = max(found, j)
+    return found if found != NOBODY else last
+
+
+@compiled
+def replaceable(program: Program, basis: Basis, row: int) -> bool:
+    """Whether another column can take the place of a row's one in the basis."""
+    inverse, m = simplex.inverse(basis), basis.column.shape[0]
+    for j in range(program.mu.shape[0]):
+        entry, inside = inverse[row, m - 1] * program.e[j], False
+        for i in range(m):
+            inside = inside or basis.column[i] == j
+            if i < m - 1:
+                entry += inverse[row, i] * program.u[j, i]
+        if not inside and abs(entry) > TIE:
+            return True
+    return False
 
 
 @compiled
