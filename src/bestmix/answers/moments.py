@@ -17,6 +17,7 @@ from bestmix.arrays import Flags, Floats
 SPLIT = float(2**27 + 1)
 TINY = 1e-140  # the product of smaller values has a rounding error below the smallest float
 DIGIT = 26  # bits that a vectorised sum takes off at a time; a sum of 2**26 of them is still exact
+BLOCK = 2**12  # rows that are added together, so that what they need stays in the processor's cache
 FEW = 20  # below this many rows a plain loop beats the vectorised sum
 BITS = 1016  # of a sum of squares, at most: it is a float then, and so are sums over a hundred arms
 
@@ -109,6 +110,10 @@ class Moments:
     def _add(self, rows: Floats) -> None:
         self.count += len(rows)
         self._scatter = None
+        for start in range(0, len(rows), BLOCK):
+            self._add_block(rows[start : start + BLOCK])
+
+    def _add_block(self, rows: Floats) -> None:
         if len(rows) < FEW or np.abs(rows[rows != 0]).min(initial=1.0) < TINY:
             for row in rows.tolist():
                 self._add_row(row)

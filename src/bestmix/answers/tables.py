@@ -1,16 +1,19 @@
 """Tables of trials from files and frames, sorted by arm, with clear answers to what is missing."""
 
-import csv
-import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bestmix import checks
-from bestmix.arrays import Floats
+from bestmix.answers.log_columns import Column, Labels, NotANumber, Slice, Values, places
+from bestmix.answers.log_files import read_file
+from bestmix.arrays import Flags, Floats, Integers
+
+ROWS = 2**16  # of a frame that are looked at together
 
 
 class MissingValues(checks.InvalidInput):
@@ -29,157 +32,130 @@ def read_groups(
     frame: Any, arm: str, reward: str, costs: list[str], drop_missing: bool = False, segment: str | None = None
 ) -> dict[Group, Floats]:
     """Trials by arm and segment, in order of first appearance: tables (trials, 1 + L)."""
-    table = _columns(frame, [arm, reward, *costs, *([] if segment is None else [segment])])
-    labels = [_label(value) for value in table[arm]]
-    groups = [None] * len(labels) if segment is None else [_label(value) for value in table[segment]]
-    if segment is not None:
-        labels = [None if group is None else label for label, group in zip(labels, groups, strict=True)]
-    values = np.column_stack([_numbers(name, table[name]) for name in (reward, *costs)])
-    whole = np.isfinite(values).all(axis=1) & np.array([label is not None for label in labels], dtype=bool)
-    if not len(values):
-        raise checks.InvalidInput("log", expected="at least one trial", got="none", remedy="check the file")
-    if not whole.all():
-        if np.isinf(values).any():
-            row = int(np.argwhere(np.isinf(values).any(axis=1))[0, 0])
+    sorter = Sorter(arm, [reward, *costs], segment)
+    for chunk in _chunks(frame, [arm, reward, *costs, *([] if segment is None else [segment])]):
+        sorter.add(chunk)
+    sorter.check(drop_missing)
+    return {group: checks.array(f"log[{group[0]!r}]", table, (None, None), "") for group, table in sorter.tables()}
+
+
+@dataclass
+class Sorter:
+    """Sorts a log by arm and segment as it comes, and counts what is missing.
+
+    >>> sorter = Sorter("arm", ["reward"])
+    >>> sorter.add({"arm": Values(["b", "a", "b"]), "reward": Values([1.0, 2.0, 3.0])})
+    >>> {group: table.ravel().tolist() for group, table in sorter.tables()}
+    {('b', None): [1.0, 3.0], ('a', None): [2.0]}
+    """
+
+    arm: str
+    metrics: Sequence[str]
+    segment: str | None = None
+    rows: int = 0
+    missing: list[int] = field(default_factory=lambda: [0, 0])  # how many rows miss a value, and the first of them
+    infinite: int = 0  # the first row with an infinity, counted from 1
+    _parts: dict[Group, list[Floats]] = field(default_factory=dict)
+
+    def add(self, chunk: Mapping[str, Column]) -> None:
+        """Some more rows."""
+        values = np.column_stack([self._numbers(name, chunk[name]) for name in self.metrics])
+        arms = chunk[self.arm].labels()
+        segments = None if self.segment is None else chunk[self.segment].labels()
+        whole = np.isfinite(values).all(axis=1) & (arms.codes >= 0)
+        if segments is not None:
+            whole &= segments.codes >= 0
+        if not whole.all():
+            self._note_missing(values, whole)
+            values, arms = values[whole], Labels(arms.codes[whole], arms.names)
+            segments = None if segments is None else Labels(segments.codes[whole], segments.names)
+        self.rows += len(whole)
+        for group, index in _split(arms, segments):
+            self._parts.setdefault(group, []).append(values[index])
+
+    def _numbers(self, name: str, column: Column) -> Floats:
+        try:
+            return column.numbers()
+        except NotANumber as error:
             raise checks.InvalidInput(
-                "log", expected="finite numbers", got=f"an infinity in row {row + 1}", remedy="remove the row"
+                "log",
+                expected=f"numbers in column {name!r}",
+                got=f"{checks.shown(error.value)} in row {self.rows + error.place + 1}",
+                remedy="write numbers as 1234.5, True or False, and nothing where one is missing",
+            ) from None
+
+    def _note_missing(self, values: Floats, whole: Flags) -> None:
+        infinite = np.isinf(values).any(axis=1)
+        if infinite.any() and not self.infinite:
+            self.infinite = self.rows + int(np.argmax(infinite)) + 1
+        self.missing[1] = self.missing[1] or self.rows + int(np.argmin(whole)) + 1
+        self.missing[0] += int((~whole).sum())
+
+    def check(self, drop_missing: bool) -> None:
+        """Refuse a log without trials, with infinities, and with missing values unless they may be left out."""
+        if not self.rows:
+            raise checks.InvalidInput("log", expected="at least one trial", got="none", remedy="check the file")
+        if self.infinite:
+            raise checks.InvalidInput(
+                "log", expected="finite numbers", got=f"an infinity in row {self.infinite}", remedy="remove the row"
             )
-        if not drop_missing:
-            row = int(np.flatnonzero(~whole)[0])
+        count, first = self.missing
+        if count and not drop_missing:
             raise MissingValues(
                 "log",
-                f"{int((~whole).sum())} of {len(whole)} rows miss a value, the first is row {row + 1}",
+                f"{count} of {self.rows} rows miss a value, the first is row {first}",
                 "fill them in, or pass drop_missing=True to leave them out",
             )
-        if not whole.any():
+        if count == self.rows:
             raise checks.InvalidInput("log", "every row misses a value", "check the names of the columns")
-    found: dict[Group, list[int]] = {}
-    for i in np.flatnonzero(whole):
-        found.setdefault((str(labels[i]), groups[i]), []).append(int(i))
-    return {
-        group: checks.array(f"log[{group[0]!r}]", values[index], (None, None), "") for group, index in found.items()
-    }
+
+    def tables(self) -> Iterator[tuple[Group, Floats]]:
+        """The trials of each group, in order of first appearance; what was given is no longer held."""
+        for group in list(self._parts):
+            yield group, np.concatenate(self._parts.pop(group))
 
 
-def _columns(frame: Any, wanted: list[str]) -> Mapping[str, Any]:
-    """The wanted columns of whatever was passed."""
+def _split(arms: Labels, segments: Labels | None) -> Iterator[tuple[Group, Integers]]:
+    """Each group and its rows, in order of first appearance."""
+    count = 1 if segments is None else len(segments.names)
+    codes = arms.codes if segments is None else arms.codes * count + segments.codes
+    order = np.argsort(codes, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
+    for index in sorted(parts, key=lambda part: int(part[0])):
+        place, group = divmod(int(codes[index[0]]), count)
+        yield (arms.names[place], None if segments is None else segments.names[group]), index
+
+
+def _chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
+    """The wanted columns of whatever was passed, some rows at a time."""
     if isinstance(frame, (str, os.PathLike)):
-        frame = _read(Path(frame))
+        return read_file(Path(frame), wanted)
     available = list(frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", []))
     if not available:
         raise checks.InvalidInput(
             "log",
-            expected="a CSV or Parquet path, a pandas or polars frame or a mapping of columns",
+            expected="a path of a log or -, a pandas or polars frame or a mapping of columns",
             got=type(frame).__name__,
             remedy="pass one of them",
         )
-    missing = [name for name in wanted if name not in available]
-    if missing:
-        raise checks.InvalidInput(
-            "log", f"there is no column {missing[0]!r}; the columns are {checks.shown(available)}", "check its name"
-        )
-    duplicate = [name for name in set(wanted) if wanted.count(name) > 1]
-    if duplicate:
-        raise checks.InvalidInput(
-            "log", f"the column {duplicate[0]!r} is named twice", "arm, reward and costs are different columns"
-        )
-    twice = [name for name in wanted if available.count(name) > 1]
-    if twice:
-        raise checks.InvalidInput("log", f"there are two columns named {twice[0]!r}", "rename one")
-    columns = {name: list(frame[name]) for name in wanted}
+    found = dict(zip(wanted, places(available, wanted), strict=True))
+    return _slices({name: _sized(frame[column]) for name, column in found.items()})
+
+
+def _sized(values: Any) -> Any:
+    """A column that has a length and can be sliced."""
+    return values if hasattr(values, "dtype") and len(values.shape) == 1 else list(values)
+
+
+def _slices(columns: Mapping[str, Any]) -> Iterator[Mapping[str, Column]]:
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise checks.InvalidInput(
             "log", f"the columns differ in length: {lengths}", "give every trial all of its values"
         )
-    return columns
+    for start in range(0, max(lengths.values()), ROWS):
+        yield {name: _part(values, slice(start, start + ROWS)) for name, values in columns.items()}
 
 
-def _read(path: Path) -> Any:
-    suffix = path.suffix.lower()
-    if not path.is_file():
-        raise checks.InvalidInput("log", f"there is no file {path}", "check the path")
-    if suffix == ".csv":
-        return _read_csv(path)
-    if suffix == ".parquet":
-        try:
-            from pyarrow import parquet
-        except ImportError:
-            raise checks.InvalidInput("log", "reading Parquet needs pyarrow", "install bestmix[frames]") from None
-        try:
-            return parquet.read_table(path).to_pydict()
-        except (OSError, ValueError) as error:
-            raise checks.InvalidInput(
-                "log", f"{path} is not a readable Parquet file ({error})", "write it again"
-            ) from None
-    raise checks.InvalidInput("log", expected="a .csv or .parquet file", got=path.name, remedy="convert it")
-
-
-def _read_csv(path: Path) -> dict[str, list[Any]]:
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            header = [plain(name) for name in next(reader, [])]
-            rows = [[plain(cell) for cell in row] for row in reader if row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise checks.InvalidInput("log", f"{path} is not a CSV file in UTF-8 ({error})", "convert it") from None
-    if not header:
-        raise checks.InvalidInput(
-            "log", f"{path} is empty", "expected a header with the columns' names and a row for each trial"
-        )
-    twice = [name for name in header if header.count(name) > 1]
-    if twice:
-        raise checks.InvalidInput("log", f"{path} has two columns named {twice[0]!r}", "rename one")
-    for i, row in enumerate(rows):
-        if len(row) > len(header):
-            raise checks.InvalidInput(
-                "log", f"row {i + 1} of {path} has {len(row)} values for {len(header)} columns", "correct it"
-            )
-    return {name: [row[k] if k < len(row) else "" for row in rows] for k, name in enumerate(header)}
-
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how text begins that a spreadsheet takes for a formula
-
-
-def for_spreadsheets(value: Any) -> Any:
-    """A cell of a CSV file that no spreadsheet takes for a formula; ``plain`` undoes it.
-
-    >>> for_spreadsheets("=1+1"), for_spreadsheets("plain"), for_spreadsheets(-1.5)
-    ("'=1+1", 'plain', -1.5)
-    """
-    return f"'{value}" if isinstance(value, str) and value.lstrip("'").startswith(FORMULA) else value
-
-
-def escaped(value: Any) -> Any:
-    """A cell of a CSV file as it is, unless ``plain`` would take it for one that was made for spreadsheets.
-
-    >>> escaped("+5%"), escaped("'+5%"), plain(escaped("'+5%"))
-    ('+5%', "''+5%", "'+5%")
-    """
-    return for_spreadsheets(value) if isinstance(value, str) and value.startswith("'") else value
-
-
-def plain(cell: str) -> str:
-    """A cell without the apostrophe that keeps spreadsheets from taking it for a formula.
-
-    >>> plain("'+5%"), plain("+5%"), plain("'quoted'")
-    ('+5%', '+5%', "'quoted'")
-    """
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
-
-
-def _label(value: Any) -> str | None:
-    text = "" if value is None else str(value)
-    return None if text in ("", "nan", "NaN", "<NA>", "NaT", "None") else text
-
-
-def _numbers(name: str, values: list[Any]) -> Floats:
-    result = np.empty(len(values))
-    for i, value in enumerate(values):
-        try:
-            result[i] = math.nan if _label(value) is None else float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise checks.InvalidInput(
-                "log", expected=f"numbers in column {name!r}", got=f"{checks.shown(value)} in row {i + 1}"
-            ) from None
-    return result
+def _part(values: Any, rows: slice) -> Column:
+    return Values(values[rows]) if isinstance(values, list) else Slice(getattr(values, "iloc", values)[rows])
