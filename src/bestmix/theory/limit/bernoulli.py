@@ -1,0 +1,129 @@
+"""Distances with 0/1 metrics: the divergence of independent coins, and of Gaussian costs beside them.
+
+An arm moves to the hyperplane n.z = v where (z_i - mu_i) / variance(z_i) = eta n_i in every metric i; the multiplier eta
+is found by Newton's steps inside of a bracket. The hyperplane itself is searched for, from those of Gaussian noise.
+"""
+
+import numpy as np
+
+from bestmix.arrays import Flags, Floats
+from bestmix.theory.limit.conditions import Condition, Points
+from bestmix.theory.limit.gaussian import GaussianDistances
+
+STEPS = 100  # of Newton and bisection
+FARTHEST = 1e12  # multiplier at which a coin is as good as certain
+SETTLED = 1e-13  # step, as a share of the multiplier, that ends the search
+BEYOND = 1e9  # divergence that a search sees where no coins reach the plane
+
+
+class BernoulliDistances(GaussianDistances):
+    """Of the conditions of one instance with 0/1 metrics, at any shares.
+
+    Parameters
+    ----------
+    points
+        The columns.
+    covariance
+        Of one trial of each arm, in their units; those of the costs count where the costs are Gaussian.
+    means
+        Mean reward and costs (K, 1 + L).
+    binary
+        Which metrics are 0/1 (1 + L,).
+    """
+
+    def __init__(self, points: Points, covariance: Floats, means: Floats, binary: Flags) -> None:
+        super().__init__(points, covariance)
+        self.common = False
+        self.mu = means[: points.movable]
+        self.binary = binary
+        self.variance = np.einsum("aii->ai", self.covariance) * points.scale**2
+
+    @property
+    def exact(self) -> bool:
+        """Without costs the divergence is convex in the plane, and descent finds the smallest."""
+        return self.points.columns.shape[1] == 1
+
+    def divergence(self, condition: Condition, plane: Floats) -> Floats:
+        """Of each movable arm, when it moves to the plane (n, v); infinite where no coins reach it."""
+        result, arms = np.zeros(self.points.movable), condition.arms
+        result[arms] = self._move(condition, plane)[0]
+        return result
+
+    def means(self, condition: Condition, plane: Floats) -> Floats:
+        """Points of the movable arms there (K0, 1 + L)."""
+        result = self.points.columns[: self.points.movable].copy()
+        result[condition.arms] = (self._move(condition, plane)[1] - self.points.origin) / self.points.scale
+        return result
+
+    def _slope(self, inner: Floats, condition: Condition, share: Floats) -> tuple[float, Floats]:
+        """Weighted divergence and its gradient in the free directions: eta times (-z, 1)."""
+        plane, weight = condition.free @ inner, share[condition.arms]
+        far, place, eta = self._move(condition, plane)
+        if not np.isfinite(far).all():
+            return BEYOND, np.zeros(len(inner))
+        spots = (place - self.points.origin) / self.points.scale
+        slope = np.r_[-(weight * eta) @ spots, weight @ eta]
+        return float(weight @ far), condition.free.T @ slope
+
+    def _move(self, condition: Condition, plane: Floats) -> tuple[Floats, Floats, Floats]:
+        """Divergence, means (n, 1 + L) and multiplier of each arm of a condition on the plane."""
+        normal = plane[:-1] / self.points.scale
+        mu, variance = self.mu[condition.arms], self.variance[condition.arms]
+        target = float(plane[-1] + normal @ self.points.origin)
+        eta = _multiplier(mu, variance, self.binary, normal, target)
+        place = _tilted(mu, variance, self.binary, normal, eta)
+        missed = np.abs(place @ normal - target) > 1e-7 * (np.abs(normal).sum() + abs(target))
+        return np.where(missed, np.inf, _divergence(mu, variance, self.binary, place)), place, eta
+
+
+def _tilted(mu: Floats, variance: Floats, binary: Flags, normal: Floats, eta: Floats) -> Floats:
+    """Means at which (z - mu) / variance(z) is eta n in every metric (n, 1 + L)."""
+    c = eta[:, None] * normal
+    root = np.sqrt(np.maximum((1.0 - c) ** 2 + 4.0 * c * mu, 0.0))
+    small = c < 1.0  # of two forms of one root of c z^2 + (1 - c) z = mu the one without cancellation
+    with np.errstate(divide="ignore", invalid="ignore"):
+        coin = np.where(small, 2.0 * mu / (1.0 - c + root), (c - 1.0 + root) / (2.0 * c))
+    result: Floats = np.where(binary, np.clip(coin, 0.0, 1.0), mu + c * variance)
+    return result
+
+
+def _multiplier(mu: Floats, variance: Floats, binary: Flags, normal: Floats, target: float) -> Floats:
+    """With which the tilted means lie on the plane; at the end of the bracket where none does."""
+    up = mu @ normal < target
+    low, high = np.where(up, 0.0, -FARTHEST), np.where(up, FARTHEST, 0.0)
+    eta = np.zeros(len(mu))
+    for _ in range(STEPS):
+        place = _tilted(mu, variance, binary, normal, eta)
+        miss = place @ normal - target
+        low, high = np.where(miss < 0, eta, low), np.where(miss < 0, high, eta)
+        steep = _steepness(mu, variance, binary, normal, eta)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = eta - miss / steep
+        inside = (step > low) & (step < high)
+        near, far = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
+        wide = np.where(up, 1.0, -1.0) * np.sqrt(np.maximum(near, 1e-6) * far)
+        following = np.where(inside, step, np.where(miss == 0, eta, wide))
+        if (np.abs(following - eta) <= SETTLED * np.abs(eta)).all():
+            break
+        eta = following
+    return eta
+
+
+def _steepness(mu: Floats, variance: Floats, binary: Flags, normal: Floats, eta: Floats) -> Floats:
+    """Derivative of n.z in the multiplier."""
+    c = eta[:, None] * normal
+    place = _tilted(mu, variance, binary, normal, eta)
+    root = np.sqrt(np.maximum((1.0 - c) ** 2 + 4.0 * c * mu, 1e-300))
+    each = np.where(binary, place * (1.0 - place) / root, variance)
+    result: Floats = each @ normal**2
+    return result
+
+
+def _divergence(mu: Floats, variance: Floats, binary: Flags, place: Floats) -> Floats:
+    """From means to means, all metrics together (n,)."""
+    from scipy.special import rel_entr
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        normal = np.where(place == mu, 0.0, 0.5 * (place - mu) ** 2 / variance)
+    result: Floats = np.where(binary, rel_entr(mu, place) + rel_entr(1 - mu, 1 - place), normal).sum(axis=1)
+    return result
