@@ -20,6 +20,47 @@ def test_results_by_name_or_under_costs():
     assert process.parse_result('{"reward": 0.5, "costs": {"y": 2, "x": 1}}', problem) == wanted
 
 
+CHEAP = Problem(["a"], goal="minimise dollars", limits=["quality >= 0.9", "p(seconds > 2) <= 5%"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"quality": 1, "dollars": 0.2, "seconds": 3, "tokens": 17}',
+        '{"reward": 0.2, "costs": {"quality": 1, "seconds": 3}}',
+        '{"reward": 9, "costs": {"quality": 1, "dollars": 0.2, "seconds": 3}}',
+    ],
+)
+def test_metrics_by_name(line):
+    assert process.parse_result(line, CHEAP) == (0.2, {"quality": 1.0, "seconds": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"quality": 1, "seconds": 3}', 'such as {"dollars": 0.7, "quality": 0.1, "seconds": 0.1}'),
+        ('{"dollars": 1, "seconds": 3}', "expected the metric 'quality' in the last line"),
+        ('{"dollars": 1, "seconds": "x", "quality": 1}', "metric 'seconds': expected a finite number"),
+        ('{"dollars": 1, "costs": 3}', "costs: expected a mapping"),
+    ],
+)
+def test_a_metric_that_is_missing_is_named(line, message):
+    with pytest.raises(ValueError, match=message):
+        process.parse_result(line, CHEAP)
+
+
+def test_with_segments_the_command_names_both():
+    with pytest.raises(ValueError, match="--exec: expected {segment} where the segment's name goes, got 'go {arm}'"):
+        process.parse_command("go {arm}", segments=True)
+    words = process.parse_command("go {segment} {arm} {other}", segments=True)
+    assert [process.fill(word, {"arm": "{segment}", "segment": "a b"}) for word in words] == [
+        "go",
+        "a b",
+        "{segment}",
+        "{other}",
+    ]
+
+
 def trials(script, retries=0, timeout=None):
     return process.Trials(f"{sys.executable} -c '{script}' {{arm}}", Problem(["a"]), retries, timeout)
 

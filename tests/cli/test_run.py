@@ -118,7 +118,7 @@ def test_killed_without_warning_loses_little(place):
         ("echo {arm}", "expected a last line such as"),
         ("true {arm}", "got no output"),
         ("""echo '{"reward": NaN, "dollars": 1, "arm": "{arm}"}'""", "expected a finite number, got nan"),
-        ("""echo '{"reward": 1, "arm": "{arm}"}'""", "expected the cost 'dollars'"),
+        ("""echo '{"reward": 1, "arm": "{arm}"}'""", "expected the metric 'dollars'"),
         ("""echo '{"reward": 1, "costs": {"dollars": "x"}, "arm": "{arm}"}'""", "expected a finite number, got 'x'"),
         ("""echo '{"reward": 1, "costs": 3, "arm": "{arm}"}'""", "expected a mapping"),
         ("""echo '[1, "{arm}"]'""", "expected a last line such as"),

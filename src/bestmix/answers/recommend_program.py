@@ -22,6 +22,7 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Mean, Ratio
 
 LEVEL = 0.95  # of the intervals
+DUST = 1e-14  # of a bound: what is nearer to zero is zero
 
 
 def recommend_program(evidence: Evidence, estimates: dict[str, Estimate], common: dict[str, Any]) -> Recommendation:
@@ -94,7 +95,9 @@ def _in_units(limit: Limit, row: list[float], share: float, factor: float, bound
     mean, error, low, high, chance = row
     unit = factor / share
     ends = sorted((unit * low + bound, unit * high + bound))
-    return MeanCost(unit * mean + bound, abs(unit) * error, (ends[0], ends[1]), bound, chance)
+    above = unit * mean
+    at = 0.0 if abs(above + bound) <= DUST * abs(bound) else above + bound  # rounding is no share
+    return MeanCost(at, abs(unit) * error, (ends[0], ends[1]), bound, chance)
 
 
 def _scope(evidence: Evidence, limit: Limit, mixture: Floats) -> tuple[float, float, float]:

@@ -72,6 +72,15 @@ def tail(z: float) -> str:
     return percent(chance) if chance >= 0.001 else "below 0.1%"
 
 
+def z_score(z: float | None) -> str:
+    """Standard errors from another answer; a dash where there is no such answer.
+
+    >>> z_score(1.26), z_score(None), z_score(float("inf"))
+    ('1.3', '–', '–')
+    """
+    return "–" if z is None or not math.isfinite(z) else f"{z:.1f}"
+
+
 def duration(seconds: float) -> str:
     """A time that people understand.
 

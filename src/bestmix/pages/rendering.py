@@ -33,7 +33,7 @@ def environment() -> Environment:
     )
     made.trim_blocks = made.lstrip_blocks = True
     made.globals |= {"version": __version__, "style_sheet": style_sheet}
-    made.filters |= {name: getattr(formats, name) for name in ("number", "percent", "count")}
+    made.filters |= {name: getattr(formats, name) for name in ("number", "percent", "count", "z_score")}
     made.filters |= {"chance": chance_text, "share": share_text}
     made.filters["place"] = lambda value: f"{value:.1f}"
     return made

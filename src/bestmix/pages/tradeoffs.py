@@ -79,7 +79,7 @@ def tradeoff_chart(found: TradeOff) -> TradeOffChart:
     low, high = shown_range(found)
     safe = [point for point in found.safe if low <= point.bound <= high]
     ends = [value for point in safe for value in point.interval]
-    x = _axis(low, high)
+    x = _axis(low, high, found.at_least)
     values = [value for _, value in found.knots]
     y = fit([*values, *ends], TradeOffChart.height - BOTTOM, TOP)
     line = [spot for piece in found.pieces for spot in _along(piece, low, high, x, y)]
@@ -92,18 +92,20 @@ def tradeoff_chart(found: TradeOff) -> TradeOffChart:
         upwards=y,
         value=line,
         knots=[_knot(found, place, x, y) for place in range(len(found.pieces))],
-        names=[name for piece in found.pieces for name in _name(piece, low, high, x, y)],
+        names=[name for piece in found.pieces for name in _name(piece, (low, high), x, y, found.goal.maximise)],
         safe=[(x.at(p.bound), y.at(p.value)) for p in safe],
         band=[(x.at(bound), y.at(value)) for bound, value in band],
     )
 
 
-def _axis(low: float, high: float) -> Axis:
+def _axis(low: float, high: float, at_least: bool) -> Axis:
+    """With room at the tight end, where a dot stands."""
     log = differ([low, high])
     if not log and high - low < SMALLEST_SPAN:
         return fit([low, high], LEFT, WIDTH - RIGHT)
-    begin = low * math.exp(0.04 * (math.log(low) - math.log(high))) if log else low - 0.04 * (high - low)
-    return Axis(begin, high, LEFT, WIDTH - RIGHT, log)
+    room = math.exp(0.04 * (math.log(high) - math.log(low))) if log else 0.04 * (high - low)
+    before, after = (low / room, high * room) if log else (low - room, high + room)
+    return Axis(low if at_least else before, after if at_least else high, LEFT, WIDTH - RIGHT, log)
 
 
 def _along(piece: Piece, start: float, end: float, x: Axis, y: Axis) -> list[tuple[float, float]]:
@@ -118,18 +120,18 @@ def _knot(found: TradeOff, place: int, x: Axis, y: Axis) -> Mark:
     return Mark("support", x.at(bound), y.at(value), title)
 
 
-def _name(piece: Piece, start: float, end: float, x: Axis, y: Axis) -> list[Name]:
-    """The arms of a piece above its middle, left of a line that rises; none where there is no room."""
-    (left, _), *_, (right, _) = spots = _along(piece, start, end, x, y)
+def _name(piece: Piece, ends: tuple[float, float], x: Axis, y: Axis, above: bool) -> list[Name]:
+    """The arms of a piece beside its middle, on the side where the safe mix is not; none where there is no room."""
+    (left, _), *_, (right, _) = spots = _along(piece, *ends, x, y)
     text = shortened(" + ".join(piece.support))
     middle, height = spots[len(spots) // 2] if x.log else np.mean(spots, axis=0).tolist()
     width = text_width(text)
     if piece.slope == 0:
         room, at, anchor = right - left, middle, "middle"
-    elif piece.slope > 0:
+    elif (piece.slope > 0) is above:
         room, at, anchor = middle - LEFT, middle - GAP, "end"
     else:
         room, at, anchor = WIDTH - RIGHT - middle, middle + GAP, "start"
     if width > room or right - left < 0.5 * width:
         return []
-    return [Name(at, height - GAP + 2, text, "support", anchor)]
+    return [Name(at, height - GAP + 2 if above else height + 2 * GAP, text, "support", anchor)]

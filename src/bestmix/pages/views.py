@@ -379,8 +379,10 @@ def _price(rec: Recommendation, cost: str) -> str:
     """What a shadow price means, in words."""
     price = rec.shadow_prices.get(cost, math.nan)
     if price <= 0:
-        what = "the reward" if rec.problem.goal == Goal() else rec.problem.measures[0]
-        return f"the limit on {cost} does not limit {what}; a looser one would add nothing."
+        goal, limit = rec.problem.goal, rec.problem.limits[rec.problem.costs.index(cost)]
+        what = "the reward" if goal == Goal() else rec.problem.measures[0]
+        name = f"the limit on {cost}" if is_bound(limit) else f"“{cost}”"
+        return f"{name} does not limit {what}; a looser one would {'add' if goal.maximise else 'save'} nothing."
     words = limit_price(rec, cost)
     return f"{words}." if words else ""
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LABELS = 16  # beyond this many arms only those that matter are named
-BOUNDS = {"<=": "bound", ">=": "bound, at least", "=": "bound, exactly"}
 WORDS = {"support": "in the mix", "other": "not in the mix", "rejected": "rejected", "known": "not in the mix"}
 
 
@@ -102,7 +101,7 @@ def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
         _draw_mix(ax, rec, cost)
     bound = rec.bound(cost)
     relation = rec.problem.limits[rec.problem.costs.index(cost)].relation
-    ax.axvline(bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, label=BOUNDS[relation], zorder=2)
+    ax.axvline(bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, label="bound", zorder=2)
     ax.set_xlabel(f"mean {rec.problem.charted[cost]}", parse_math=False)  # a name may hold a dollar sign
     ax.set_ylabel(f"mean {rec.problem.measures[0]}", parse_math=False)
     ax.margins(0.1)

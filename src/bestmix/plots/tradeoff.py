@@ -40,10 +40,9 @@ def plot_tradeoff(found: TradeOff, ax: "Axes | None" = None) -> "Axes":
         _draw_safe(ax, [point for point in found.safe if low <= point.bound <= high], found.safety)
         _draw_value(ax, found, low, high)
         _draw_bound(ax, found, low, high)
-        _frame(ax, low, high)
+        _frame(ax, low, high, found.at_least)
         _name_pieces(ax, found, low, high)
-        rising = found.pieces[0].low_value <= found.pieces[-1].high_value
-        ax.legend(loc="lower right" if rising else "upper right", fontsize=SIZE)
+        ax.legend(loc=_corner(found), fontsize=SIZE)
         return ax
 
 
@@ -113,12 +112,16 @@ def _draw_bound(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
     ax.annotate(text, (found.bound, 1.0), place, ("data", "axes fraction"), "offset points", **look)
 
 
-def _frame(ax: "Axes", low: float, high: float) -> None:
+def _frame(ax: "Axes", low: float, high: float, at_least: bool) -> None:
+    """With room at the tight end, where a dot stands."""
     if differ([low, high]):
         ax.set_xscale("log")
-        ax.set_xlim(low * (low / high) ** (MARGIN / 4), high)
+        room = (high / low) ** (MARGIN / 4)
     else:
-        ax.set_xlim(low - MARGIN / 2 * (high - low), high)
+        room = MARGIN / 2 * (high - low)
+    log = ax.get_xscale() == "log"
+    before, after = (low / room, high * room) if log else (low - room, high + room)
+    ax.set_xlim(low if at_least else before, after if at_least else high)
     ax.margins(y=0.12)
 
 
@@ -129,7 +132,15 @@ def _name_pieces(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
         text = " + ".join(piece.support)
         if end - start < NARROW or len(text) > MOST_LETTERS * (end - start) * 2:
             continue
-        _name_piece(ax, piece, max(piece.low, low), min(piece.high, high), text)
+        _name_piece(ax, piece, (max(piece.low, low), min(piece.high, high)), text, found.goal.maximise)
+
+
+def _corner(found: TradeOff) -> str:
+    """The corner that is free: below a line to maximise, which is concave, above one to minimise, which is convex."""
+    rising = found.goal.maximise is not found.at_least
+    if found.goal.maximise:
+        return "lower right" if rising else "lower left"
+    return "upper left" if rising else "upper right"
 
 
 def _share(ax: "Axes", x: float) -> float:
@@ -137,16 +148,16 @@ def _share(ax: "Axes", x: float) -> float:
     return float((ax.transScale + ax.transLimits).transform((x, 1.0))[0])
 
 
-def _name_piece(ax: "Axes", piece: Piece, start: float, end: float, text: str) -> None:
-    log = ax.get_xscale() == "log"
-    middle = math.sqrt(start * end) if log else (start + end) / 2
-    # Left of a line that rises, right of one that falls.
-    side, step = ("right", -5) if piece.slope > 0 else ("left", 5) if piece.slope < 0 else ("center", 0)
+def _name_piece(ax: "Axes", piece: Piece, ends: tuple[float, float], text: str, above: bool) -> None:
+    """Beside the middle of the line, on the side where the safe mix is not."""
+    start, end = ends
+    middle = math.sqrt(start * end) if ax.get_xscale() == "log" else (start + end) / 2
+    side, step = ("center", 0) if piece.slope == 0 else ("right", -5) if (piece.slope > 0) is above else ("left", 5)
     look: dict[str, Any] = {
         "fontsize": SIZE,
         "color": COLOURS["support"],
         "ha": side,
-        "va": "bottom",
+        "va": "bottom" if above else "top",
         "parse_math": False,
     }
-    ax.annotate(text, (middle, piece.value(middle)), (step, 5), "data", "offset points", **look)
+    ax.annotate(text, (middle, piece.value(middle)), (step, 5 if above else -5), "data", "offset points", **look)
