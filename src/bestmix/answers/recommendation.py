@@ -244,25 +244,25 @@ class Recommendation:
         """The mixture, ready to be deployed; an arm that a limit refers to is part of it, if only with no weight."""
         data = self.problem.to_dict()
         named = [limit.arm for limit in self.problem.limits if limit.arm is not None]
-        asked = {"goal": str(self.problem.goal), "limits": data.get("limits", ())}
+        asked: dict[str, Any] = {"goal": str(self.problem.goal), "limits": data.get("limits", ())}
         judged = self.feasible, self.certainty, self.safety
         if not self.problem.segments:
             weights = dict.fromkeys((arm for arm in named if arm not in self.mixture), 0.0) | dict(self.mixture)
             known = {arm: known for arm, known in self.problem.known.items() if arm in weights}
             return Policy(weights, data["bounds"], *judged, known, **asked)
-        shares, parts = self._shares(named)
+        parts = {name: dict.fromkeys(named, 0.0) | dict(part) for name, part in self.by_segment.items()}
         known = {arm: known for arm, known in self.problem.known.items() if any(arm in part for part in parts.values())}
-        return Policy(None, data["bounds"], *judged, known, segments=shares, by_segment=parts, **asked)
+        asked |= {"segments": self.segment_shares, "by_segment": parts}
+        return Policy(None, data["bounds"], *judged, known, **asked)
 
-    def _shares(self, named: Sequence[str]) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
-        """Each segment's share of all users, and the shares of its arms within it."""
-        parts: dict[str, dict[str, float]] = {name: dict.fromkeys(named, 0.0) for name in self.problem.segments}
+    @property
+    def segment_shares(self) -> dict[str, float]:
+        """Each segment's share of all users, as given or as estimated; empty before there is a mixture."""
+        shares = dict.fromkeys(self.problem.segments, 0.0) if self.mixture else {}
         for cell in (*self.problem.cells, *self.problem.known_cells):
             if cell.segment is not None and str(cell) in self.mixture:
-                parts[cell.segment][cell.arm] = self.mixture[str(cell)]
-        shares = {name: sum(part.values()) for name, part in parts.items()}
-        within = {name: {arm: p / shares[name] for arm, p in part.items()} for name, part in parts.items()}
-        return shares, within
+                shares[cell.segment] += self.mixture[str(cell)]
+        return shares
 
     def sentence(self) -> str:
         """The answer in plain language.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from bestmix.strategies import Strategy
 
 RUNS = 5000  # of a simulated cell, where nothing else is said
+MOST_ROWS = 200  # arms in a table
 WIDE = 160  # columns when the output is not a terminal
 
 # Typer carries its own copy of Click in some versions; the base of its errors is the same in all.
@@ -278,6 +279,8 @@ def show(rec: "Recommendation", console: Console) -> None:
 
     sure = rec.feasible and (rec.certified or rec.safety is None)
     console.print(Text(rec.sentence(), style="bold" if sure else "bold yellow"))
+    if rec.by_segment and rec.mixture:
+        console.print(segments_table(rec))
     console.print(arms_table(rec))
     for line in [guess_text(rec), *other_limits(rec), *price_sentences(rec)]:
         if line:
@@ -288,14 +291,30 @@ def show(rec: "Recommendation", console: Console) -> None:
         console.print("The search is not finished.", style="yellow")
 
 
+def segments_table(rec: "Recommendation") -> Table:
+    """The mix of each segment: its share of all users, and the shares of the arms within it."""
+    from bestmix.answers.wording import exact_share
+
+    weights, users = rec.policy().weights, rec.segment_shares
+    arms = sorted((arm for arm in weights if weights[arm] > 0), key=lambda arm: -weights[arm])
+    table = Table(title="The mix of each segment", title_justify="left", title_style="bold")
+    for name in ("segment", "of all users", *arms):
+        table.add_column(Text(name), justify="left" if name == "segment" else "right", overflow="fold")
+    for segment, part in rec.by_segment.items():
+        shares = [exact_share(part[arm]) if part.get(arm) else "-" for arm in arms]
+        table.add_row(*map(Text, [segment, exact_share(users[segment]), *shares]))
+    return table
+
+
 def arms_table(rec: "Recommendation") -> Table:
-    """The arms with their estimates, those of the mix first and marked; the mix last."""
+    """The arms with their estimates, those of the mix first and marked; the mix last. Of very many, the first ones."""
     header, *rows, foot = rec.rows()
-    table = Table(title_justify="left", caption="± is half of a 95% interval", caption_justify="left")
+    left = f"; {len(rows) - MOST_ROWS} further arms are left out" if len(rows) > MOST_ROWS else ""
+    table = Table(title_justify="left", caption=f"± is half of a 95% interval{left}", caption_justify="left")
     for place, name in enumerate(header):
         table.add_column(Text(name), justify="right" if place else "left", footer=Text(foot[place]), overflow="fold")
     table.show_footer = True
-    for row in rows:
+    for row in rows[:MOST_ROWS]:
         inside = row[0] in rec.mixture
         table.add_row(*map(Text, row), style="bold cyan" if inside else "")
     return table

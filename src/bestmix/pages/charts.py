@@ -300,6 +300,7 @@ def _between(support: Sequence[tuple[float, float]], x: Axis, y: Axis) -> list[t
 def _names(arms: Sequence[str], marks: Sequence[Mark], taken: Sequence[Box], wall: float) -> list[Name]:
     """Names beside the marks, where they cover the least."""
     chosen = [k for k, mark in enumerate(marks) if len(marks) <= MOST_NAMES or mark.role == "support"]
+    chosen = chosen if len(chosen) <= MOST_NAMES else []  # of many segments the table tells more
     texts = {k: shortened(arms[k]) for k in chosen}
     sizes = {k: (text_width(text, bold=marks[k].role == "support"), TEXT_HEIGHT) for k, text in texts.items()}
     spots = np.array([(mark.x, mark.y) for mark in marks]).reshape(-1, 2)

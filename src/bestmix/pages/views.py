@@ -66,6 +66,14 @@ class Bound(NamedTuple):
     chance: str  # that it is kept
 
 
+class SegmentRow(NamedTuple):
+    """A segment: its share of all users, and the shares of the arms within it."""
+
+    name: str
+    users: float
+    shares: list[float]
+
+
 class Doubt(NamedTuple):
     """Something that would change the answer: how far away it is, and how likely."""
 
@@ -172,6 +180,19 @@ class Answer:
     def best_guess(self) -> str:
         """The optimum at the estimates, where another mix is to be deployed."""
         return guess_text(self.rec)
+
+    @property
+    def used_arms(self) -> list[str]:
+        """Arms that some segment uses, the largest share of all users first."""
+        weights = self.rec.policy().weights if self.rec.by_segment and self.rec.mixture else {}
+        return sorted((arm for arm, weight in weights.items() if weight > 0), key=lambda arm: -weights[arm])
+
+    @property
+    def segments(self) -> list[SegmentRow]:
+        """The mix of each segment; none without segments."""
+        arms, users = self.used_arms, self.rec.segment_shares
+        parts = self.rec.by_segment.items() if self.rec.mixture else ()
+        return [SegmentRow(name, users[name], [part.get(arm, 0.0) for arm in arms]) for name, part in parts]
 
     @property
     def bounds(self) -> list[Bound]:

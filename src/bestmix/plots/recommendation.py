@@ -76,7 +76,7 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
         figure.get_layout_engine().set(h_pad=0.08, w_pad=0.08)  # type: ignore[union-attr, call-arg]
         grid = figure.add_gridspec(down + shares, across, height_ratios=[height / down] * down + [below] * shares)
         if shares:
-            plot = plot_segments if rec.by_segment else _plot_shares
+            plot = plot_segments if rec.by_segment and rec.mixture else _plot_shares
             plot(rec, figure.add_subplot(grid[down, :]))
         axes = [figure.add_subplot(grid[divmod(i, across)]) for i in range(max(len(costs), 1))]
         if not costs:
@@ -222,6 +222,8 @@ def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
         kind = role(rec, arms[a].arm)
         if kind in ("support", "known") or len(arms) <= MOST_LABELS:
             names[a] = arms[a].arm, COLOURS[kind if kind in ("support", "known") else "muted"]
+    if len(names) > MOST_LABELS:  # of many segments the table tells more
+        return
     settle(ax)
     points = [(e.costs[cost], e.reward) for e in arms]
     name_points(ax, points, names, _occupied(rec, cost, ax), wall=rec.bound(cost))
