@@ -50,7 +50,9 @@ def test_a_metric_that_is_missing_is_named(line, message):
 
 
 def test_with_segments_the_command_names_both():
-    with pytest.raises(ValueError, match="--exec: expected {segment} where the segment's name goes, got 'go {arm}'"):
+    with pytest.raises(
+        ValueError, match=r"--exec: expected \{segment\} where the segment's name goes, got 'go \{arm\}'"
+    ):
         process.parse_command("go {arm}", segments=True)
     words = process.parse_command("go {segment} {arm} {other}", segments=True)
     assert [process.fill(word, {"arm": "{segment}", "segment": "a b"}) for word in words] == [

@@ -165,6 +165,10 @@ def ask(
     n: Annotated[int, typer.Option("-n", min=1, help="The most trials to hand out.")] = 1,
     worker: Annotated[str | None, typer.Option(help="Who asks.", show_default="machine and process")] = None,
     key: Annotated[str | None, typer.Option(help="Asking again with it gets the same trials.")] = None,
+    segment: Annotated[
+        str | None,
+        typer.Option(help="Where users arrive: the segment of the one that the trial is for.", show_default=False),
+    ] = None,
     as_json: common.Json = False,
 ) -> None:
     """Take trials under a lease: a line for each, with its id, a tab and its arm, and with segments, a tab and that.
@@ -173,7 +177,7 @@ def ask(
 
     Example: [bold]bestmix experiment ask router.db router -n 4[/bold]
     """
-    given = open_named(url, name).ask(n, worker, key)
+    given = open_named(url, name).ask(n, worker, key, segment)
     if as_json:
         data = {"trials": [t.to_dict() for t in given], "retry_after": given.retry_after, "why": given.why}
         typer.echo(json.dumps(data, indent=1))

@@ -132,10 +132,14 @@ class RemoteExperiment:
     def notes(self, text: str) -> None:
         self._call("PATCH", "", {"notes": text})
 
-    def ask(self, n: int = 1, worker: str | None = None, key: str | None = None) -> Handout:
-        """Hand out up to ``n`` trials under a lease; an idempotency key is made up where none is given."""
+    def ask(self, n: int = 1, worker: str | None = None, key: str | None = None, segment: str | None = None) -> Handout:
+        """Hand out up to ``n`` trials under a lease; an idempotency key is made up where none is given.
+
+        Where users arrive and only their arm can be chosen, ``segment`` is that of the user whom the trial is for.
+        """
         worker = f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker
-        return Handout.from_dict(self._post("ask", {"n": n, "worker": worker, "key": key or secrets.token_hex(16)}))
+        body = {"n": n, "worker": worker, "key": key or secrets.token_hex(16)}
+        return Handout.from_dict(self._post("ask", body if segment is None else body | {"segment": segment}))
 
     def tell(self, trial: Trial | str, reward: float | Mapping[str, float], costs: Any = None) -> Outcome:
         """Report a result, a reward with costs or all metrics by name; on return it is safely on the server's disk."""
@@ -193,10 +197,15 @@ class RemoteExperiment:
         after: Trial | str | None = None,
         limit: int | None = None,
         newest_first: bool = False,
+        segment: str | None = None,
     ) -> list[Trial]:
-        """Trials in the order in which they were handed out; at most ``limit`` of those after a trial."""
+        """Trials in the order in which they were handed out; at most ``limit`` of those after a trial.
+
+        With segments an arm is one in a ``segment``.
+        """
         found: list[Trial] = []
         query = {"state": state, "arm": arm, "worker": worker, "newest_first": str(newest_first).lower()}
+        query |= {} if segment is None else {"segment": segment}
         start = None if after is None else _id(after)
         while limit is None or len(found) < limit:
             size = PAGE if limit is None else min(PAGE, limit - len(found))

@@ -167,11 +167,13 @@ def trials(
     arm: str = "",
     worker: str = "",
     after: Annotated[str, Query(max_length=40)] = "",
+    segment: str = "",
 ) -> Response:
-    """The trials, the newest first, page by page."""
+    """The trials, the newest first, page by page; with segments, those of an arm in one."""
     worker = worker.replace("\x00", "")
-    page = experiment.trials(state or None, arm or None, worker or None, after or None, PAGE, newest_first=True)
-    chosen = {"state": state, "arm": arm, "worker": worker}
+    wanted = state or None, arm or None, worker or None, after or None
+    page = experiment.trials(*wanted, PAGE, newest_first=True, segment=segment or None)
+    chosen = {"state": state, "arm": arm, "worker": worker, "segment": segment}
     link = "&".join(f"{name}={quote(value)}" for name, value in chosen.items() if value)
     return render(
         request,

@@ -92,6 +92,7 @@ class Ask(Body):
     n: Whole = Field(1, ge=1, le=MOST_ASKED)
     worker: Name = "http"
     key: Name | None = Field(None, description="An idempotency key: asking again with it gets the same trials.")
+    segment: Name | None = Field(None, description="Where users arrive: the segment of the one that the trial is for.")
 
 
 class Tell(Body):

@@ -119,7 +119,7 @@ def read(experiment: Current) -> Response:
 @router.post("/{experiment}/ask", response_model=schemas.Handout, responses=CALL, dependencies=[Depends(WORK)])
 def ask(experiment: Current, body: schemas.Ask, key: Key = None) -> Response:
     """Hand out up to n trials under a lease; with an idempotency key the same ones when asked again."""
-    given = experiment.ask(body.n, body.worker, body.key or key)
+    given = experiment.ask(body.n, body.worker, body.key or key, body.segment)
     return JSONResponse(given.to_dict())
 
 
@@ -223,10 +223,11 @@ def trials(
     after: str | None = None,
     limit: Limit = 100,
     newest_first: bool = False,
+    segment: str | None = None,
 ) -> Response:
-    """A page of trials in the order in which they were handed out, or the newest first."""
+    """A page of trials in the order in which they were handed out, or the newest first; with segments, an arm in one."""
     worker = None if worker is None else worker.replace("\x00", "")
-    page = experiment.trials(state, arm, worker, after, limit, newest_first)
+    page = experiment.trials(state, arm, worker, after, limit, newest_first, segment)
     more = page[-1].id if len(page) == limit else None
     return JSONResponse({"trials": [trial.to_dict() for trial in page], "next": more})
 
