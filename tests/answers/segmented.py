@@ -27,7 +27,8 @@ def evidence(asked, trials=400, seed=0):
     rng = np.random.default_rng(seed)
     moments = []
     for cell in asked.cells:
-        rows = [trial(cell.arm, cell.segment or "free", rng) for _ in range(trials)]
+        like = cell.segment if cell.segment in QUALITY else "free"
+        rows = [trial(cell.arm, like, rng) for _ in range(trials)]
         table = asked.trial_rows({name: [row[name] for row in rows] for name in asked.metrics})
         moments.append(Moments(len(asked.measures)).plus(asked.rows.measure(table)))
     return Evidence(asked, moments)

@@ -111,3 +111,18 @@ def test_a_common_mix_is_the_same_in_all_segments():
     np.testing.assert_allclose(shares[[1, 4, 6]], shares[1])
     assert shares[0] + shares[1] == pytest.approx(1.0)
     assert looser.mu @ mix <= looser.mu @ cone_mix(looser, cones) + 1e-9
+
+
+def test_a_mix_has_no_shares_that_only_the_search_has_left():
+    from tests.answers.segmented import evidence, problem
+
+    from bestmix.answers.program_safety import safe_program_mix
+    from bestmix.answers.programs import program_of
+
+    shares = {f"s{k}": 0.05 for k in range(20)}
+    asked = problem(segments=shares)
+    program = program_of(evidence(asked, trials=60))
+    found = safe_program_mix(program, 0.9)
+    inside = found.mixture[found.mixture > 0] / 0.05
+    assert found.certified
+    assert inside.min() >= 0.01

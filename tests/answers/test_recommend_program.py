@@ -49,7 +49,7 @@ def test_mixes_by_segment_are_worth_something():
     assert rec.segments_worth > 0
     low, high = rec.segments_worth_interval
     assert low < rec.segments_worth < high
-    assert "than one mix for all" in recommend_text(rec)
+    assert "than the best mix for all" in recommend_text(rec)
 
 
 def recommend_text(rec):

@@ -22,6 +22,7 @@ ROUNDS = 60  # of cutting planes
 SLOW = 4  # rounds after which a mix within all cones is looked for
 CLOSE = 1e-3  # of the spread of the objective, at which a mix within the cones is good enough
 DEEP = 4.0  # times the largest entry of a limit: more than any mix can keep from it
+TRACE = 0.01  # of a segment: a share that only the search has left
 IDLE = 4  # rounds without a price after which a plane is dropped
 
 
@@ -113,7 +114,22 @@ def cone_mix(line: Rows, cones: Cones, finish: bool = True, common: Floats | Non
     With ``common`` (n, arms), of ones and zeros by arm, times the shares of segments, only mixes that are the same in
     all segments.
     """
-    return _Enclosure(line, cones, common).search(finish)
+    found = _Enclosure(line, cones, common).search(finish)
+    return tidied(line, cones, found) if finish and common is None and found is not None else found
+
+
+def tidied(line: Rows, cones: Cones, mix: Floats) -> Floats:
+    """A mix without shares that are next to nothing in their segment, where one is as good; planes leave some."""
+    kept = mix >= TRACE * line.weight[line.segment]
+    if kept[mix > 0].all():
+        return mix
+    inner = line._replace(mu=line.mu[kept], rows=line.rows[kept], segment=line.segment[kept])
+    found = _Enclosure(inner, Cones(cones.margin[kept], cones.factor[kept], cones.share), None).search(True)
+    if found is None or line.mu @ mix - inner.mu @ found > CLOSE * (float(np.ptp(line.mu)) or 1.0):
+        return mix
+    result = np.zeros_like(mix)
+    result[kept] = found
+    return result
 
 
 def optimum(line: Rows, common: Floats | None = None) -> tuple[Floats, bool]:
