@@ -48,7 +48,7 @@ def recommend(
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
     if not problem.plain:
-        return recommend_program(evidence, estimates, common | {"history": tuple(history)})
+        return recommend_program(evidence, usable, estimates, common | {"history": tuple(history)})
     solution = solve_means(evidence.means, problem.bound, usable)
     feasible, note = columns is not None and solution.feasible, ""
     if not feasible:

@@ -16,7 +16,7 @@ from bestmix.answers.program_safety import ProgramLimits
 from bestmix.answers.programs import places, program_of, segment_shares, segments_of
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation
 from bestmix.answers.safety import SafeMix
-from bestmix.arrays import Floats
+from bestmix.arrays import Floats, Integers
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Mean, Ratio
@@ -25,10 +25,17 @@ LEVEL = 0.95  # of the intervals
 DUST = 1e-14  # of a bound: what is nearer to zero is zero
 
 
-def recommend_program(evidence: Evidence, estimates: dict[str, Estimate], common: dict[str, Any]) -> Recommendation:
-    """Recommendation from what is known; ``common`` are the fields that say what was asked."""
+def recommend_program(
+    evidence: Evidence, columns: Integers, estimates: dict[str, Estimate], common: dict[str, Any]
+) -> Recommendation:
+    """Recommendation from what is known; ``common`` are the fields that say what was asked.
+
+    The optimum at the estimates is that of the problem's ``columns``, where these have a feasible one.
+    """
     problem, program = evidence.problem, program_of(evidence)
-    best = noisy_program.solve(program)
+    best = noisy_program.solve(program, np.isin(places(problem), columns))
+    if not best.feasible:
+        best = noisy_program.solve(program)
     found = _deployed(program, best, common["safety"])
     return Recommendation(
         feasible=best.feasible,

@@ -1,9 +1,10 @@
-"""Challenger's rounds where there are segments, limits on shares, relative limits or partly known arms.
+"""Rounds where there are segments, limits on shares, relative limits or partly known arms.
 
-The decisions of ``challenger.py`` on the noisy program of the problem. Where users arrive, a segment has as many trials
-of a round as it has users.
+The decisions of Challenger and of SFSR-L on the noisy program of the problem. Where users arrive, a segment has as many
+trials of a round as it has users.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.programs import layout_of, places, segment_shares
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import jit, segment_allocation, segment_conditions, segment_state, simplex
+from bestmix.kernels import jit, segment_allocation, segment_conditions, segment_rejects, segment_state, simplex
 from bestmix.kernels.conditions import Settings
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
@@ -51,6 +52,19 @@ def decide(evidence: Evidence, settings: Settings, size: int, arriving: bool) ->
     quota = np.zeros(len(at), dtype=np.int64)
     quota[at] = plan.trials
     return Decision(scores, False, quota[: len(problem.cells)].tolist(), _reasons(problem, plan))
+
+
+def reject(evidence: Evidence, remaining: Sequence[int]) -> tuple[dict[int, float], int | None]:
+    """Scores of the problem's columns that could be rejected, and the one to reject; None when a basis is left."""
+    problem, at = evidence.problem, places(evidence.problem)
+    # Columns of the program in order of segments, and then the slacks: their numbers in the problem.
+    order = np.r_[at, np.arange(len(at), len(problem.columns))]
+    rows, (shares, _) = layout_of(problem), segment_shares(evidence)
+    score, left = np.empty(len(order)), np.isin(order, remaining)
+    speed = jit.speed_for(STEPS * len(at) * (1 + len(problem.limits)))
+    loser = int(speed(segment_rejects.loser)(rows, shares, np.nan_to_num(evidence.measured[at]), left, score))
+    scores = {int(order[j]): float(score[j]) for j in range(len(order)) if np.isfinite(score[j])}
+    return scores, None if loser < 0 else int(order[loser])
 
 
 def capacities(shares: Floats, size: int) -> Integers:

@@ -179,7 +179,7 @@ def check_plain(strategy: str, problem: Problem) -> None:
         raise checks.InvalidInput(
             "strategy",
             f"{strategy} knows one segment and limits on means alone, got {_beyond(problem)}",
-            "use Challenger() or Uniform()",
+            "use Challenger(), Uniform() or, where trials are chosen, SFSR(score='lagrangian')",
         )
 
 

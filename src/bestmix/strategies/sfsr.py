@@ -15,6 +15,7 @@ from bestmix.kernels import bases, columns, jit, rejects, scores, simplex
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled, scaled
+from bestmix.strategies import program_rounds
 from bestmix.strategies.protocol import Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.schedule import round_ends
@@ -65,7 +66,8 @@ class SFSR:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All columns in the running."""
-        check_plain(self.name, problem)
+        if self.score != "lagrangian" or None in problem.segments.values():
+            check_plain(self.name, problem)
         check_budget(problem, budget, least=len(problem.cells) + 1 if problem.cells else 0)
         total, costs = len(problem.columns), len(problem.bounds)
         if self.score == "intersection" and math.comb(total, costs + 1) > MOST_BASES:
@@ -80,15 +82,18 @@ class SFSR:
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """T_k pulls of each unknown arm that remains (eq. Tk)."""
         k = memory["round"]
-        if memory["infeasible"] or k == len(problem.names) - 1:
+        segments = max(len(problem.segments), 1)
+        if memory["infeasible"] or k == len(problem.names) - segments:
             return None
-        ends = round_ends(len(problem.names), len(problem.cells), len(problem.bounds), budget)
+        ends = round_ends(len(problem.names), len(problem.cells), len(problem.bounds), budget, segments)
         owed = np.zeros(len(problem.cells), dtype=np.int64)
         owed[[a for a in memory["columns"] if a < len(owed)]] = ends[k] - (ends[k - 1] if k else 0)
         return owed
 
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Score the remaining columns and reject the lowest."""
+        if not evidence.problem.plain:
+            return _close_program(evidence, memory)
         remaining = np.array(memory["columns"], dtype=np.int64)
         basis = np.full(1 + len(evidence.problem.bounds), -1)
         if memory["basis"]:
@@ -171,6 +176,19 @@ class SFSR:
             "kind": "SFSR",
             "score": f"function {_function_name(self.score)}" if callable(self.score) else self.score,
         }
+
+
+def _close_program(evidence: Evidence, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+    """The same for segments, limits on shares, relative limits and partly known arms, by reduced costs."""
+    label = evidence.problem.columns
+    scores, loser = program_rounds.reject(evidence, memory["columns"])
+    told: dict[str, Any] = {"scores": {label[j]: score for j, score in scores.items()}}
+    memory = memory | {"round": memory["round"] + 1}
+    if loser is None:  # what is left is a basis: nothing more is to be learnt
+        return memory | {"round": len(evidence.problem.names) - max(len(evidence.problem.segments), 1)}, told
+    others = [score for j, score in scores.items() if j != loser]
+    memory["columns"] = [j for j in memory["columns"] if j != loser]
+    return memory, told | {"rejected": label[loser], "margin": min(others) - scores[loser] if others else None}
 
 
 @lru_cache(maxsize=16)
