@@ -76,7 +76,7 @@ def from_log(
     goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
     first, *rest = Rows(goal, parse_limits(limits, bounds)).metrics
     rows = read_groups(frame, arm, reward if first == "reward" else first, rest, drop_missing, segment)
-    problem = _problem(list(rows), bounds, known, goal, limits, segments)
+    problem = log_problem(list(rows), bounds, known, goal, limits, segments)
     tables = {problem.index(*group): problem.rows.measure(table) for group, table in rows.items()}
     none = np.empty((0, len(problem.measures)))
     evidence = Evidence(problem, [_moments(tables.get(place, none)) for place in range(len(problem.cells))])
@@ -92,7 +92,7 @@ def from_log(
     return replace(answer, note=note, support_probability=share)
 
 
-def _problem(
+def log_problem(
     groups: list[Group],
     bounds: Mapping[str, float],
     known: Mapping[str, Known] | None,

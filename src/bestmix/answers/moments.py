@@ -143,6 +143,22 @@ class Moments:
             total.add(*_parts(float(scatter[i, j])))
         return result
 
+    @classmethod
+    def from_sums(cls, count: int, sums: list[float], products: list[float]) -> "Moments":
+        """Count, sums, and sums of products in the order (0, 0), (0, 1), ..., (1, 1), ...
+
+        >>> Moments.from_sums(2, [3.0], [5.0]).mean(), Moments.from_sums(2, [3.0], [5.0]).scatter()
+        (array([1.5]), array([[0.5]]))
+        """
+        return cls(len(sums), count, [ExactSum(*_parts(x)) for x in sums], [ExactSum(*_parts(x)) for x in products])
+
+    def joined(self, other: "Moments") -> "Moments":
+        """These trials and those of another, exactly."""
+        result = Moments(self.size, self.count + other.count, [copy(s) for s in self.sums], [*map(copy, self.products)])
+        for total, more in zip([*result.sums, *result.products], [*other.sums, *other.products], strict=True):
+            total.add(more.total, more.shift)
+        return result
+
     def mean(self) -> Floats:
         """Mean vector, each entry correctly rounded; NaN without trials."""
         if not self.count:

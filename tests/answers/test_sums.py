@@ -1,0 +1,92 @@
+"""Sums give the answer of the trials that they are of."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestmix import from_log, from_sums
+
+
+def log(trials=200, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = {"model": [], "quality": [], "dollars": [], "seconds": [], "who": []}
+    for place, model in enumerate(["small", "medium", "large"]):
+        for k in range(trials):
+            rows["model"].append(model)
+            rows["quality"].append(float(rng.random() < 0.6 + 0.15 * place))
+            rows["dollars"].append((1.0 + 2 * place) * rng.gamma(4.0) / 4.0)
+            rows["seconds"].append(rng.gamma(2.0))
+            rows["who"].append("free" if k % 3 else "paid")
+    return rows
+
+
+def sums(rows, names, by=("model",), parts=1):
+    """A table of sums, each group in so many rows."""
+    table = {key: [] for key in (*by, "n", *names)} | {f"{a}*{b}": [] for i, a in enumerate(names) for b in names[i:]}
+    keys = list(zip(*(rows[key] for key in by), strict=True))
+    for key in dict.fromkeys(keys):
+        index = [i for i, k in enumerate(keys) if k == key]
+        for part in np.array_split(index, parts):
+            values = {name: np.array(rows[name])[part] for name in names}
+            for name, one in zip(by, key, strict=True):
+                table[name].append(one)
+            table["n"].append(len(part))
+            for i, a in enumerate(names):
+                table[a].append(values[a].sum())
+                for b in names[i:]:
+                    table[f"{a}*{b}"].append((values[a] * values[b]).sum())
+    return table
+
+
+def alike(first, second):
+    assert first.mixture == pytest.approx(second.mixture, abs=1e-6)
+    assert first.value == pytest.approx(second.value)
+    assert first.regret == pytest.approx(second.regret, rel=1e-4)
+    assert first.support_probability == pytest.approx(second.support_probability, abs=1e-6)
+
+
+@pytest.mark.parametrize("parts", [1, 7])
+def test_sums_are_as_good_as_their_trials(parts):
+    rows, options = log(), {"arm": "model", "reward": "quality", "bounds": {"dollars": 3.0}}
+    alike(from_sums(sums(rows, ["quality", "dollars"], parts=parts), **options), from_log(rows, **options))
+
+
+def test_goals_limits_and_segments():
+    rows = log()
+    rows["p(seconds > 3)"] = [float(s > 3) for s in rows["seconds"]]
+    options = {"arm": "model", "goal": "minimise dollars", "limits": ["quality >= 0.7", "p(seconds > 3) <= 30%"]}
+    table = sums(rows, ["dollars", "quality", "p(seconds > 3)"], by=("model", "who"))
+    del table["p(seconds > 3)*p(seconds > 3)"]
+    alike(from_sums(table, segment="who", **options), from_log(rows, segment="who", **options))
+
+
+def test_a_product_may_be_written_in_either_order():
+    table = sums(log(), ["quality", "dollars"])
+    table["dollars*quality"] = table.pop("quality*dollars")
+    options = {"arm": "model", "reward": "quality", "bounds": {"dollars": 3.0}}
+    assert from_sums(table, **options).feasible
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.pop("n"), "there is no column 'n'"),
+        (lambda t: t.pop("quality*dollars"), r"there is no column 'dollars\*quality'"),
+        (lambda t: t.update(n=[1.5, 2, 3]), "n of 'small': expected a whole number"),
+        (lambda t: t.update({"quality*quality": [0.1, 0.1, 0.1]}), "sums of squares, not squares of sums"),
+    ],
+)
+def test_what_cannot_be_sums_is_refused(change, message):
+    table = sums(log(), ["quality", "dollars"])
+    change(table)
+    with pytest.raises(ValueError, match=message):
+        from_sums(table, arm="model", reward="quality", bounds={"dollars": 3.0})
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.integers(1, 5))
+def test_any_division_into_rows_gives_the_same(values, parts):
+    rows = {"model": ["a"] * len(values), "quality": values}
+    once, often = (from_sums(sums(rows, ["quality"], parts=p), arm="model", reward="quality") for p in (1, parts))
+    assert once.value == pytest.approx(often.value, rel=1e-9, abs=1e-9)
