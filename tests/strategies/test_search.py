@@ -320,3 +320,58 @@ def test_a_strategy_that_plans_from_the_budget_cannot_be_extended():
     with pytest.raises(ValueError, match=r"SFSR lays out its rounds .* from 40 to 50; start anew"):
         search.extend(50)
     assert search.to_json() == saved
+
+
+# --- trials from before the run ------------------------------------------------------------------------------
+
+
+def pilot(sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = {"arm": [], "reward": [], "dollars": []}
+    for arm, count in sizes.items():
+        rows["arm"] += [arm] * count
+        rows["reward"] += rng.normal(1.0, 0.1, count).tolist()
+        rows["dollars"] += rng.normal(0.5, 0.1, count).tolist()
+    return rows
+
+
+@pytest.mark.parametrize("strategy", [Challenger(), Uniform()])
+@pytest.mark.parametrize("sizes", [{"a": 40, "b": 40, "c": 40}, {"a": 90, "b": 2}, {"c": 1}])
+def test_earlier_trials_count_in_full_and_the_budget_is_for_further_ones(strategy, sizes):
+    search = strategy.start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
+    search.start_from(pilot(sizes))
+    earlier, made, rng = sum(sizes.values()), 0, np.random.default_rng(1)
+    assert search.trials == earlier
+    while owed := search.ask():
+        for arm, count in owed.items():
+            search.tell(arm, rng.normal(1.0, 0.1, count), rng.normal(0.5, 0.1, (count, 1)))
+            made += count
+    assert 50 <= made <= 60
+    assert search.trials == earlier + made
+    assert sum(sum(r.pulls.values()) for r in search.history) == search.trials
+    assert Search.from_json(search.to_json()).to_dict() == search.to_dict()
+
+
+def test_a_search_from_a_pilot_goes_on_after_it_was_saved():
+    first = Challenger().start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
+    first.start_from(pilot({"a": 90, "b": 2}))
+    again = Search.from_json(first.to_json())
+    assert again.ask() == first.ask()
+    assert set(first.ask()) == {"b", "c"}
+    for search in (first, again):
+        for arm, count in search.ask().items():
+            search.tell(arm, np.linspace(0.9, 1.1, count), np.linspace(0.4, 0.6, count)[:, None])
+    assert again.to_dict() == first.to_dict()
+    assert first.history[0].pulls["a"] == 90
+
+
+def test_where_earlier_trials_have_no_place_it_is_said():
+    problem = Problem(["a", "b", "c"], {"dollars": 1.0})
+    with pytest.raises(ValueError, match=r"start: SFSR lays out its rounds beforehand.*use Challenger"):
+        SFSR().start(problem, 60).start_from(pilot({"a": 3}))
+    search = Challenger().start(problem, 60)
+    search.tell("a", 1.0, {"dollars": 0.5})
+    with pytest.raises(RuntimeError, match="1 trials were told already"):
+        search.start_from(pilot({"a": 3}))
+    with pytest.raises(ValueError, match="arm: expected one of"):
+        Challenger().start(problem, 60).start_from(pilot({"z": 3}))

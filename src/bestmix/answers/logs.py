@@ -92,6 +92,17 @@ def from_log(
     return replace(answer, note=note, support_probability=share)
 
 
+def read_moments(
+    problem: Problem, frame: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None
+) -> list[Moments]:
+    """Sums of the trials in a log, for each arm of a problem (in each segment)."""
+    first, *rest = problem.metrics
+    found = read_groups(frame, arm, reward if first == "reward" else first, rest, segment=segment)
+    tables = {problem.index(*group): problem.rows.measure(table) for group, table in found.items()}
+    none = np.empty((0, len(problem.measures)))
+    return [_moments(tables.get(place, none)) for place in range(len(problem.cells))]
+
+
 def log_problem(
     groups: list[Group],
     bounds: Mapping[str, float],

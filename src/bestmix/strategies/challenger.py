@@ -131,6 +131,11 @@ class Challenger:
             )
 
     @property
+    def decides_from_counts(self) -> bool:
+        """Trials that were made before the run count in full."""
+        return True
+
+    @property
     def name(self) -> str:
         """Challenger, with how it stops."""
         if self.tolerance is not None:

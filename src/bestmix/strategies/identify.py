@@ -33,6 +33,7 @@ def identify(
     executor: Executor | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     safety: float | None = SAFETY,
+    start: Any = None,
 ) -> Recommendation:
     """Find the best mix by calling ``pull`` for each trial.
 
@@ -59,6 +60,10 @@ def identify(
         given now if that is larger.
     safety
         The wanted certainty that the recommended mix keeps all limits; None for the optimum at the estimates.
+    start
+        Trials that were made already, such as a pilot's, in any form that ``from_log`` takes, with the columns ``arm``,
+        ``reward`` (or the goal's metric), the other metrics and ``segment`` where there are any. They count in full,
+        and the budget is for further trials.
 
     Raises
     ------
@@ -80,7 +85,7 @@ def identify(
             "pull", expected="a function of an arm's name", got=checks.shown(pull), remedy="define one"
         )
     safety = checks.safety(safety)
-    search = resume(problem, check_strategy(strategy or Challenger()), budget, checkpoint)
+    search = resume(problem, check_strategy(strategy or Challenger()), budget, checkpoint, start)
     saved = Checkpoint(search, checkpoint)
     with ExitStack() as stack:
         if executor is None:
@@ -99,10 +104,16 @@ def identify(
 
 
 def resume(
-    problem: Problem, strategy: Strategy, budget: int | None, checkpoint: str | os.PathLike[str] | None
+    problem: Problem,
+    strategy: Strategy,
+    budget: int | None,
+    checkpoint: str | os.PathLike[str] | None,
+    start: Any = None,
 ) -> Search:
     """The search in the checkpoint, if there is one and it is of the same work; else a new one."""
     fresh = strategy.start(problem, budget)
+    if start is not None:
+        fresh.start_from(start, segment="segment" if problem.segments else None)
     if checkpoint is None or not check_path(checkpoint).exists():
         return fresh
     search = Search.load(checkpoint, strategy)

@@ -159,6 +159,16 @@ def mixes(strategy: Strategy) -> bool:
     return bool(getattr(strategy, "mixes", True))
 
 
+def decides_from_counts(strategy: Strategy) -> bool:
+    """Whether trials that were made before the run count in full: what a schedule planned matters to others.
+
+    >>> from bestmix import SFSR, Challenger
+    >>> decides_from_counts(Challenger()), decides_from_counts(SFSR())
+    (True, False)
+    """
+    return bool(getattr(strategy, "decides_from_counts", False))
+
+
 def arriving(problem: Problem, memory: Memory) -> bool:
     """Whether users arrive and only their arm is chosen: asked so before, or needed to learn the segments' shares.
 

@@ -10,13 +10,23 @@ import numpy as np
 
 from bestmix import checks, files
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs import read_moments
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import MOST_TRIALS, Checking, Strategy, arriving, certified_mix, extended, mixes
+from bestmix.strategies.protocol import (
+    MOST_TRIALS,
+    Checking,
+    Strategy,
+    arriving,
+    certified_mix,
+    decides_from_counts,
+    extended,
+    mixes,
+)
 
 FORMAT = "bestmix search 1"
 KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
@@ -59,6 +69,7 @@ class Search:
         self.history: list[Round] = first.rounds
         self._before = np.zeros(len(problem.cells), dtype=np.int64)  # trials of each arm before the open round
         self._handed = np.zeros_like(self._before)  # arms given to users who arrived in it
+        self._earlier: Integers | None = None  # trials of each arm from before the run
 
     @property
     def done(self) -> bool:
@@ -172,6 +183,46 @@ class Search:
             if over:  # what made a run that was over decide once more is no round
                 del self.history[closed : closed + 1]
 
+    def start_from(self, log: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None) -> None:
+        """Count trials that were made before the run, such as a pilot's, in full; the budget is for further ones.
+
+        Parameters
+        ----------
+        log
+            What ``from_log`` takes.
+        arm, reward, segment
+            Names of the columns that hold them; other metrics have columns of their names.
+
+        Examples
+        --------
+        >>> from bestmix import Problem, Uniform
+        >>> search = Uniform().start(Problem(["a", "b"]), budget=4)
+        >>> search.start_from({"arm": ["a", "a", "b"], "reward": [1.0, 2.0, 3.0]})
+        >>> search.ask(), search.budget
+        ({'a': 1, 'b': 2}, 7)
+        """
+        if self.trials:
+            raise RuntimeError(f"start_from: {self.trials} trials were told already; begin a new search with the log")
+        if not decides_from_counts(self.strategy):
+            raise checks.InvalidInput(
+                "start",
+                f"{self.strategy.name} lays out its rounds beforehand, so that earlier trials have no place in them",
+                "use Challenger() or Uniform()",
+            )
+        self._begin_with(read_moments(self.problem, log, arm, reward, segment))
+
+    def _begin_with(self, moments: list[Moments]) -> None:
+        """Take earlier trials for those of the first round, as far as it owes them; the rest counts as well."""
+        counts = np.array([m.count for m in moments], dtype=np.int64)
+        budget = min(self.budget + int(counts.sum()), MOST_TRIALS)
+        memory = self.strategy.begin(self.problem, budget)
+        quota = self.strategy.quota(self.problem, budget, memory)
+        plan = np.zeros_like(counts) if quota is None else quota
+        owed = level(plan, counts, self.budget)
+        state = {"budget": budget, "memory": memory, "moments": moments, "history": []}
+        self.__dict__.update(state, _before=owed - plan + counts, _earlier=counts)
+        self._settle()
+
     def recommend(self, safety: float | None = SAFETY) -> Recommendation:
         """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin."""
         return recommend(
@@ -218,6 +269,8 @@ class Search:
             return
         recipe = rounds.Recipe(self.problem, self.strategy)
         pulls = (self.evidence.counts - self._before).tolist() if self.arriving else None
+        if self._earlier is not None and not self.history:
+            pulls = self.evidence.counts.tolist()
         step = rounds.finish(recipe, self.budget, self.memory, self.moments, len(self.history), pulls)
         history = [*self.history, *step.rounds]
         before = self.evidence.counts
@@ -239,7 +292,7 @@ class Search:
             "before": self._before.tolist(),
             "moments": [m.to_dict() for m in self.moments],
             "history": [r.to_dict() for r in self.history],
-        }
+        } | ({} if self._earlier is None else {"earlier": self._earlier.tolist()})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], strategy: Strategy | None = None) -> "Search":
@@ -269,6 +322,7 @@ class Search:
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
             search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
+            search._earlier = np.array(data["earlier"], dtype=np.int64) if "earlier" in data else None
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None
@@ -295,6 +349,21 @@ class Search:
     def load(cls, path: str | os.PathLike[str], strategy: Strategy | None = None) -> "Search":
         """Read a search from a .json file."""
         return cls.from_dict(files.read(check_path(path)), strategy)
+
+
+def level(plan: Integers, counts: Integers, most: int) -> Integers:
+    """What is owed to each arm where some has trials already: at most ``most`` in all, those with the fewest first.
+
+    >>> level(np.array([5, 5, 5]), np.array([9, 0, 3]), most=4)
+    array([0, 3, 0])
+    """
+    owed: Integers = np.maximum(plan - counts, 0)
+    low, high = 0, int(plan.max(initial=0))
+    while low < high and owed.sum() > most:
+        middle = (low + high + 1) // 2
+        fits = np.maximum(np.minimum(plan, middle) - counts, 0).sum() <= most
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return owed if owed.sum() <= most else np.maximum(np.minimum(plan, low) - counts, 0)
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:

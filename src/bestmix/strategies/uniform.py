@@ -26,6 +26,11 @@ class Uniform:
     """
 
     @property
+    def decides_from_counts(self) -> bool:
+        """Trials that were made before the run count in full."""
+        return True
+
+    @property
     def name(self) -> str:
         """The paper's name."""
         return "USLP"
