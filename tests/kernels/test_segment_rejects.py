@@ -9,7 +9,7 @@ from bestmix.kernels import segment_rejects, simplex
 
 def reject(case, left):
     score = np.empty(len(left))
-    return segment_rejects.loser(case.rows, case.weight, case.means, left, score), score
+    return segment_rejects.loser(case.rows, case.weight, case.counts, case.means, left, score), score
 
 
 @pytest.mark.parametrize("size", [(6, 6, 0), (6, 6, 1), (7, 4, 1), (6, 5, 2), (8, 8, 3)])
@@ -19,6 +19,7 @@ def test_one_segment_has_the_lagrangian_scores_of_the_plain_problem(size):
         instance = random_instance(*size, seed)
         evidence = told(instance, [20] * size[1], seed)
         case, left = plain_case(evidence, instance.bound), np.ones(size[0] + size[2], dtype=bool)
+        case = case._replace(counts=case.program().data.counts)
         expected = np.array(naive.lagrangian_scores_float(evidence.means, instance.bound))
         if np.isfinite(expected).all():
             compared += 1
@@ -48,3 +49,14 @@ def test_rejecting_never_makes_the_rest_infeasible(seed):
     if first[2] == simplex.OPTIMAL:
         assert rounds == n - len(case.weight)  # S + R columns are left: a basis
     assert (np.add.reduceat(left[:n], [0, 4, 7]) >= 1).all()
+
+
+def test_columns_without_trials_are_not_judged():
+    case = random_case(np.random.default_rng(1))
+    whole = reject(case, np.ones(12, dtype=bool))[0]
+    case.counts[whole] = 0.0
+    out, score = reject(case, np.ones(12, dtype=bool))
+    assert out not in (-1, whole)
+    assert np.isinf(score[whole])
+    case.counts[:] = 0.0
+    assert reject(case, np.ones(12, dtype=bool))[0] == -1

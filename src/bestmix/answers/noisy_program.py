@@ -19,7 +19,7 @@ from bestmix.kernels.segment_conditions import Noise
 from bestmix.kernels.segments import SegmentProgram
 from bestmix.problems.solution import check_settled
 
-STEPS = 10  # of an innermost loop that a solution takes for each column and pair of rows
+STEPS = 2.5  # of an innermost loop that a solution takes for each column and pair of rows
 CONTRADICTS = 1e-7  # a price in elastic units, above which a limit takes part in a contradiction
 
 

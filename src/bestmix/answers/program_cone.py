@@ -19,11 +19,11 @@ from bestmix.kernels import bounding, simplex
 from bestmix.kernels.segments import SegmentProgram
 
 ROUNDS = 60  # of cutting planes
-SLOW = 4  # rounds after which a mix within all cones is looked for
+SLOW = 2  # rounds after which a mix within all cones is looked for
 CLOSE = 1e-3  # of the spread of the objective, at which a mix within the cones is good enough
 DEEP = 4.0  # times the largest entry of a limit: more than any mix can keep from it
 TRACE = 0.01  # of a segment: a share that only the search has left
-IDLE = 4  # rounds without a price after which a plane is dropped
+IDLE = 1  # rounds without a price after which a plane is dropped
 
 
 class Rows(NamedTuple):
@@ -120,7 +120,8 @@ def cone_mix(line: Rows, cones: Cones, finish: bool = True, common: Floats | Non
 
 def tidied(line: Rows, cones: Cones, mix: Floats) -> Floats:
     """A mix without shares that are next to nothing in their segment, where one is as good; planes leave some."""
-    kept = mix >= TRACE * line.weight[line.segment]
+    # A relative limit counts the noise of its arm of reference whatever that one's share is.
+    kept = (mix >= TRACE * line.weight[line.segment]) | (cones.factor != 0).any(axis=1)
     if kept[mix > 0].all():
         return mix
     inner = line._replace(mu=line.mu[kept], rows=line.rows[kept], segment=line.segment[kept])
@@ -142,15 +143,49 @@ def optimum(line: Rows, common: Floats | None = None) -> tuple[Floats, bool]:
     return mix if common is None else common @ mix, not solved.missing.any()
 
 
+class _Memory:
+    """The last solution of a program that gains and loses limits: the next one starts from its basis."""
+
+    def __init__(self) -> None:
+        self.key, self.basis, self.names, self.mix = (np.empty(0, dtype=np.int64),) * 3 + (np.empty(0),)
+
+    def solve(self, program: SegmentProgram, names: Integers) -> Floats | None:
+        """The best mix (n,), or None; limits with the same names are the same as before."""
+        n, limits = program.rows.shape
+        self.start(program, names)
+        if speed_of(program.rows)(bounding.maximise)(program) != simplex.OPTIMAL:
+            self.key = self.key[:0]
+            return None
+        basic = program.basis
+        self.key, self.mix, self.names = program.key.copy(), mix_of(program), names
+        # slacks by the names of their limits, below zero; elastic columns at zero are left out
+        self.basis = np.where(basic < n, basic, -1 - names[(basic - n) % max(limits, 1)])[basic < n + limits]
+        return self.mix
+
+    def start(self, program: SegmentProgram, names: Integers) -> None:
+        """Put the last basis into the program, with the slack of each new limit or what it is exceeded by."""
+        n, limits = program.rows.shape
+        place = {-1 - name: n + r for r, name in enumerate(names.tolist())}
+        basis = [place.get(j, -1) if j < 0 else j for j in self.basis.tolist()]
+        basis = [j for j in basis if j >= 0]
+        if len(self.key):
+            over = self.mix @ program.rows > program.right
+            basis += [n + r + limits * over[r] for r in np.flatnonzero(~np.isin(names, self.names))]
+        if len(self.key) and len(basis) == limits:
+            program.key[:], program.basis[:] = self.key, basis
+
+
 class _Enclosure:
     """The planes that enclose the cones so far, and the mixes found."""
 
     def __init__(self, line: Rows, cones: Cones, common: Floats | None) -> None:
         self.line, self.cones, self.common = line, cones, common
         self.entries, self.limit = np.empty((len(line.mu), 0)), np.empty(0, dtype=np.int64)
-        self.idle = np.empty(0, dtype=np.int64)
+        self.idle, self.number = np.empty((2, 0), dtype=np.int64)
+        self.optimum, self.depth = _Memory(), _Memory()
         self.middle, self.points = np.zeros(len(line.mu)), 0
         self.inside: Floats | None = None
+        self.made = 0
         self.span = float(np.ptp(line.mu)) or 1.0
 
     def search(self, finish: bool) -> Floats | None:
@@ -193,10 +228,11 @@ class _Enclosure:
             rows, right = np.vstack([rows, -every, 0.0 * every]), right - every
             mu, sizes, weight = np.r_[mu, -1.0, 0.0], np.r_[sizes, 2], np.r_[weight, 2.0]
         solved = loaded(mu, rows, right, equality, weight, sizes)
-        if speed_of(solved.rows)(bounding.maximise)(solved) != simplex.OPTIMAL:
+        names = np.r_[np.arange(len(line.right)), len(line.right) + self.number]
+        mix = (self.optimum if lift is None else self.depth).solve(solved, names)
+        if mix is None:
             return None
         self.drop_idle(solved)
-        mix = mix_of(solved)
         if self.common is None:
             return mix
         arms = self.common.shape[1]
@@ -207,12 +243,15 @@ class _Enclosure:
         priced = solved.price[len(self.line.right) :] > 0
         self.idle = np.where(priced, 0, self.idle + 1)
         kept = self.idle <= IDLE
-        self.entries, self.limit, self.idle = self.entries[:, kept], self.limit[kept], self.idle[kept]
+        self.entries, self.limit = self.entries[:, kept], self.limit[kept]
+        self.idle, self.number = self.idle[kept], self.number[kept]
 
     def add(self, point: Floats, some: Flags) -> None:
+        """Planes that touch some cones at a point."""
         entries, limit = planes(self.line, self.cones, point, some)
         self.entries, self.limit = np.hstack([self.entries, entries]), np.r_[self.limit, limit]
         self.idle = np.r_[self.idle, np.zeros(len(limit), dtype=np.int64)]
+        self.number, self.made = np.r_[self.number, self.made + np.arange(len(limit))], self.made + len(limit)
 
     def cut(self, outer: Floats, failing: Flags) -> None:
         """Planes at the optimum and at the middle of all so far."""

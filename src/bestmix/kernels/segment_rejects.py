@@ -64,13 +64,19 @@ def set_scores(program: SegmentProgram, chosen: Integers, score: Floats) -> None
 
 
 @compiled
-def loser(rows: Layout, weight: Floats, means: Floats, left: Flags, score: Floats) -> int:
-    """Number of the column or slack to reject; -1 when what is left is a basis.
+def loser(rows: Layout, weight: Floats, counts: Floats, means: Floats, left: Flags, score: Floats) -> int:
+    """Number of the column or slack to reject, of those left (n + R,); -1 when what is left is a basis.
 
-    ``score`` (n + R,) receives the reduced costs, infinite for what is basic or was rejected.
+    ``score`` (n + R,) receives the reduced costs, infinite for what is basic, was rejected or has no trials (``counts``
+    (n,) are zero).
     """
     score[:] = np.inf
-    program, chosen, status = solve_left(rows, weight, means, left)
+    tried, use = layout.usable(rows, counts > 0.0), left.copy()
+    for j in range(tried.shape[0]):
+        use[j] = left[j] and tried[j]
+    if not np.any(use[: tried.shape[0]]):
+        return -1
+    program, chosen, status = solve_left(rows, weight, means, use)
     if status == simplex.STALLED:
         return -1
     set_scores(program, chosen, score)

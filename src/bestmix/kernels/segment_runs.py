@@ -255,7 +255,7 @@ def rejects(
                 arrive(rng, rows, weight, users, course.nothing, usual, course)
             spent += make_trials(rng, model, means, course)
             share, _ = shares(weight, course, way)
-            out = segment_rejects.loser(rows, share, course.means, left, score)
+            out = segment_rejects.loser(rows, share, course.counts, course.means, left, score)
             if out >= 0:
                 left[out] = False
         answers.pulls[run] = spent

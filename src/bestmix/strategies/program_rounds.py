@@ -61,8 +61,9 @@ def reject(evidence: Evidence, remaining: Sequence[int]) -> tuple[dict[int, floa
     order = np.r_[at, np.arange(len(at), len(problem.columns))]
     rows, (shares, _) = layout_of(problem), segment_shares(evidence)
     score, left = np.empty(len(order)), np.isin(order, remaining)
+    counts = np.r_[evidence.counts.astype(np.float64), np.full(len(at) - len(evidence.moments), np.inf)][at]
     speed = jit.speed_for(STEPS * len(at) * (1 + len(problem.limits)))
-    loser = int(speed(segment_rejects.loser)(rows, shares, np.nan_to_num(evidence.measured[at]), left, score))
+    loser = int(speed(segment_rejects.loser)(rows, shares, counts, np.nan_to_num(evidence.measured[at]), left, score))
     scores = {int(order[j]): float(score[j]) for j in range(len(order)) if np.isfinite(score[j])}
     return scores, None if loser < 0 else int(order[loser])
 
