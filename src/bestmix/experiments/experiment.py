@@ -76,6 +76,7 @@ class Experiment:
         self.storage = storage
         self.record = record
         self._recipe = recipe
+        self._checking = recipe.strategy if isinstance(recipe.strategy, Checking) else None
 
     def __repr__(self) -> str:
         return f"Experiment({self.record.name!r})"
@@ -174,6 +175,13 @@ class Experiment:
 
     def tell_many(self, results: Iterable[tuple[Any, ...]]) -> list[Outcome]:
         """Report several results, each (trial, reward, costs) or (trial, metrics): in one transaction, all or none."""
+        prefetch, work = self.telling(results)
+        return self._write(work, prefetch) if prefetch.trials else []
+
+    def telling(
+        self, results: Iterable[tuple[Any, ...]]
+    ) -> tuple[Prefetch, Callable[[Transaction], list[Outcome]]]:
+        """What ``tell_many`` writes, checked: the trials that it reads, and its work in a transaction."""
         try:
             given = [as_result(*result) for result in results]
         except TypeError:
@@ -181,15 +189,11 @@ class Experiment:
                 "results", "expected (trial, reward, costs) or (trial, metrics) for each", "give a list of these"
             ) from None
         checked = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
-        if isinstance(self._recipe.strategy, Checking) and checked:
-            self._recipe.strategy.check_trials(self.problem, np.array([values for _, values in checked]))
-        if not checked:
-            return []
+        if self._checking is not None and checked:
+            self._checking.check_trials(self.problem, np.array([values for _, values in checked]))
         checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)
         prefetch = Prefetch(trials=[number for number, _ in checked])
-        return self._write(
-            lambda transaction: calls.tell(transaction, self.storage.lease_clock, checked, self._recipe), prefetch
-        )
+        return prefetch, lambda transaction: calls.tell(transaction, self.storage.lease_clock, checked, self._recipe)
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""

@@ -23,6 +23,7 @@ from bestmix.service.metrics import Metrics
 from bestmix.service.middleware import RequestMiddleware
 from bestmix.service.pools import Pool, Slots
 from bestmix.service.routes import control, experiments, operations, streams
+from bestmix.service.single_tell import PATTERN, SingleTell
 from bestmix.service.tokens import Token, Tokens
 
 log = logging.getLogger("bestmix.service")
@@ -66,6 +67,8 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     for part in (experiments, control, streams, operations, dashboard):
         app.router.routes.extend(part.router.routes)  # as they are, so that check_rules sees each of them
     check_rules(app)
+    tell = next(route for route in app.routes if isinstance(route, APIRoute) and route.path == PATTERN)
+    app.add_middleware(SingleTell, route=tell, fail=_failed)
     app.add_middleware(
         RequestMiddleware,
         metrics=app.state.metrics,

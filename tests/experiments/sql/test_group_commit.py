@@ -1,5 +1,6 @@
 """Calls that share a transaction: who writes for whom, and that nobody pays for another's mistake."""
 
+import asyncio
 import os
 import threading
 import time
@@ -278,3 +279,66 @@ def test_threads_of_one_process_share_transactions(opener, clock, name, kind):
     assert experiment.state.complete == 321
     numbers = [t.token for t in experiment.trials()]
     assert numbers == list(range(1, 322))
+
+
+def test_calls_of_an_event_loop_are_written_together_and_wake_it_once():
+    sizes = []
+
+    def write(key, calls):
+        sizes.append(len(calls))
+        return [call.work(None) for call in calls]
+
+    async def main():
+        futures = [group_commit.submit("key", lambda transaction, k=k: k, NO_PREFETCH) for k in range(8)]
+        assert await asyncio.gather(*futures) == list(range(8))
+        assert not group_commit._pending
+
+    group_commit = GroupCommit(write)
+    asyncio.run(main())
+    group_commit.close()
+    assert sizes == [8]
+
+
+def test_calls_of_an_event_loop_have_errors_of_their_own():
+    async def main():
+        works = [lambda transaction: 0, refuse, lambda transaction: 2]
+        found = await asyncio.gather(
+            *(group_commit.submit("key", work, NO_PREFETCH) for work in works), return_exceptions=True
+        )
+        assert (found[0], type(found[1]), found[2]) == (0, ValueError, 2)
+
+    group_commit = GroupCommit(lambda key, calls: [call.work(None) for call in calls])
+    asyncio.run(main())
+    group_commit.close()
+
+
+def test_threads_and_event_loops_share_transactions():
+    group_commit = GroupCommit(lambda key, calls: [call.work(None) for call in calls])
+    found, threads = [], []
+
+    async def main():
+        for k in range(200):
+            one = threading.Thread(
+                target=lambda k=k: found.append(group_commit.run("key", lambda transaction: k, NO_PREFETCH))
+            )
+            one.start()
+            threads.append(one)
+            found.append(await group_commit.submit("key", lambda transaction, k=k: -k, NO_PREFETCH))
+
+    asyncio.run(main())
+    for one in threads:
+        one.join(30)
+    group_commit.close()
+    assert sorted(found) == sorted([*range(200), *(-k for k in range(200))])
+    assert not group_commit._pending
+
+
+def test_a_caller_who_has_gone_leaves_the_others_in_order():
+    async def main():
+        gone, stays = (group_commit.submit("key", lambda transaction, k=k: k, NO_PREFETCH) for k in range(2))
+        gone.cancel()
+        assert await stays == 1
+
+    group_commit = GroupCommit(lambda key, calls: [call.work(None) for call in calls])
+    asyncio.run(main())
+    group_commit.close()

@@ -57,7 +57,7 @@ class Part:
 
     def __init__(self, table: sa.Table, keys: Sequence[str], columns: Sequence[str], added: str = "") -> None:
         names = [*keys, *columns]
-        self.one = self._one(table, keys, columns, added)
+        self.one = queries.sqlite_text(self._one(table, keys, columns, added))
         listed = ", ".join(names)
         kinds = ", ".join(f"{name} {_kind(table.c[name])}" for name in names)
         source = f"json_to_recordset(%(r{{0}})s::json) AS r({kinds})"
@@ -101,7 +101,7 @@ def write(connection: sa.Connection, experiment: int, changes: Changes) -> None:
     if connection.dialect.name == "sqlite":
         for part, rows in changes.parts():
             given = [{"e": experiment, **{f"_{name}": value for name, value in row.items()}} for row in rows]
-            connection.execute(part.one, given)
+            connection.exec_driver_sql(part.one, given if len(given) > 1 else given[0])
         return
     statement, values = one_statement(experiment, changes)
     if statement is not None:

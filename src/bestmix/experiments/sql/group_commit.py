@@ -3,32 +3,40 @@
 A transaction costs several syncs of the disk, whether it holds one call or many. While one is being written,
 whoever comes next waits; the first of them then writes for all of them. A server with many clients
 is so kept from doing for each of them what the disk can do only so many times a second. A call that is refused
-is undone alone, and the others keep their transaction.
+is undone alone, and the others keep their transaction. Calls of an event loop wait without a thread: a thread of
+their own writes for all of them, and wakes the loop once.
 """
 
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.store import Prefetch
 
+if TYPE_CHECKING:  # which only servers load
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
 T = TypeVar("T")
 MOST_TRIALS = 1000  # trials whose results one transaction takes, unless a single call brings more
+MOST_WRITERS = 4  # threads that write for event loops, each for one experiment at a time
 
 
 @dataclass(eq=False)
 class Call:
-    """One thread's work, and what became of it."""
+    """One caller's work, and what became of it; one of an event loop has a future that it waits for."""
 
     work: Callable[[Any], Any]
     prefetch: Prefetch
     result: Any = None
     error: BaseException | None = None
     leads: bool = False  # when it is woken: whether it is its turn to write, or all is done
-    woken: threading.Event = field(default_factory=threading.Event)
+    woken: threading.Event | None = None  # of a thread that waits
+    future: "asyncio.Future[Any] | None" = None
 
 
 @dataclass(frozen=True)
@@ -77,18 +85,12 @@ class GroupCommit:
         self._pending: dict[str, PendingCalls] = {}  # of experiments that somebody writes for
         self._lock = threading.Lock()
         self._owner = os.getpid()
+        self._writers: ThreadPoolExecutor | None = None  # threads that write for event loops
 
     def run(self, key: str, work: Callable[[Any], T], prefetch: Prefetch) -> T:
         """The call's result, or its error."""
-        if self._owner != os.getpid():  # those who wrote in the parent of a forked child are not here
-            self._pending, self._lock, self._owner = {}, threading.Lock(), os.getpid()
-        call = Call(work, prefetch)
-        with self._lock:
-            pending = self._pending.get(key)
-            if pending is None:
-                pending = self._pending[key] = PendingCalls()
-                call.leads = True
-            pending.waiting.append(call)
+        call = Call(work, prefetch, woken=threading.Event())
+        pending = self._enter(key, call)
         if not call.leads:
             self._wait(key, pending, call)
         if call.leads:
@@ -98,8 +100,40 @@ class GroupCommit:
         result: T = call.result
         return result
 
+    def submit(self, key: str, work: Callable[[Any], T], prefetch: Prefetch) -> "asyncio.Future[T]":
+        """As ``run``, for a caller in an event loop."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        call = Call(work, prefetch, future=loop.create_future())
+        pending = self._enter(key, call)
+        if call.leads:
+            # After whatever else the loop has at hand: calls that came at the same moment are written together.
+            loop.call_soon(self._start, key, pending)
+        assert call.future is not None
+        return call.future
+
+    def close(self) -> None:
+        """Let go of the threads, after what they write."""
+        writers, self._writers = self._writers, None
+        if writers is not None:
+            writers.shutdown()
+
+    def _enter(self, key: str, call: Call) -> PendingCalls:
+        """Stand in line; whoever finds nobody there leads."""
+        if self._owner != os.getpid():  # those who wrote in the parent of a forked child are not here
+            self._pending, self._lock, self._owner, self._writers = {}, threading.Lock(), os.getpid(), None
+        with self._lock:
+            pending = self._pending.get(key)
+            if pending is None:
+                pending = self._pending[key] = PendingCalls()
+                call.leads = True
+            pending.waiting.append(call)
+        return pending
+
     def _wait(self, key: str, pending: PendingCalls, call: Call) -> None:
         """Until the call is done or leads; one that is interrupted leaves the others in order."""
+        assert call.woken is not None
         try:
             call.woken.wait()
         except BaseException:
@@ -113,6 +147,27 @@ class GroupCommit:
 
     def _lead(self, key: str, pending: PendingCalls) -> None:
         """Write for those who wait, oneself first, and let the next one lead."""
+        following = self._write_some(key, pending)
+        if following is not None and following.future is not None:
+            self._start(key, pending)
+
+    def _start(self, key: str, pending: PendingCalls) -> None:
+        """Have a thread write for calls that have none."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        with self._lock:
+            if self._writers is None:
+                self._writers = ThreadPoolExecutor(MOST_WRITERS, "bestmix-writer")
+        self._writers.submit(self._lead_for_loops, key, pending)
+
+    def _lead_for_loops(self, key: str, pending: PendingCalls) -> None:
+        """Write for those who wait, until nobody does or the next one is a thread that can lead."""
+        following = self._write_some(key, pending)
+        while following is not None and following.future is not None:
+            following = self._write_some(key, pending)
+
+    def _write_some(self, key: str, pending: PendingCalls) -> Call | None:
+        """Write for those who wait; who is to lead next."""
         with self._lock:
             calls = pending.take()
         try:
@@ -127,7 +182,10 @@ class GroupCommit:
             for call in calls:
                 call.leads = False
             for call in [*calls, following] if following else calls:
-                call.woken.set()
+                if call.woken is not None:
+                    call.woken.set()
+            _answer([call for call in calls if call.future is not None])
+        return following
 
     def _settle(self, key: str, calls: Sequence[Call]) -> None:
         """Write all in one transaction; a refused call that could not be undone alone is repeated after the others."""
@@ -154,3 +212,22 @@ class GroupCommit:
                 calls[0].error = interrupt
                 others = [call for call in group if call is not calls[0]]
                 left = [[call] for call in others] + left
+
+
+def _answer(calls: Sequence[Call]) -> None:
+    """Wake each event loop once, with all that became of its calls."""
+    loops = {call.future.get_loop() for call in calls if call.future is not None}
+    for loop in loops:
+        mine = [call for call in calls if call.future is not None and call.future.get_loop() is loop]
+        with suppress(RuntimeError):  # a loop that is closed waits for nothing
+            loop.call_soon_threadsafe(_resolve, mine)
+
+
+def _resolve(calls: Sequence[Call]) -> None:
+    for call in calls:
+        if call.future is None or call.future.done():
+            continue  # its caller has gone
+        if call.error is not None:
+            call.future.set_exception(call.error)
+        else:
+            call.future.set_result(call.result)

@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 import sqlalchemy as sa
+import sqlalchemy.dialects.sqlite
 
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
@@ -15,6 +16,7 @@ from bestmix.experiments.sql.spool import Spool
 from bestmix.experiments.store import Contents, Head, gone, state_of
 
 t, x = tables.trials.c, tables.experiments.c
+DIALECT = sa.dialects.sqlite.dialect(paramstyle="named")
 CHANGING = ("state", "open", "deadline", "expires", "told", "reward", "costs", "note")  # columns of a trial
 HEAD = [f.name for f in fields(Head)]
 ODD = "state NOT IN ('leased', 'complete')"
@@ -29,6 +31,15 @@ def by_index(index: str, condition: str, dialect: str) -> sa.Select[Any]:
     source = f"trials INDEXED BY {index}" if dialect == "sqlite" else "trials"
     columns = [sa.literal_column(column.name, column.type).label(column.name) for column in tables.trials.c]
     return sa.select(*columns).select_from(sa.text(source)).where(sa.text(f"experiment = :e AND {condition}"))
+
+
+def sqlite_text(statement: sa.Executable) -> str:
+    """A statement as SQLite takes it, so that it is made once and not looked up for every call.
+
+    >>> sqlite_text(sa.select(x.id).where(x.key == sa.bindparam("key"))).split()[-1]
+    ':key'
+    """
+    return str(statement.compile(dialect=DIALECT))  # type: ignore[attr-defined]
 
 
 def record(found: Mapping[Any, Any]) -> Record:

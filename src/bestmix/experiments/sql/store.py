@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -17,6 +17,9 @@ from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal
 from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries
 from bestmix.experiments.store import NO_PREFETCH, Contents, Prefetch, T, digest, gone, opening, state_of
+
+if TYPE_CHECKING:
+    import asyncio
 
 PAGE = 10_000  # trials of a log that are written at a time
 
@@ -92,6 +95,12 @@ class SqlStore:
         """Do work in one transaction, which other threads' work may be part of."""
         return self._group_commit.run(key, work, prefetch)
 
+    def submit(
+        self, key: str, work: Callable[[SqlTransaction], T], prefetch: Prefetch = NO_PREFETCH
+    ) -> "asyncio.Future[T]":
+        """As ``write``, for a caller in an event loop."""
+        return self._group_commit.submit(key, work, prefetch)
+
     def _write(self, key: str, calls: Sequence[Call]) -> list[Any]:
         return self.database.write(partial(self._attempt, key, calls))
 
@@ -162,4 +171,5 @@ class SqlStore:
 
     def close(self) -> None:
         """Let go of files and connections."""
+        self._group_commit.close()
         self.database.close()

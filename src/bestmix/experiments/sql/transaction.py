@@ -19,6 +19,7 @@ from bestmix.strategies.protocol import Memory
 
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
 
+FEW_NUMBERS = 500  # trials that are read with the head; SQLite takes so many values and more in a statement
 MOST_OPEN_SLOTS = 10_000  # looked through for those of one segment
 
 t, a, h, x = tables.trials.c, tables.arms.c, tables.heads.c, tables.experiments.c
@@ -53,6 +54,8 @@ LATE = (
 FIRST = sa.select(sa.func.min(t.deadline)).where(mine, sa.text("state = 'leased'"))
 FRESH = sa.select(a.arm, a.due).where(mine_arm, a.due > 0).order_by(a.due.desc(), a.arm).limit(N)
 DUE = sa.select(a.arm, a.due).where(mine_arm).order_by(a.arm)
+LOAD_TEXT = queries.sqlite_text(LOAD)
+FEW_TEXT = queries.sqlite_text(FEW).replace("(__[POSTCOMPILE_numbers])", "({})")
 LOAD_QUERY, FEW_QUERY, FRESH_QUERY = (postgres.Query(statement) for statement in (LOAD, FEW, FRESH))
 ARMS = sa.select(a.arm, a.moments).where(mine_arm)
 SOME_ARMS = ARMS.where(a.arm.in_(sa.bindparam("numbers", expanding=True)))
@@ -119,8 +122,13 @@ class SqlTransaction:
     def _load(self, prefetch: Prefetch) -> Mapping[Any, Any] | None:
         """The head, and what is wanted next; PostgreSQL is asked once for all of it, with the lock."""
         if self._dialect == "sqlite":
-            found: Mapping[Any, Any] | None = self._run(LOAD).mappings().one_or_none()
-            self._take_in(self._run(FEW, numbers=prefetch.trials).all() if prefetch.trials else [], prefetch.trials)
+            run = self._connection.exec_driver_sql
+            found: Mapping[Any, Any] | None = run(LOAD_TEXT, {"e": self._id}).mappings().one_or_none()
+            names = [f"n{i}" for i in range(len(prefetch.trials))]
+            if 0 < len(names) <= FEW_NUMBERS:
+                text = FEW_TEXT.format(", ".join(f":{name}" for name in names))
+                given = {"e": self._id, **dict(zip(names, prefetch.trials, strict=True))}
+                self._take_in(run(text, given).all(), prefetch.trials)
             return found
         wanted: list[tuple[postgres.Query, Any]] = [(LOAD_QUERY, {"e": self._id})]
         if prefetch.trials:
