@@ -39,6 +39,33 @@ class Connection:
         self.http.close()
 
 
+class WholeRequests(http.client.HTTPConnection):
+    """Sends head and body at once: in two packets they would wake the server twice."""
+
+    _parts: list[bytes] | None = None
+
+    def request(self, *words: Any, **options: Any) -> None:
+        """Send a request."""
+        parts: list[bytes] = []
+        self._parts = parts
+        try:
+            super().request(*words, **options)
+        finally:
+            self._parts = None
+        self.send(b"".join(parts))
+
+    def send(self, data: Any) -> None:
+        """Send bytes, or gather those of a request."""
+        if self._parts is None:
+            super().send(data)
+        else:
+            self._parts.append(data)
+
+
+class SecureWholeRequests(WholeRequests, http.client.HTTPSConnection):
+    """The same over TLS."""
+
+
 class Transport:
     """A server's address, a token, and one connection a thread."""
 
@@ -121,7 +148,7 @@ class Transport:
         own: Connection | None = getattr(self._local, "connection", None)
         if own is not None and own.owner == os.getpid() and own.http.sock is not None:
             return own.http
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        kind = SecureWholeRequests if self._secure else WholeRequests
         made = kind(self._host, self._port, timeout=TIMEOUT)
         made.connect()
         made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

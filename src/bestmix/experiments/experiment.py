@@ -175,25 +175,8 @@ class Experiment:
 
     def tell_many(self, results: Iterable[tuple[Any, ...]]) -> list[Outcome]:
         """Report several results, each (trial, reward, costs) or (trial, metrics): in one transaction, all or none."""
-        prefetch, work = self.telling(results)
+        prefetch, work = tell_work(self, results)
         return self._write(work, prefetch) if prefetch.trials else []
-
-    def telling(
-        self, results: Iterable[tuple[Any, ...]]
-    ) -> tuple[Prefetch, Callable[[Transaction], list[Outcome]]]:
-        """What ``tell_many`` writes, checked: the trials that it reads, and its work in a transaction."""
-        try:
-            given = [as_result(*result) for result in results]
-        except TypeError:
-            raise checks.InvalidInput(
-                "results", "expected (trial, reward, costs) or (trial, metrics) for each", "give a list of these"
-            ) from None
-        checked = [(self._number(trial), self._values(reward, costs)) for trial, reward, costs in given]
-        if self._checking is not None and checked:
-            self._checking.check_trials(self.problem, np.array([values for _, values in checked]))
-        checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)
-        prefetch = Prefetch(trials=[number for number, _ in checked])
-        return prefetch, lambda transaction: calls.tell(transaction, self.storage.lease_clock, checked, self._recipe)
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""
@@ -409,3 +392,23 @@ class Experiment:
             row.note,
             cell.segment,
         )
+
+
+def tell_work(
+    experiment: Experiment, results: Iterable[tuple[Any, ...]]
+) -> tuple[Prefetch, Callable[[Transaction], list[Outcome]]]:
+    """What ``tell_many`` writes, checked: the trials that it reads, and its work in a transaction."""
+    try:
+        given = [as_result(*result) for result in results]
+    except TypeError:
+        raise checks.InvalidInput(
+            "results", "expected (trial, reward, costs) or (trial, metrics) for each", "give a list of these"
+        ) from None
+    checked = [(experiment._number(trial), experiment._values(reward, costs)) for trial, reward, costs in given]
+    if experiment._checking is not None and checked:
+        experiment._checking.check_trials(experiment.problem, np.array([values for _, values in checked]))
+    checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)
+    prefetch = Prefetch(trials=[number for number, _ in checked])
+    return prefetch, lambda transaction: calls.tell(
+        transaction, experiment.storage.lease_clock, checked, experiment._recipe
+    )

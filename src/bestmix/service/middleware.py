@@ -4,9 +4,8 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestmix.service import errors
@@ -28,7 +27,9 @@ HEADERS = {
     "Referrer-Policy": "same-origin",  # with no-referrer, browsers do not say that a form is of this site
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
 }
+RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 MOST_CALLERS = 10_000  # whose rate is remembered
 HARMLESS = ("/healthz", "/readyz", "/static/")  # what anybody may ask for at any rate
 
@@ -131,15 +132,18 @@ class Visit:
         """Part of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
-                headers.setdefault(name, value)
-            headers["X-Request-Id"] = self.id
-            if self.status == 408:
-                headers["Connection"] = "close"
-            if "cache-control" not in headers:
-                headers["Cache-Control"] = "no-store"
+            message["headers"] = self._headers(message["headers"])
         await self._send(message)
+
+    def _headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """The answer's own headers, and those of every answer."""
+        headers = list(given)
+        names = {name for name, _ in headers}
+        headers += [header for header in RAW_HEADERS if header[0] not in names]
+        headers.append((b"x-request-id", self.id.encode()))
+        if self.status == 408 and b"connection" not in names:
+            headers.append((b"connection", b"close"))
+        return headers
 
     def write(self) -> None:
         """A line in the log; the query is left out, for it may hold a token."""

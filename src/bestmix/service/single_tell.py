@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestmix.experiments import Experiment, Outcome
+from bestmix.experiments.experiment import tell_work
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.service.access import rules
 from bestmix.service.bodies import LARGE, STALL_SECONDS
@@ -98,7 +99,7 @@ def _read(experiment: Experiment, message: Message) -> "asyncio.Future[list[Outc
     if type(data["trial"]) is not str or len(data["trial"]) > LONGEST_ID:
         raise ValueError("no id of a trial")
     costs = {name: _number(value) for name, value in data["costs"].items()}
-    prefetch, work = experiment.telling([(data["trial"], _number(data["reward"]), costs)])
+    prefetch, work = tell_work(experiment, [(data["trial"], _number(data["reward"]), costs)])
     return cast(SqlStore, experiment.storage.store).submit(experiment.record.key, work, prefetch)
 
 
