@@ -24,7 +24,7 @@ TELLS, SLOW, WAIT = 1200.0, 5.0, 4.0  # a second; p99 over the median; milliseco
 
 def measure(quick: bool) -> list[Figure]:
     """8 clients that tell one by one, then one alone, then 8 that call a route that does nothing."""
-    seconds = 1.0 if quick else float(os.environ.get("BENCH_SECONDS", 8))
+    seconds = 1.0 if quick else 8.0
     with tempfile.TemporaryDirectory(prefix="bench-") as folder, serving(Path(folder)) as url:
         many = run(url, "tell", CLIENTS, seconds)
         floor = run(url, "empty", CLIENTS, seconds)

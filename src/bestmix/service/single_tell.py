@@ -26,7 +26,7 @@ PATH = re.compile(r"/v1/experiments/([^/]+)/tell")
 PATTERN = "/v1/experiments/{experiment}/tell"
 LONGEST_ID = 40  # characters of a trial's id
 STALLED = "stalled"  # in place of a message that did not come in time
-ENTRIES = {"trial", "reward", "costs"}
+COSTS, METRICS = {"trial", "reward", "costs"}, {"trial", "metrics"}  # the entries of a result's two forms
 ANSWERS = {outcome: json.dumps({"outcome": outcome}, separators=(",", ":")).encode() for outcome in Outcome}
 
 
@@ -94,13 +94,23 @@ def _read(experiment: Experiment, message: Message) -> "asyncio.Future[list[Outc
     if message["type"] != "http.request" or message.get("more_body"):
         raise ValueError("the body comes in parts")
     data = json.loads(str(message["body"], "utf-8"))
-    if type(data) is not dict or data.keys() != ENTRIES or type(data["costs"]) is not dict:
-        raise ValueError("other entries than those of a result")
-    if type(data["trial"]) is not str or len(data["trial"]) > LONGEST_ID:
+    if type(data) is not dict or type(data.get("trial")) is not str or len(data["trial"]) > LONGEST_ID:
         raise ValueError("no id of a trial")
-    costs = {name: _number(value) for name, value in data["costs"].items()}
-    prefetch, work = tell_work(experiment, [(data["trial"], _number(data["reward"]), costs)])
+    result: tuple[Any, ...]
+    if data.keys() == COSTS:
+        result = data["trial"], _number(data["reward"]), _numbers(data["costs"])
+    elif data.keys() == METRICS:
+        result = data["trial"], _numbers(data["metrics"]), None
+    else:
+        raise ValueError("other entries than those of a result")
+    prefetch, work = tell_work(experiment, [result])
     return cast(SqlStore, experiment.storage.store).submit(experiment.record.key, work, prefetch)
+
+
+def _numbers(values: Any) -> dict[str, float]:
+    if type(values) is not dict:
+        raise ValueError("no values by name")
+    return {name: _number(value) for name, value in values.items()}
 
 
 def _number(value: Any) -> float:
