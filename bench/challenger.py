@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 
 from bench import lp
-from bench.simulation import block
+from bench.problems import sixteen
+from bench.simulation import block, named
 from bench.timing import Action, Figure, fastest, shown
-from bestmix import SFSR, Challenger, Problem, Search, catalog
+from bestmix import SFSR, Challenger, Instance, Problem, Search, catalog
 from bestmix.answers.evidence import Evidence
 from bestmix.kernels import allocation, conditions, jit, sifting, simplex
 from bestmix.simulation.cells import BLOCK, Cell
@@ -18,7 +19,8 @@ ROUND = 1_000  # trials to give away in a decision
 
 
 def measure(quick: bool) -> list[Figure]:
-    return [*decisions(1_000, 5, quick), simulated("D2P", 8_000, quick)]
+    runs = [simulated(sixteen(), 2_000, 4.0, quick), simulated(catalog.load("D2P"), 8_000, 2.0, quick)]
+    return [*decisions(1_000, 5, quick), *runs]
 
 
 def decisions(arms: int, costs: int, quick: bool) -> list[Figure]:
@@ -89,11 +91,9 @@ def loaded(evidence: Evidence) -> conditions.State:
     return state
 
 
-def simulated(name: str, budget: int, quick: bool) -> Figure:
-    """A run with 30 rounds in units of a run of SFSR."""
-    instance = catalog.load(name)
-    cells = [Cell(instance, strategy, budget, 0) for strategy in (Challenger(rounds=30), SFSR())]
+def simulated(instance: Instance, budget: int, aim: float, quick: bool) -> Figure:
+    """A run in units of a run of SFSR."""
+    cells = [Cell(instance, strategy, budget, 0) for strategy in (Challenger(), SFSR())]
     mine, other = fastest([block(cell, BLOCK) for cell in cells], 3 if quick else 15, 0.05, time.thread_time) / BLOCK
     note = f"{shown(mine)} against {shown(other)}"
-    what = f"{name}, N = {budget:,}, 30 rounds: run / run of SFSR"
-    return Figure(what, mine / other, target=5.0, at_most=True, note=note)
+    return Figure(f"{named(cells[0])}: run / run of SFSR", mine / other, target=aim, at_most=True, note=note)

@@ -30,7 +30,7 @@ def measure(quick: bool) -> list[Figure]:
     twins = [against_twin(one, 1_500.0, 20, quick), against_twin(two, 4_000.0, 4, quick)]
     limits = [
         against_noise(Cell(cell.instance, strategy, cell.budget, 0), aim, quick)
-        for cell, aim in ((one, 3.0), (two, 6.0))
+        for cell, aim in ((one, 2.5), (two, 4.5))
         for strategy in (SFSR(), SFSR("lagrangian"), Uniform())
     ]
     return [*twins, *limits, memory(100_000 if quick else 1_000_000)]

@@ -4,8 +4,6 @@ Trials go, a chunk at a time, to the arm that most reduces the sum over the cond
 chance that the answer is wrong because of it; first of all to whether there is an answer, where that is in doubt.
 """
 
-import math
-
 import numpy as np
 
 from bestmix.arrays import Floats, Integers

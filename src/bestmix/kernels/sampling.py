@@ -189,7 +189,13 @@ def add_gaussian(
 
 @compiled
 def summarise(
-    start: Floats, owed: Integers, counts: Floats, sums: Floats, squares: Floats, mean: Floats, scatter: Floats
+    start: Floats,
+    owed: Integers,
+    counts: Integers | Floats,
+    sums: Floats,
+    squares: Floats,
+    mean: Floats,
+    scatter: Floats,
 ) -> None:
     """Means and scatter of the arms' trials from their sums, for those of which trials were owed."""
     for a in range(owed.shape[0]):

@@ -22,6 +22,7 @@ PIVOT = 1e-11  # a smaller pivot counts as zero, on columns scaled to one
 PRICE = 1e-12  # a reduced cost below this share of its terms counts as zero
 FEASIBLE = 1e-10  # total violation, in units of the cost spreads, that still counts as feasible
 TIE = 1e-12
+CLEAR = 1e-6  # differences on scaled columns that no rounding makes
 VIOLATION, VALUE = 0.0, 1.0  # phases: the weight of the rewards in the objective
 STEEPEST, BLAND = 0, 1  # rules for the pivots: the largest reduced cost, or the first one, which never cycles
 WELL_CONDITIONED = 1e-6  # determinant above which an inverse is written in closed form
@@ -87,8 +88,10 @@ def maximise(program: Program, basis: Basis) -> int:
     INFEASIBLE, with artificials in the basis; DEFICIENT when the columns do not span all rows, so that
     an artificial stays at zero in place of a column; or STALLED, which only broken numbers can cause.
     """
-    if basis.column.shape[0] == 2 and program.mu.shape[0] <= pairs.FEW and pairs.best(program, basis.column):
-        if invert(program, basis):
+    if basis.column.shape[0] == 2 and program.mu.shape[0] <= pairs.FEW:
+        if stays_best(program, basis):
+            return OPTIMAL
+        if pairs.best(program, basis.column) and invert(program, basis):
             set_prices(program, basis, VALUE)
             return OPTIMAL
     if not restart(program, basis) and not cold_start(program, basis):
@@ -101,6 +104,23 @@ def maximise(program: Program, basis: Basis) -> int:
     spanned = drive_out(program, basis)
     status = improve(program, basis, VALUE)
     return status if spanned or status != OPTIMAL else DEFICIENT
+
+
+@compiled
+def stays_best(program: Program, basis: Basis) -> bool:
+    """Whether a pair on either side of the bound is the best one by a margin; then its inverse and prices are set."""
+    column, u, e = basis.column, program.u, program.e
+    if not exists(program, basis) or not (u[column[0], 0] < -CLEAR and u[column[1], 0] > CLEAR):
+        return False
+    if not invert_two(program, basis) or not min(basis.work[0, 1], basis.work[1, 1]) > CLEAR:
+        return False
+    set_prices(program, basis, VALUE)
+    slope, level = basis.work[3, 0], basis.work[3, 1]
+    for j in range(e.shape[0]):
+        d = program.mu[j] - level * e[j] - slope * u[j, 0]
+        if not d < -CLEAR and j != column[0] and j != column[1]:
+            return False
+    return True
 
 
 @compiled
@@ -288,7 +308,7 @@ def improve(program: Program, basis: Basis, phase: float) -> int:
     return STALLED
 
 
-@compiled
+@inlined
 def violation(basis: Basis) -> float:
     """Total of the artificials in the current basic solution."""
     column, work = basis
@@ -300,7 +320,7 @@ def violation(basis: Basis) -> float:
     return total
 
 
-@compiled
+@inlined
 def set_prices(program: Program, basis: Basis, phase: float) -> None:
     """Row prices of the basis: the shadow prices of the costs, then the objective."""
     mu = program.mu
