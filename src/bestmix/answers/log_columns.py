@@ -81,7 +81,7 @@ class Values:
         except (TypeError, ValueError, OverflowError):
             if text.lower() in EVENTS:
                 return EVENTS[text.lower()]
-            raise NotANumber(place, value) from None
+            raise NotANumber(place, text if isinstance(value, str) else value) from None
 
 
 @dataclass(frozen=True)

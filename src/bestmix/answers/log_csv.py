@@ -23,9 +23,9 @@ class Layout(NamedTuple):
 
 
 def layout(file: BinaryIO, name: str, wanted: Sequence[str]) -> Layout:
-    """The separator with which all wanted columns are found, and where they are; the file stands at its begin after it.
+    r"""The separator with which all wanted columns are found, and where they are; the file stands at its begin after it.
 
-    >>> layout(io.BytesIO(b"arm; reward; x\\n"), "log.csv", ["arm", "reward"])
+    >>> layout(io.BytesIO(b"arm; reward; x\n"), "log.csv", ["arm", "reward"])
     Layout(separator=';', width=3, columns={'arm': 0, 'reward': 1})
     """
     headers = {separator: _header(file, name, separator) for separator in SEPARATORS}
@@ -58,9 +58,9 @@ def _lines(file: BinaryIO, name: str, separator: str) -> Iterator[list[str]]:
 
 
 def read_csv(file: BinaryIO, name: str, layout: Layout, skip: int = 0) -> Iterator[dict[str, Column]]:
-    """The wanted columns after so many rows, some rows at a time; lines without anything are no rows.
+    r"""The wanted columns after so many rows, some rows at a time; lines without anything are no rows.
 
-    >>> file = io.BytesIO(b"arm,reward\\na,1\\nb,2\\n")
+    >>> file = io.BytesIO(b"arm,reward\na,1\nb,2\n")
     >>> [chunk["reward"].numbers() for chunk in read_csv(file, "log.csv", layout(file, "log.csv", ["arm", "reward"]))]
     [array([1., 2.])]
     """

@@ -110,10 +110,10 @@ def _read_csv(file: BinaryIO, name: str, wanted: Sequence[str]) -> Iterator[dict
 
 
 def read_json_lines(file: BinaryIO, name: str, wanted: Sequence[str]) -> Iterator[dict[str, Column]]:
-    """The wanted columns of a file with one JSON object a line, some rows at a time.
+    r"""The wanted columns of a file with one JSON object a line, some rows at a time.
 
     >>> import io
-    >>> file = io.BytesIO(b'{"arm": "a", "reward": 1}\\n{"arm": "b", "reward": true}\\n')
+    >>> file = io.BytesIO(b'{"arm": "a", "reward": 1}\n{"arm": "b", "reward": true}\n')
     >>> [chunk["reward"].numbers() for chunk in read_json_lines(file, "log.jsonl", ["arm", "reward"])]
     [array([1., 1.])]
     """

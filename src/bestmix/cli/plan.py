@@ -14,8 +14,6 @@ from bestmix.cli.solve import DROP
 if TYPE_CHECKING:
     from bestmix.theory import Plan
 
-LOGS = (".csv", ".parquet")
-
 
 def plan(
     source: Annotated[
@@ -106,7 +104,9 @@ def _guess(
     source: str, bound: list[str] | None, arm: str, reward: str, drop_missing: bool
 ) -> tuple[Any, dict[str, Any]]:
     """What to plan from, and how to read it if it is a log."""
-    if Path(source).suffix.lower() in LOGS:
+    from bestmix.answers.log_files import is_log
+
+    if is_log(source):
         bounds = common.parse_bounds(bound or [])
         return source, {"bounds": bounds, "arm": arm, "reward": reward, "drop_missing": drop_missing}
     if bound:

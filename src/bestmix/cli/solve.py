@@ -20,7 +20,12 @@ class Uncertainty(StrEnum):
 
 def solve(
     trials: Annotated[
-        Path, typer.Argument(metavar="TRIALS", help="A .csv or .parquet file, one trial a row.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="TRIALS",
+            help="One trial a row: .csv, .csv.gz, .jsonl or .parquet; - is standard input.",
+            show_default=False,
+        ),
     ],
     reward: Annotated[str, typer.Option(help="Column of the reward.")] = "reward",
     bound: problems.Bound = None,
@@ -66,6 +71,7 @@ def solve(
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
+        from bestmix.answers.log_files import log_name
         from bestmix.answers.logs import from_log
 
         rec = from_log(
@@ -82,4 +88,4 @@ def solve(
             segment=segment,
             segments=shares,
         )
-    common.conclude(rec, outputs, f"The best mix in {trials.name}", as_json)
+    common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

@@ -14,8 +14,6 @@ from bestmix.cli.solve import DROP
 if TYPE_CHECKING:
     from bestmix.answers.tradeoff import TradeOff
 
-LOGS = (".csv", ".parquet")
-
 
 def tradeoff(
     source: Annotated[
@@ -48,9 +46,10 @@ def tradeoff(
     bounds = common.parse_bounds(bound or [])
     common.Outputs(figure).check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
+        from bestmix.answers.log_files import is_log
         from bestmix.answers.tradeoff import tradeoff as find
 
-        if Path(source).suffix.lower() in LOGS:
+        if is_log(source):
             columns = {"arm": arm, "reward": reward, "bounds": bounds, "drop_missing": drop_missing}
             asked = {"goal": goal or "maximise reward", "limits": limit or ()}
             found = find(Path(source), cost, safety=safety, **columns, **asked)  # type: ignore[arg-type]
