@@ -22,6 +22,7 @@ PARTS = (
     "robustness",
     "oracle",
     "deploy",
+    "margin",
 )
 
 

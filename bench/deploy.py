@@ -61,10 +61,14 @@ COUNTED = Run._fields[:-3]
 
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
     most = runs or (200 if quick else RUNS)
-    figures = []
+    figures, lines = [], [HEADER]
     for name, cases in groups(5 if quick else 100):
         for n in (30,) if quick else TRIALS:
-            figures += judge(f"{name}, {n} trials an arm", measured(name, cases, n, most))
+            counts = measured(name, cases, n, most)
+            figures += judge(f"{name}, {n} trials an arm", counts)
+            lines.append(line(name, n, counts))
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "deploy.md").write_text("\n".join(lines) + "\n")
     for name, instance in ties().items():
         figures += judge_stop(name, stopped(name, instance, 20 if quick else runs or ENOUGH_RUNS))
     return figures
@@ -172,6 +176,24 @@ def share_figures(what: str, k: float, of: float, note: str = "") -> list[Figure
         Figure(what, 100 * k / of, "%", 100 * BROKEN, at_most=True, note=f"{ends}; {note}" if note else ends),
         Figure(f"{what}, upper end", 100 * at_most(k, of), "%", 100 * HIGHEST, at_most=True),
     ]
+
+
+COLUMNS = ("instances", "trials an arm", "runs", "optimum broken", "safe mix broken", "certified")
+COLUMNS += ("broken of certified", "loss / oracle's", "regret missed")
+HEADER = f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}"
+
+
+def line(name: str, n: int, counts: Counts) -> str:
+    """A row of a table in Markdown: percentages with the upper ends of their intervals."""
+    runs, certified = counts["runs"], counts["certified"]
+    cells = [name, n, f"{runs:.0f}", percent(counts["guess_broken"], runs), percent(counts["broken"], runs, True)]
+    cells += [percent(certified, runs), percent(counts["false"], certified, True) if certified >= FEW else "-"]
+    cells.append(f"{counts['loss'] / counts['oracle']:.2f}" if counts["sure"] >= FEW and counts["oracle"] > 0 else "-")
+    return f"| {' | '.join(map(str, [*cells, percent(counts['missed'], runs)]))} |"
+
+
+def percent(k: float, of: float, upper: bool = False) -> str:
+    return f"{100 * k / of:.1f}" + (f" (to {100 * at_most(k, of):.1f})" if upper else "")
 
 
 def told(what: str, figures: Sequence[Figure]) -> None:

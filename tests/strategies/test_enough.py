@@ -100,6 +100,31 @@ def test_a_round_goes_to_the_arms_whose_trials_matter():
     assert {arm: sum(why.values()) for arm, why in plan.reasons.items()} == {0: plan.trials[0], 1: plan.trials[1]}
 
 
+def test_a_round_for_the_margin_goes_to_the_arms_of_the_mix():
+    instance = Instance([1.7, 2.6, 2.4], [[0.0, 1.8, 1.8]], [1.0], **NOISE)
+    scatters = np.tile(0.09 * 49 * np.eye(2), (3, 1, 1))
+    data = safety.estimates(np.array(instance.means), scatters, np.full(3, 50.0))
+    plan = enough.narrow(data, instance.bound, 100, 3)
+    assert plan.trials.sum() == 100
+    assert plan.trials[2] == 0  # it is the rival, but not in the mix
+    assert set().union(*plan.reasons.values()) == {3}  # the slack of the limit
+    loose = enough.narrow(data, np.array([9.0]), 100, 3)
+    assert loose is None  # the best arm alone is far below its limit
+
+
+def test_the_last_share_of_a_budget_goes_to_the_margin():
+    instance = plain()
+    share, whole = Challenger(margin_share=0.3), Challenger()
+    last, before = (drive(s.start(instance.problem, 1000), instance, 0).history for s in (share, whole))
+    assert last[0] == before[0]
+    assert last[1].pulls == before[1].pulls
+    spent = [set().union(*told.reasons.values()) for told in last[-5:]]
+    assert spent == [{"slack of cost0"}] * 5
+    assert "margin_share" not in whole.to_dict()
+    with pytest.raises(ValueError, match="margin_share: expected a share between 0 and 1 of a fixed budget"):
+        Challenger(confidence=0.95, margin_share=0.3)
+
+
 def test_every_trial_has_a_reason_and_the_memory_is_plain_data():
     search = drive(GOOD.start(twins().problem, 3000), twins(), 3)
     for told in search.history[1:]:

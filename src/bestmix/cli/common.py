@@ -183,8 +183,9 @@ def make_strategy(name: StrategyName, stop: Mapping[str, Any] | None = None) -> 
 
     if name is StrategyName.challenger:
         return Challenger(**stop or {})
-    if stop and stop["confidence"] is not None:
-        raise ValueError(f"--confidence: only challenger stops when it is sure, got --strategy {name}; leave one out")
+    if stop:
+        option = next(iter(stop)).replace("_", "-")
+        raise ValueError(f"--{option}: only challenger has it, got --strategy {name.value}; leave one out")
     if name is StrategyName.uniform:
         return Uniform()
     if name is StrategyName.single:

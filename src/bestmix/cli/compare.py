@@ -30,6 +30,7 @@ def compare(
     proven: stopping.Proven = False,
     sigma: stopping.Sigma = None,
     ranges: stopping.Ranges = None,
+    margin_share: stopping.MarginShare = None,
     runs: Annotated[int, typer.Option(min=1, help="Runs of each strategy with each budget.")] = common.RUNS,
     seed: Annotated[int, typer.Option(min=0, help="Of all runs.")] = 0,
     threads: common.Threads = None,
@@ -38,7 +39,10 @@ def compare(
         typer.Option("--table", "--csv", help="Save the table (.csv, .json or .parquet).", show_default=False),
     ] = None,
     by: Annotated[
-        common.Measure, typer.Option(help="What to compare: wrong supports, mean loss of the mix, or limits kept.")
+        common.Measure,
+        typer.Option(
+            help="What to compare: wrong supports, or mean loss or limits kept, both without infeasible verdicts."
+        ),
     ] = common.Measure.error,
     figure: common.Figure = None,
     as_json: common.Json = False,
@@ -57,7 +61,7 @@ def compare(
     here = Path.cwd()
     found = {instance: find_instance(instance, here, f"instance {instance}")}
     written = checks.names("--strategy", strategy or DEFAULT, "strategy")
-    stop = stopping.options(confidence, tolerance, proven, sigma, ranges)
+    stop = stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     recipes = {text: find_strategy(text, here, f"--strategy {text}", stop) for text in written}
     name = Path(instance).stem
     budgets = {name: find_budgets(budget or None, found)[instance]}

@@ -73,6 +73,7 @@ def create(
     proven: stopping.Proven = False,
     sigma: stopping.Sigma = None,
     ranges: stopping.Ranges = None,
+    margin_share: stopping.MarginShare = None,
     lease: Annotated[float, typer.Option(help="Seconds that a worker has for a trial.")] = 60.0,
     failures: Annotated[int, typer.Option(min=1, help="Failed trials that end it.")] = 100,
     notes: Annotated[str, typer.Option(help="Whatever should be remembered.", show_default=False)] = "",
@@ -98,7 +99,9 @@ def create(
         if url.startswith(("http://", "https://")):
             raise ValueError("--log: a server takes no log; give the database's own URL, or tell the trials one by one")
         terms |= {"log": log, "arm": arm, "reward": reward, "segment": segment}
-    chosen = common.make_strategy(strategy, stopping.options(confidence, tolerance, proven, sigma, ranges))
+    chosen = common.make_strategy(
+        strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
+    )
     # What is wrong is said before a file is made.
     with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as draft:
         draft.create(name, found, budget, chosen, **terms)

@@ -42,6 +42,7 @@ def run(
     proven: stopping.Proven = False,
     sigma: stopping.Sigma = None,
     ranges: stopping.Ranges = None,
+    margin_share: stopping.MarginShare = None,
     state: Annotated[
         Path | None, typer.Option(help="Where the run is kept (.json).", show_default="next to the problem")
     ] = None,
@@ -73,7 +74,9 @@ def run(
         raise ValueError(f"--state: expected a file name that ends in .json, got {state}; rename it")
     asked = problems.load_problem(problem, bound, limit, goal, segments)
     trials = Trials(command, asked, retries, timeout)
-    chosen = common.make_strategy(strategy, stopping.options(confidence, tolerance, proven, sigma, ranges))
+    chosen = common.make_strategy(
+        strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
+    )
     with locked(state):
         search = open_search(asked, chosen, budget, state, fresh)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")

@@ -1,4 +1,4 @@
-"""Options that say when Challenger stops, and the scale of the noise that a proof needs."""
+"""Options that say when Challenger stops, what its last trials are for, and the scale that a proof needs."""
 
 from typing import Annotated, Any
 
@@ -38,15 +38,26 @@ Ranges = Annotated[
         "--range", metavar="NAME=LOW,HIGH", help="Or where each metric lies, as reward=0,1.", show_default=False
     ),
 ]
+MarginShare = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", help="Last share of the budget for the margin of the safe mix, as 0.3.", show_default="none"
+    ),
+]
 
 
 def options(
-    confidence: float | None, tolerance: str | None, proven: bool, sigma: list[str] | None, ranges: list[str] | None
+    confidence: float | None,
+    tolerance: str | None,
+    proven: bool,
+    sigma: list[str] | None,
+    ranges: list[str] | None,
+    margin_share: float | None = None,
 ) -> dict[str, Any]:
-    """Arguments of Challenger.
+    """Arguments of Challenger, where they are not its defaults.
 
     >>> options(0.95, "1%", True, ["0.3"], None)
-    {'confidence': 0.95, 'tolerance': '1%', 'proven': True, 'sigma': 0.3, 'ranges': None}
+    {'confidence': 0.95, 'tolerance': '1%', 'proven': True, 'sigma': 0.3}
     """
     if tolerance is not None and confidence is None:
         raise ValueError("--tolerance: expected a confidence with it, got none; add --confidence 0.95")
@@ -57,8 +68,15 @@ def options(
         )
     if (sigma or ranges) and not proven:
         raise ValueError("--sigma and --range: only --proven uses the scale of the noise; add it, or leave them out")
-    common: dict[str, Any] = {"confidence": confidence, "tolerance": tolerance}
-    return common | {"proven": proven, "sigma": parse_sigma(sigma or []), "ranges": parse_ranges(ranges or [])}
+    given = {
+        "confidence": confidence,
+        "tolerance": tolerance,
+        "proven": proven or None,
+        "sigma": parse_sigma(sigma or []),
+        "ranges": parse_ranges(ranges or []),
+        "margin_share": margin_share,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def parse_sigma(texts: list[str]) -> float | dict[str, float] | None:

@@ -222,6 +222,7 @@ def conclude(
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
 
 
+STOPPED = 0.9  # of the budget: where fewer trials were made on average, tables say how many
 MEASURES = {
     common.Measure.error: "wrong answers in %",
     common.Measure.kept: "mixes that keep all limits in %",
@@ -254,4 +255,6 @@ def _entry(cell: "CellResult", by: common.Measure, best: bool) -> Text:
         text = f"{value:.4g} ({low:.4g}–{high:.4g})"
     else:
         text = f"{100 * value:.2f} ({100 * low:.2f}–{100 * high:.2f})"
+    if cell.mean_pulls < STOPPED * cell.budget:
+        text += f", {cell.mean_pulls:,.0f} trials"
     return Text(text, style="bold cyan" if best else "")

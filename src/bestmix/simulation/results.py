@@ -78,7 +78,7 @@ class CellResult:
 
     @property
     def kept(self) -> float:
-        """Share of the recommended mixes that truly keep all limits; NaN when every verdict was infeasible."""
+        """Share of the recommended mixes that truly keep all limits, without runs whose verdict is infeasible."""
         kept, mixes = self._kept()
         return kept / mixes if mixes else math.nan
 
@@ -103,7 +103,10 @@ class CellResult:
 
     @property
     def loss(self) -> float:
-        """Mean loss: regret, and every excess over a bound at its true shadow price."""
+        """Mean loss: regret, and every excess over a bound at its true shadow price.
+
+        Runs whose verdict is infeasible recommend nothing and are left out: look at ``wrongly_infeasible`` too.
+        """
         return _mean(self.outcomes.loss)[0]
 
     @property

@@ -27,7 +27,8 @@ from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
-NEWER = ("tolerance", "proven", "sigma", "ranges")  # options that saved searches of 0.1 do not have
+CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
+NEWER = ("tolerance", "proven", "sigma", "ranges", "margin_share")  # options that saved searches of 0.1 do not have
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,10 @@ class Challenger:
         Rounds after the first one, when there is a fixed budget; by default 30, and more with more than 60 arms.
     first_share
         Share of a fixed budget that the first round spreads evenly over the arms.
+    margin_share
+        Share of a fixed budget, the last of it, that goes to narrowing the margin which the safe mix keeps from its
+        limits, as soon as the support is clear (every z-score above 2.5), such as 0.3. The mix to deploy then loses
+        less. None spends all trials on the support.
 
     Examples
     --------
@@ -87,6 +92,7 @@ class Challenger:
     proven: bool = False
     sigma: float | Mapping[str, float] | None = None
     ranges: Mapping[str, tuple[float, float]] | None = None
+    margin_share: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("confidence", "delta", "heuristic_stop"):
@@ -101,11 +107,23 @@ class Challenger:
                 "delta is one minus the confidence"
             )
         self._check_tolerance()
+        self._check_margin_share()
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
         if not 0 < checks.number("first_share", self.first_share) < 1:
             raise checks.InvalidInput(
                 "first_share", expected="a number between 0 and 1", got=self.first_share, remedy="try 0.1"
+            )
+
+    def _check_margin_share(self) -> None:
+        if self.margin_share is None:
+            return
+        if not 0 < checks.number("margin_share", self.margin_share) < 1 or self._delta or self.heuristic_stop:
+            raise checks.InvalidInput(
+                "margin_share",
+                expected="a share between 0 and 1 of a fixed budget",
+                got=f"{checks.shown(self.margin_share)}, confidence {self.confidence or self.delta}",
+                remedy="try 0.3, without a rule that stops the run",
             )
 
     def _check_tolerance(self) -> None:
@@ -142,6 +160,8 @@ class Challenger:
             return f"Challenger[{1 - self._delta:g}, within {self.tolerance}{', proven' if self.proven else ''}]"
         if self._delta:
             return f"Challenger[{1 - self._delta:g}]"
+        if self.margin_share:
+            return f"Challenger[{self.margin_share:.0%} margin]"
         return f"Challenger[stop {self.heuristic_stop:g}]" if self.heuristic_stop else "Challenger"
 
     @property
@@ -166,8 +186,8 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.cells)
         check_budget(problem, budget, least=unknown)
-        if self.tolerance is not None:
-            check_plain("Challenger with a tolerance", problem)
+        if self.tolerance is not None or self.margin_share is not None:
+            check_plain(f"Challenger with a {'tolerance' if self.tolerance is not None else 'margin_share'}", problem)
         if self.proven:
             proven.scales(problem, self.sigma, self.ranges)
         first = allocation.first_pulls(budget, unknown, self._settings(unknown))
@@ -198,7 +218,18 @@ class Challenger:
             return self._good_enough(evidence, state, size, memory, closed), told
         if size == 0 or speed(stopping.stops)(settings, state):
             return closed, told
-        return closed | _own_round(speed, evidence.problem, state, size), told
+        narrowed = self._narrowed(evidence, budget, size, speed(conditions.z_scores)(state))
+        return closed | (narrowed or _own_round(speed, evidence.problem, state, size)), told
+
+    def _narrowed(self, evidence: Evidence, budget: int, size: int, z: Floats) -> Memory | None:
+        """A round for the margin of the safe mix; None where it is too early for one, or there is no margin."""
+        early = self.margin_share is None or evidence.counts.sum() < (1 - self.margin_share) * budget
+        if early or float(z.min()) < CLEAR:
+            return None
+        plan = enough.narrow(evidence.estimates, evidence.problem.bound, size, len(evidence.counts))
+        if plan is None:
+            return None
+        return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
 
     def _close_program(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """The same for segments, limits on shares, relative limits and partly known arms."""
@@ -266,7 +297,7 @@ class Challenger:
     def with_chances(self, instance: Instance, budget: int) -> Replication | None:
         """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
         self.begin(instance.problem, budget)
-        if self.tolerance is not None:
+        if self.tolerance is not None or self.margin_share is not None:
             return None
         return bind(replicate.challenger, instance, budget, self._settings(len(instance.problem.cells)))
 

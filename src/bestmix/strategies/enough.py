@@ -5,6 +5,7 @@ the best mix need not be known for that: of two equal arms either will do. The r
 way: the bound on the regret, and the margin that the safe mix keeps from the limits.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,10 +116,36 @@ def allocate(data: safety.Estimates, bound: Floats, chance: float, delta: float,
     limit = quantiles(data, guess.mixture, risk).min(initial=np.inf)
     variances = np.diagonal(data.covariances, axis1=1, axis2=2)[:, 1:]
     parts = lam * guess.mixture[:, None] ** 2 * variances  # of each margin (K, L), times its trials
+
+    def gains(counts: Floats) -> Floats:
+        return np.hstack([_regret_gains(terms, counts, level, q), _margin_gains(parts, lam, counts, limit)])
+
+    return _spend(gains, counts, size, unknown)
+
+
+def narrow(data: safety.Estimates, bound: Floats, size: int, unknown: int) -> Plan | None:
+    """Give a round's trials to the arms that most reduce the margin of the safe mix; None where it has none.
+
+    The margin costs sum_l lam_l se_l, up to a factor, with the prices and the mix of the optimum at the estimates.
+    """
+    guess = solve_means(data.means, bound)
+    lam = np.where(np.isfinite(guess.dual), np.maximum(guess.dual, 0.0), 0.0)
+    parts = lam * guess.mixture[:, None] ** 2 * np.diagonal(data.covariances, axis1=1, axis2=2)[:, 1:]
+    if not parts[:unknown].any():
+        return None
+
+    def gains(counts: Floats) -> Floats:
+        return np.hstack([np.zeros((len(counts), len(counts))), _margin_gains(parts, lam, counts, 1.0)])
+
+    return _spend(gains, np.array(data.counts), size, unknown)
+
+
+def _spend(gains: Callable[[Floats], Floats], counts: Floats, size: int, unknown: int) -> Plan:
+    """Trials for the arm whose gain (K, columns) for its trials so far is the largest, a chunk at a time."""
     trials, reasons = np.zeros(unknown, dtype=np.int64), dict[int, dict[int, int]]()
     step = allocation.chunk_size(size, unknown)
     while (some := min(step, size - int(trials.sum()))) > 0:
-        gain = np.hstack([_regret_gains(terms, counts, level, q), _margin_gains(parts, lam, counts, limit)])[:unknown]
+        gain = gains(counts)[:unknown]
         total = gain.sum(axis=1) / counts[:unknown] ** 2
         arm = int(np.argmax(total)) if total.max(initial=0.0) > 0 else int(np.argmin(counts[:unknown]))
         spent = reasons.setdefault(arm, {})
