@@ -13,6 +13,12 @@ from bestmix.answers import exports
 POLICY = Policy({"small": 0.62, "large": 0.38}, {"dollars": 5.0})
 ODD = Policy({'he said "no"': 1 / 3, "back\\slash; #": 1 / 3, "ü $x {y}": 1 / 3})
 
+SPLIT = Policy(
+    None,
+    segments={"free": 0.5, "default": 0.3, '~odd "name"': 0.2},
+    by_segment={"free": {"small": 1.0}, "default": {"small": 0.25, "large": 0.75}, '~odd "name"': {"large": 1.0}},
+)
+
 weights = st.lists(st.floats(0, 1), min_size=1, max_size=30).filter(lambda w: sum(w) > 1e-3)
 
 
@@ -53,7 +59,10 @@ def test_litellm_names_the_models():
     ]
 
 
-@pytest.mark.parametrize("policy", [POLICY, ODD, Policy({"a": 1.0}, feasible=False)], ids=["two", "odd", "one"])
+ANY = [POLICY, ODD, Policy({"a": 1.0}, feasible=False), SPLIT]
+
+
+@pytest.mark.parametrize("policy", ANY, ids=["two", "odd", "one", "segments"])
 def test_json_follows_the_schema_and_is_what_save_writes(policy, tmp_path):
     jsonschema.Draft202012Validator.check_schema(Policy.schema())
     data = json.loads(policy.export("json"))
@@ -72,7 +81,52 @@ def test_the_schema_refuses_what_is_not_a_policy(data):
             Policy.from_dict(data)
 
 
+def test_nginx_maps_segments_to_blocks_of_their_own():
+    lines = SPLIT.export("nginx", segment="$cookie_plan").splitlines()
+    assert [line for line in lines if line.startswith("split")] == [
+        f'split_clients "$remote_addr" $bestmix_arm_{place} {{' for place in (1, 2, 3, 0)
+    ]
+    assert lines[-6:] == [
+        'map "$cookie_plan" $bestmix_arm {',
+        '    "free"  $bestmix_arm_1;',
+        '    "\\\\default"  $bestmix_arm_2;',
+        '    "\\\\~odd \\"name\\""  $bestmix_arm_3;',
+        "    default  $bestmix_arm_0;",
+        "}",
+    ]
+
+
+def test_envoy_and_litellm_have_an_entry_for_each_segment_and_one_for_the_rest():
+    routes = json.loads(SPLIT.export("envoy", header="x-plan"))
+    assert [r["match"].get("headers", [{}])[0].get("string_match", {}).get("exact") for r in routes] == [
+        "free",
+        "default",
+        '~odd "name"',
+        None,
+    ]
+    assert [c["weight"] for c in routes[1]["route"]["weighted_clusters"]["clusters"]] == [250_000, 750_000]
+    names = [entry["model_name"] for entry in json.loads(SPLIT.export("litellm", group="chat"))["model_list"]]
+    assert list(dict.fromkeys(names)) == ["chat", "chat-free", "chat-default", 'chat-~odd "name"']
+
+
+def test_flagd_targets_fractions_by_segment():
+    flag = json.loads(SPLIT.export("flagd", flag="model", attribute="plan"))["flags"]["model"]
+    rule = flag["targeting"]["if"]
+    assert rule[0] == {"==": [{"var": "plan"}, "free"]}
+    assert rule[3]["fractional"][1:] == [["small", 2500], ["large", 7500]]
+    assert rule[-1]["fractional"][1:] == [["small", 5750], ["large", 4250]]
+    assert (flag["defaultVariant"], set(flag["variants"])) == ("small", {"small", "large"})
+    assert json.loads(POLICY.export("flagd"))["flags"]["bestmix"]["targeting"]["fractional"][1:] == [
+        ["small", 6200],
+        ["large", 3800],
+    ]
+
+
+ALIKE = Policy(None, segments={"Free": 0.5, "free": 0.5}, by_segment={"Free": {"a": 1.0}, "free": {"a": 1.0}})
 BAD = [
+    (lambda: ALIKE.export("nginx"), "segments: nginx cannot tell 'Free' from 'free'"),
+    (lambda: POLICY.export("nginx", segment="$x"), "segment: expected none, since the policy has no segments"),
+    (lambda: POLICY.export("flagd", flag=" "), "flag: expected a name"),
     (lambda: POLICY.export("haproxy"), "form: expected one of 'json', 'nginx'"),
     (lambda: POLICY.export("json", key="x"), "options: expected none with 'json', got key"),
     (lambda: POLICY.export("nginx", variable="a b"), "variable: .*'a b'"),
@@ -98,7 +152,7 @@ HTTP = "type.googleapis.com/envoy.extensions.filters.network.http_connection_man
 
 
 @pytest.mark.skipif(not shutil.which("nginx"), reason="nginx is not installed")
-@pytest.mark.parametrize("policy", [POLICY, ODD, Policy({"a": 1.0})], ids=["two", "odd", "one"])
+@pytest.mark.parametrize("policy", [POLICY, ODD, Policy({"a": 1.0}), SPLIT], ids=["two", "odd", "one", "segments"])
 def test_nginx_takes_the_block(policy, tmp_path):
     folders = " ".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in FOLDERS)
     server = f"server {{ listen unix:{tmp_path}/s; location / {{ return 200 $bestmix_arm; }} }}"

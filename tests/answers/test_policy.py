@@ -143,7 +143,60 @@ def test_weights_that_add_up_to_one_but_for_rounding_are_taken():
     assert sum(Policy({"a": 0.1, "b": 0.2, "c": 0.7000001}).weights.values()) == pytest.approx(1.0, abs=1e-15)
 
 
+PARTS = {"free": {"small": 1.0}, "paid": {"small": 0.25, "large": 0.75}}
+SPLIT = Policy(
+    None,
+    {"dollars": 5.0},
+    safety=0.95,
+    goal="maximise reward",
+    limits=["quality >= 0.1", "share(large) <= 40%"],
+    segments={"free": 0.6, "paid": 0.4},
+    by_segment=PARTS,
+)
+
+
+def test_a_policy_of_segments_draws_and_assigns_in_each():
+    assert SPLIT.weights == {"small": pytest.approx(0.7), "large": pytest.approx(0.3)}
+    assert {SPLIT.assign(unit, segment="free") for unit in range(200)} == {"small"}
+    paid = Policy(PARTS["paid"])
+    assert [SPLIT.assign(u, segment="paid") for u in range(50)] == [paid.assign(u) for u in range(50)]
+    assert SPLIT.draw(20, seed=1, segment="paid") == paid.draw(20, seed=1)
+
+
+@pytest.mark.parametrize("name", ["p.json", "p.toml"])
+def test_goal_limits_and_segments_come_back(tmp_path, name):
+    SPLIT.save(tmp_path / name)
+    again = Policy.load(tmp_path / name)
+    assert again == SPLIT
+    assert again.wanting(None).safety is None
+    assert again.wanting(None).by_segment == SPLIT.by_segment
+
+
+def test_a_bound_among_the_limits_is_a_bound():
+    policy = Policy({"a": 1.0}, limits=["quality >= 0.9", "dollars <= 5"])
+    assert (policy.bounds, policy.limits) == ({"dollars": 5.0}, ("quality >= 0.9",))
+
+
+def test_the_problem_of_a_policy_has_its_own_arms():
+    known = {"small": Known(1.0, {"dollars": 2.0}), "large": Known(costs={"dollars": 9.0})}
+    policy = Policy({"small": 0.5, "large": 0.5}, {"dollars": 6.0}, known=known, limits=["share(gone) <= 10%"])
+    problem = policy.problem
+    assert (problem.arms, problem.names) == (("large",), ("large", "small"))
+    assert problem.costs == ("dollars",)  # a limit on an arm that is not used is kept whatever happens
+
+
 BAD_POLICIES = [
+    (lambda: SPLIT.assign("u"), "segment: expected one of 'free', 'paid', got None"),
+    (lambda: SPLIT.draw(segment="gold"), "segment: expected one of 'free', 'paid', got 'gold'"),
+    (lambda: POLICY.assign("u", segment="free"), "segment: expected none: the policy has no segments"),
+    (lambda: Policy(None, segments={"free": 1.0}, by_segment={"paid": {"a": 1.0}}), "segments: "),
+    (lambda: Policy(None, segments={"free": 0.5}, by_segment={"free": {"a": 1.0}}), "segments: expected shares"),
+    (lambda: Policy({"a": 1.0}, goal="cheapest"), "goal: expected 'maximise' or 'minimise'"),
+    (lambda: Policy({"a": 1.0}, limits=["x < 1"]), "limit: expected <=, >= or ="),
+    (
+        lambda: Policy.from_dict({"weights": {}, "segments": {"free": {"a": 1.0}}}),
+        r"segments\['free'\]: expected the en",
+    ),
     (lambda: Policy({}), "weights: .*{}"),
     (lambda: Policy({"a": 0.5}), "weights: .*0.5"),
     (lambda: Policy({"a": 1.5, "b": -0.5}), "weights: .*-0.5"),

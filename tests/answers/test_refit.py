@@ -33,3 +33,41 @@ def test_trials_before_may_be_all_that_an_arm_has():
     assert refit(POLICY, log(1, arm="new"), before=log(2)).trials == 30
     with pytest.raises(ValueError, match="expected fresh trials of 'on', got none"):
         refit(POLICY, log(1, arm="new"))
+
+
+def test_goal_and_limits_are_kept_when_weights_are_fitted_again():
+    rng = np.random.default_rng(0)
+    rows = 80
+    quality = np.r_[rng.random(rows) < 0.7, rng.random(rows) < 0.97].astype(float)
+    log = {
+        "arm": ["s"] * rows + ["l"] * rows,
+        "quality": quality.tolist(),
+        "dollars": np.r_[rng.normal(1, 0.1, rows), rng.normal(9, 0.5, rows)].tolist(),
+    }
+    policy = Policy({"s": 0.5, "l": 0.5}, goal="minimise dollars", limits=["quality >= 0.8"])
+    fitted = policy.refit(log)
+    assert (fitted.goal, fitted.limits) == (policy.goal, policy.limits)
+    means = {arm: quality[[a == arm for a in log["arm"]]].mean() for arm in ("s", "l")}
+    assert sum(weight * means[arm] for arm, weight in fitted.weights.items()) == pytest.approx(0.8)
+
+
+def test_segments_are_fitted_again_from_their_column():
+    rng = np.random.default_rng(1)
+    cells = [("s", "free"), ("l", "free"), ("s", "paid"), ("l", "paid")]
+    means = {("s", "free"): 0.9, ("l", "free"): 0.95, ("s", "paid"): 0.3, ("l", "paid"): 0.95}
+    rows = [(a, g, float(rng.random() < means[a, g]), 1.0 if a == "s" else 9.0) for a, g in cells for _ in range(60)]
+    log = dict(zip(("arm", "plan", "quality", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+    half = {"s": 0.5, "l": 0.5}
+    policy = Policy(
+        None,
+        goal="minimise dollars",
+        limits=["quality >= 0.7"],
+        segments={"free": 0.5, "paid": 0.5},
+        by_segment={"free": half, "paid": half},
+    )
+    fitted = policy.refit(log, segment="plan")
+    assert fitted.by_segment["free"]["s"] > fitted.by_segment["paid"]["s"]
+    assert fitted.segments == policy.segments
+    short = {name: values[:180] for name, values in log.items()}
+    with pytest.raises(ValueError, match="expected fresh trials of 'l in paid'"):
+        policy.refit(short, segment="plan")

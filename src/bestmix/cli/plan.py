@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common
+from bestmix.cli import common, problems
 from bestmix.cli.solve import DROP
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def plan(
         list[str] | None,
         typer.Option(metavar="COLUMN=NUMBER", help="Of a log: largest acceptable mean cost; repeat it."),
     ] = None,
+    goal: problems.Goal = None,
+    limit: problems.Limits = None,
     arm: Annotated[str, typer.Option(help="Of a log: column of the arm.")] = "arm",
     reward: Annotated[str, typer.Option(help="Of a log: column of the reward.")] = "reward",
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
@@ -71,7 +73,7 @@ def plan(
     path = None if no_figure else figure or (Path(f"{Path(source).stem}-plan.png") if plots.available() else None)
     common.Outputs(path).check()
     with common.messages().status("Loading ...") as status, common.missing_values(DROP):
-        guess, log = _guess(source, bound, arm, reward, drop_missing)
+        guess, log = _guess(source, bound, goal, limit, {"arm": arm, "reward": reward, "drop_missing": drop_missing})
         from bestmix.cli.grid import find_strategy
         from bestmix.theory import plan as make
 
@@ -101,16 +103,19 @@ def plan(
 
 
 def _guess(
-    source: str, bound: list[str] | None, arm: str, reward: str, drop_missing: bool
+    source: str, bound: list[str] | None, goal: str | None, limit: list[str] | None, columns: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """What to plan from, and how to read it if it is a log."""
     from bestmix.answers.log_files import is_log
 
     if is_log(source):
         bounds = common.parse_bounds(bound or [])
-        return source, {"bounds": bounds, "arm": arm, "reward": reward, "drop_missing": drop_missing}
-    if bound:
-        raise ValueError("--bound: expected with a log of trials only, got guessed means; their file has the bounds")
+        return source, {"bounds": bounds, "goal": goal or "maximise reward", "limits": limit or (), **columns}
+    for option, value in (("--bound", bound), ("--limit", limit), ("--goal", goal)):
+        if value:
+            raise ValueError(
+                f"{option}: expected with a log of trials only, got guessed means; their file has the bounds"
+            )
     from bestmix.cli.grid import find_instance
 
     return find_instance(source, Path.cwd(), f"guess {source}"), {}

@@ -225,7 +225,7 @@ def trials(
     newest_first: bool = False,
     segment: str | None = None,
 ) -> Response:
-    """A page of trials in the order in which they were handed out, or the newest first; with segments, an arm in one."""
+    """A page of trials in the order in which they were handed out, or the newest first; an arm is one of a segment."""
     worker = None if worker is None else worker.replace("\x00", "")
     page = experiment.trials(state, arm, worker, after, limit, newest_first, segment)
     more = page[-1].id if len(page) == limit else None

@@ -8,32 +8,26 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers.evidence import Evidence
-from bestmix.answers.moments import Moments
-from bestmix.answers.tables import read_trials
+from bestmix.answers.tradeoff_sources import of_log
 from bestmix.arrays import Floats
 from bestmix.problems import catalog
 from bestmix.problems import noise as models
 from bestmix.problems.instance import Instance
-from bestmix.problems.problem import Known, Problem
 
 
 def read_guess(
-    source: Any,
-    bounds: Mapping[str, float] | None,
-    known: Mapping[str, Known] | None,
-    arm: str,
-    reward: str,
-    drop_missing: bool,
-    pilot: float,
+    source: Any, asked: Mapping[str, Any], arm: str, reward: str, drop_missing: bool, pilot: float
 ) -> tuple[Instance, Floats]:
-    """The guessed instance, and how many trials of each unknown arm it is worth."""
+    """The guessed instance, and how many trials of each unknown arm it is worth; ``asked`` is for a log.
+
+    A log's goal and limits are turned into those of an instance: a reward to maximise, and costs to keep below bounds.
+    """
     if isinstance(source, str) and source in catalog.names():
         source = catalog.load(source)
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() in (".toml", ".json"):
         source = Instance.load(source)
     if isinstance(source, Instance):
-        if bounds is not None or known is not None:
+        if any(asked[name] is not None for name in ("bounds", "known")) or asked["limits"]:
             raise checks.InvalidInput("bounds", "an instance has its own bounds and known arms", "leave these out")
         worth = checks.number("pilot", pilot, "give a number of trials, such as 100")
         if worth <= 0:
@@ -41,16 +35,12 @@ def read_guess(
                 "pilot", expected="a positive number of trials", got=f"{worth:g}", remedy="try 100"
             )
         return source, np.full(len(source.problem.arms), worth)
-    limits = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
-    rows = read_trials(source, arm, reward, list(limits), drop_missing)
-    problem = Problem(list(rows), limits, known)
-    moments = [Moments(1 + len(limits)).plus(table) for table in rows.values()]
-    evidence = Evidence(problem, moments)
+    evidence, _ = of_log(source, arm, reward, drop_missing, **asked)
     if evidence.covariances is None:
         raise checks.InvalidInput(
             "log", expected="an arm with at least two trials", got="none", remedy="without a spread nothing is planned"
         )
-    means = evidence.means
+    means, problem = evidence.means, evidence.problem
     return Instance(
         means[:, 0],
         means[:, 1:].T,

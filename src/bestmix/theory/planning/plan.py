@@ -183,6 +183,8 @@ def plan(
     arm: str = "arm",
     reward: str = "reward",
     drop_missing: bool = False,
+    goal: str = "maximise reward",
+    limits: Sequence[str] = (),
     pilot: float = PILOT,
     draws: int = 20,
     runs: int | None = None,
@@ -204,8 +206,9 @@ def plan(
         The wanted chance of a wrong support.
     strategies
         By default all of this package.
-    bounds, known, arm, reward, drop_missing
-        As in ``from_log``, for a pilot log.
+    bounds, known, arm, reward, drop_missing, goal, limits
+        As in ``from_log``, for a pilot log. The plan is that of a reward to maximise, the negative of what is to be
+        minimised, and of costs to keep below bounds.
     pilot
         Trials of each arm that guessed means are worth: how far ``draws`` around them scatter. A pilot log has
         its own counts.
@@ -243,17 +246,18 @@ def plan(
     most = checks.whole("most", most, 1, "give a number of trials", MOST_TRIALS)
     tell = progress or (lambda sentence: None)
     tell("Reading the guesses")
-    instance, counts = read_guess(source, bounds, known, arm, reward, drop_missing, pilot)
+    asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
+    instance, counts = read_guess(source, asked, arm, reward, drop_missing, pilot)
     recipes = built_in() if strategies is None else list(strategies)
     allowed = None if tolerance is None else _allowed(instance, tolerance)
     _check(instance, recipes, unique=allowed is None)
     tell("Measuring the gaps")
     found, note = _theory(instance) if allowed is None else (None, NO_THEORY)
-    kind, goal = (ErrorRates, error) if allowed is None else (LossRates, allowed)
+    kind, wanted = (ErrorRates, error) if allowed is None else (LossRates, allowed)
     budgets = []
     for strategy in recipes:
         tell(f"Simulating {strategy.name}")
-        budgets.append(Bisection(kind(instance, strategy, seed, threads), goal).budget(runs, most))
+        budgets.append(Bisection(kind(instance, strategy, seed, threads), wanted).budget(runs, most))
     budgets.sort(key=lambda b: (b.trials is None, b.trials or 0, b.error_rate))
     chosen = next((s for s in recipes if budgets[0].trials is not None and s.name == budgets[0].strategy), None)
     sensitivity = None
