@@ -172,3 +172,35 @@ def test_escapes_in_notes_names_and_reasons_do_not_reach_the_terminal(made):
         assert not set(text) & set("\x1b\u202e\x07")
     assert "\\x1b[2J\\u202egone" in good("experiment", "show", made, "r")
     assert not set(bad("experiment", "show", made, f"r{evil}")) & set("\u202e\x07")
+
+
+def test_goal_and_limits_from_the_shell(db):
+    problem = db.with_name("problem.toml")
+    asked = ["--goal", "minimise seconds", "--limit", "quality >= 0.5", "--bound", "dollars=2"]
+    good("experiment", "create", db, "m", problem, "--budget", 4, "--strategy", "uniform", *asked)
+    first, second = (line.split("\t")[0] for line in good("experiment", "ask", db, "m", "-n", 2).splitlines())
+    metrics = ["--metric", "seconds=1", "--metric", "quality=1", "--metric", "dollars=0.5"]
+    assert good("experiment", "tell", db, "m", first, *metrics) == "1 counted\n"
+    lines = db.with_name("results.jsonl")
+    lines.write_text(json.dumps({"trial": second, "metrics": {"seconds": 2, "quality": 0, "dollars": 1}}))
+    assert good("experiment", "tell", db, "m", "--file", lines) == "1 counted\n"
+    assert "expected none beside --metric" in bad("experiment", "tell", db, "m", first, *metrics, "--cost", "dollars=1")
+    header = good("experiment", "trials", db, "m").splitlines()[1]
+    assert [name in header for name in ("seconds", "dollars", "quality", "reward")] == [True, True, True, False]
+    good("experiment", "export", db, "m", db.with_name("t.csv"))
+    assert "worker,seconds,dollars,quality,asked" in db.with_name("t.csv").read_text()
+
+
+def test_segments_from_the_shell(db):
+    made = ("experiment", "create", db, "s", db.with_name("problem.toml"), "--budget", 8, "--strategy", "uniform")
+    good(*made, "--segments", "free=0.7,paid=0.3")
+    rows = [line.split("\t") for line in good("experiment", "ask", db, "s", "-n", 4).splitlines()]
+    assert {(arm, segment) for _, arm, segment in rows} == {(a, s) for a in ("a", "b") for s in ("free", "paid")}
+    told = [{"trial": t, "reward": 1, "costs": {"dollars": 0.5}} for t, *_ in rows]
+    db.with_name("r.jsonl").write_text("\n".join(map(json.dumps, told)))
+    good("experiment", "tell", db, "s", "--file", db.with_name("r.jsonl"))
+    good("experiment", "export", db, "s", db.with_name("t.csv"), "--state", "complete")
+    again = ("--segments", "free=0.7,paid=0.3", "--log", db.with_name("t.csv"), "--segment", "segment")
+    assert answer("create", db, "again", *made[4:], *again)["complete"] == 4
+    assert "--exec: expected {segment}" in bad("worker", db, "s", "--exec", "echo {arm}")
+    assert "segment" in good("experiment", "trials", db, "s").splitlines()[1]

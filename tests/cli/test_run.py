@@ -5,6 +5,7 @@ import sys
 import time
 
 import pytest
+from tests.cli.commands import invoke
 from tests.processes import start_bestmix
 from typer.testing import CliRunner
 
@@ -222,3 +223,16 @@ def test_two_runs_do_not_share_a_state(place):
 def test_an_absent_problem(place):
     (place / "problem.toml").unlink()
     assert "there is no such file" in run().stderr
+
+
+def test_a_run_with_limits_and_segments(place):
+    """A trial prints its metrics, and gets the segment's name beside the arm's."""
+    script = "import json, sys; json.dump({'reward': 1, 'quality': float(sys.argv[1] == 'free')}, sys.stdout)"
+    asked = ("--limit", "quality >= 0.2", "--segments", "free=0.5,paid=0.5", "--strategy", "uniform", "--json")
+    command = f'{sys.executable} -c "{script}" {{segment}} {{arm}}'
+    (place / "plain.toml").write_text('arms = ["a", "b"]')
+    result = invoke("run", place / "plain.toml", "--budget", 8, "--exec", command, *asked)
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert [e["costs"] for e in found["estimates"]] == [{"quality >= 0.2": 1.0}] * 2 + [{"quality >= 0.2": 0.0}] * 2
+    assert found["limits"]["quality >= 0.2"]["mean"] == pytest.approx(0.5)

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from tests.cli.commands import good, invoke
 from typer.testing import CliRunner
 
 from bestmix import Policy
@@ -113,3 +114,48 @@ def test_a_file_that_is_no_text(log):
 
 def test_absent_file():
     assert "there is no file nowhere.csv" in solve("nowhere.csv").stderr
+
+
+GROUPED = "arm,plan,quality,dollars\n" + "".join(
+    f"{arm},{plan},{int(row % 10 < good)},{price + row % 3 / 10}\n"
+    for arm, price in (("s", 1.0), ("l", 5.0))
+    for plan, good in (("free", 9), ("paid", 5 if arm == "s" else 9))
+    for row in range(40)
+)
+
+
+def test_goal_limits_and_segments_from_a_log(tmp_path):
+    log = tmp_path / "log.csv"
+    log.write_text(GROUPED)
+    asked = ("solve", log, "--goal", "minimise dollars", "--limit", "quality >= 0.7")
+    one = json.loads(good(*asked, "--json"))
+    assert (one["problem"]["goal"], one["problem"]["limits"]) == ("minimise dollars", ["quality >= 0.7"])
+    shares = ("--segment", "plan", "--segments", "free=50%,paid=50%")
+    two = json.loads(good(*asked, *shares, "--policy", tmp_path / "p.json", "--json"))
+    assert two["by_segment"]["free"]["s"] > two["by_segment"]["paid"]["s"]
+    assert set(json.loads((tmp_path / "p.json").read_text())["segments"]) == {"free", "paid"}
+    assert "The mix of each segment" in good(*asked, *shares)
+
+
+def test_a_limit_that_cannot_be_read_is_shown_with_a_mark(tmp_path):
+    (tmp_path / "log.csv").write_text(GROUPED)
+    result = invoke("solve", tmp_path / "log.csv", "--limit", "quality > 0.7")
+    assert (result.exit_code, result.stderr.splitlines()) == (
+        2,
+        ["Error: limit: expected <=, >= or =, got '>'", "  quality > 0.7", "          ^"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--segments", "free=0.5,paid=0.5"], "--segments: expected the column that has them"),
+        (["--segment", "plan", "--segments", "free,paid"], "--segments: expected shares"),
+        (["--segment", "plan", "--segments", "free=1"], "a share of the segment 'paid' too"),
+    ],
+)
+def test_segments_that_are_not_whole_are_refused(tmp_path, words, message):
+    (tmp_path / "log.csv").write_text(GROUPED.replace("quality", "reward"))
+    result = invoke("solve", tmp_path / "log.csv", *words)
+    assert result.exit_code == 2
+    assert message in result.stderr

@@ -248,3 +248,66 @@ def test_a_body_without_a_length_is_limited_too(running):
     finally:
         connection.close()
     assert running.send("GET", "/healthz")[0] == 200
+
+
+ASKED = {"arms": ["small", "large"], "goal": "minimise dollars", "limits": ["quality >= 0.5"]}
+
+
+def test_results_are_told_by_metrics(running):
+    body = {"name": "m", "problem": ASKED, "budget": 4, "strategy": {"kind": "Uniform"}}
+    status, made = running.json("POST", "/v1/experiments", body)
+    assert (status, made["problem"]["limits"]) == (201, ["quality >= 0.5"])
+    first, second, *rest = running.json("POST", "/v1/experiments/m/ask", {"n": 4})[1]["trials"]
+    told = {"trial": first["id"], "metrics": {"quality": 1, "dollars": 0.2}}
+    assert running.json("POST", "/v1/experiments/m/tell", told) == (200, {"outcome": "counted"})
+    same = {"trial": first["id"], "reward": 0.2, "costs": {"quality": 1}}
+    assert running.json("POST", "/v1/experiments/m/tell", same) == (200, {"outcome": "repeated"})
+    results = [{"trial": t["id"], "metrics": {"quality": 1, "dollars": 0.3}} for t in (second, *rest)]
+    assert running.json("POST", "/v1/experiments/m/tell_many", {"results": results})[0] == 200
+    trial = running.json("GET", "/v1/experiments/m/trials")[1]["trials"][0]
+    assert (trial["reward"], trial["costs"], trial["segment"]) == (0.2, {"quality": 1.0}, None)
+    policy = running.json("GET", "/v1/experiments/m/policy")[1]
+    assert (policy["goal"], policy["limits"], policy["segments"]) == ("minimise dollars", ["quality >= 0.5"], {})
+
+
+@pytest.mark.parametrize(
+    ("result", "field"),
+    [
+        ({}, "reward"),
+        ({"costs": {"quality": 1}}, "reward"),
+        ({"metrics": {"quality": 1, "dollars": 1}, "reward": 1}, "reward"),
+        ({"metrics": {"quality": 1, "dollars": 1}, "costs": {}}, "costs"),
+        ({"metrics": {"quality": 1}}, "metrics"),
+        ({"metrics": {"quality": 1, "dollars": 1, "more": 1}}, "metrics"),
+        ({"metrics": {"quality": None, "dollars": 1}}, "metrics.quality"),
+        ({"metrics": None}, "metrics"),
+    ],
+)
+def test_results_that_are_neither_are_refused(running, result, field):
+    exp = running.create("m", Problem.from_dict(ASKED))
+    status, told = running.json("POST", path(exp, "/tell"), {"trial": exp.ask()[0].id} | result)
+    assert (status, told["error"]["field"]) == (422, field)
+
+
+def test_a_limit_that_cannot_be_read_is_shown_with_a_mark(running):
+    body = {"name": "m", "problem": ASKED | {"limits": ["quality > 0.5"]}, "budget": 4}
+    status, told = running.json("POST", "/v1/experiments", body)
+    assert (status, told["error"]["field"]) == (422, "problem")
+    assert told["error"]["message"].endswith("\n  quality > 0.5\n          ^")
+
+
+def test_trials_have_segments_and_users_may_arrive(running):
+    shares = Problem(["small", "large"], segments={"free": 0.7, "paid": 0.3})
+    exp = running.create("s", shares)
+    trials = exp.ask(8)
+    assert {(t.arm, t.segment) for t in trials} == {(a, s) for a in shares.arms for s in shares.segments}
+    exp.tell_many([(t, {"reward": 1.0 + (t.arm == "large")}) for t in trials])
+    assert exp.done
+    assert exp.recommend().by_segment == {"free": {"large": 1.0}, "paid": {"large": 1.0}}
+    assert set(running.json("GET", path(exp, "/policy"))[1]["segments"]) == {"free", "paid"}
+    assert [t.segment for t in exp.trials(arm="small", segment="paid")] == ["paid"] * 2
+    arriving = running.create("a", Problem(["small", "large"], segments=["free", "paid"]))
+    (trial,) = arriving.ask(segment="paid")
+    assert trial.segment == "paid"
+    status, told = running.json("POST", path(arriving, "/ask"), {"segment": "gold"})
+    assert (status, told["error"]["field"]) == (422, "segment")
