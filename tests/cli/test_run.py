@@ -236,3 +236,18 @@ def test_a_run_with_limits_and_segments(place):
     found = json.loads(result.stdout)
     assert [e["costs"] for e in found["estimates"]] == [{"quality >= 0.2": 1.0}] * 2 + [{"quality >= 0.2": 0.0}] * 2
     assert found["limits"]["quality >= 0.2"]["mean"] == pytest.approx(0.5)
+
+
+def test_a_run_starts_from_a_log_and_its_budget_is_for_further_trials(place):
+    rows = "\n".join(f"{arm},{1.7 + k % 2},{k % 2}" for k in range(5) for arm in ("small", "the large"))
+    (place / "pilot.csv").write_text(f"model,score,dollars\n{rows}\n")
+    log = ["--log", "pilot.csv", "--arm", "model", "--reward", "score"]
+    first = run(*log, "--json")
+    assert first.exit_code == 0, first.output
+    assert json.loads(first.stdout)["trials"] == 22
+    assert calls(place) == 12
+    assert json.loads(run(*log, "--json", budget=20).stdout)["trials"] == 30
+    assert "has 10 trials of a log; ask for the same, or start over with --fresh" in run(budget=20).stderr
+    refused = run(*log, "--fresh", strategy="sfsr-l")
+    assert (refused.exit_code, calls(place)) == (2, 20)
+    assert "SFSR-L lays out its rounds beforehand" in refused.stderr

@@ -43,6 +43,15 @@ def run(
     sigma: stopping.Sigma = None,
     ranges: stopping.Ranges = None,
     margin_share: stopping.MarginShare = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Trials that were made already; they count, beside the budget.", show_default=False),
+    ] = None,
+    arm: Annotated[str, typer.Option(help="Column of the log that names the arm.")] = "arm",
+    reward: Annotated[str, typer.Option(help="Column of the log that has the reward.")] = "reward",
+    segment: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of the log that names the segment.", show_default=False)
+    ] = None,
     state: Annotated[
         Path | None, typer.Option(help="Where the run is kept (.json).", show_default="next to the problem")
     ] = None,
@@ -78,22 +87,43 @@ def run(
         strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     )
     with locked(state):
-        search = open_search(asked, chosen, budget, state, fresh)
+        with common.missing_values("fill them in, or take these rows out of the log"):
+            search = open_search(asked, chosen, budget, state, fresh, log, (arm, reward, segment))
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
-    if tolerance is not None and rec.trials == budget and not (search.memory.get("certificate") or {}).get("enough"):
+    if (
+        tolerance is not None
+        and rec.trials == search.budget
+        and not (search.memory.get("certificate") or {}).get("enough")
+    ):
         common.messages().print(f"The budget of {budget} trials ended before a mix was certainly within {tolerance}.")
-    elif tolerance is None and confidence and rec.trials == budget and (rec.support_probability or 0.0) < confidence:
+    elif (
+        tolerance is None
+        and confidence
+        and rec.trials == search.budget
+        and (rec.support_probability or 0.0) < confidence
+    ):
         common.messages().print(f"The budget of {budget} trials ended before {100 * confidence:g}% was reached.")
 
 
-def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Path, fresh: bool) -> "Search":
+def open_search(
+    problem: "Problem",
+    strategy: "Strategy",
+    budget: int,
+    state: Path,
+    fresh: bool,
+    log: Path | None = None,
+    columns: tuple[str, str, str | None] = ("arm", "reward", None),
+) -> "Search":
     """The search in the state file if it is of the same work, perhaps with more trials; a new one if there is none."""
     from bestmix.strategies import Search
 
     if fresh or not state.exists():
-        return strategy.start(problem, budget)
+        new = strategy.start(problem, budget)
+        if log is not None:
+            new.start_from(log, *columns)
+        return new
     try:
         search = Search.load(state)
     except ValueError as error:
@@ -107,6 +137,10 @@ def open_search(problem: "Problem", strategy: "Strategy", budget: int, state: Pa
                 f"{state}: the run kept there has another {what}{detail}; ask for the same, choose another --state, "
                 "or start over with --fresh"
             )
+    if (log is None) is not (search.earlier == 0):
+        held_log = f"{search.earlier} trials of a log" if search.earlier else "no log"
+        raise ValueError(f"{state}: the run kept there has {held_log}; ask for the same, or start over with --fresh")
+    budget += search.earlier
     if budget < search.budget:
         raise ValueError(
             f"{state}: the run kept there has a larger budget ({search.budget}, not {budget}); ask for no fewer, "

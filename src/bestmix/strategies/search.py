@@ -82,6 +82,11 @@ class Search:
         return arriving(self.problem, self.memory)
 
     @property
+    def earlier(self) -> int:
+        """Trials from before the run, which count beside the budget's."""
+        return 0 if self._earlier is None else int(self._earlier.sum())
+
+    @property
     def trials(self) -> int:
         """Trials told so far."""
         return sum(m.count for m in self.moments)
