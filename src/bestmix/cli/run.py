@@ -15,6 +15,7 @@ from bestmix.cli import common, problems, stopping
 from bestmix.cli.process import TrialFailed, Trials
 
 if TYPE_CHECKING:
+    from bestmix.answers.recommendation import Recommendation
     from bestmix.problems.problem import Problem
     from bestmix.strategies import Search, Strategy
 
@@ -92,18 +93,18 @@ def run(
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
-    if (
-        tolerance is not None
-        and rec.trials == search.budget
-        and not (search.memory.get("certificate") or {}).get("enough")
-    ):
+    _say_ended(search, rec, budget, confidence, tolerance)
+
+
+def _say_ended(
+    search: "Search", rec: "Recommendation", budget: int, confidence: float | None, tolerance: str | None
+) -> None:
+    """Say it where the budget was over before what was wanted was reached."""
+    if rec.trials < search.budget:
+        return
+    if tolerance is not None and not (search.memory.get("certificate") or {}).get("enough"):
         common.messages().print(f"The budget of {budget} trials ended before a mix was certainly within {tolerance}.")
-    elif (
-        tolerance is None
-        and confidence
-        and rec.trials == search.budget
-        and (rec.support_probability or 0.0) < confidence
-    ):
+    elif tolerance is None and confidence and (rec.support_probability or 0.0) < confidence:
         common.messages().print(f"The budget of {budget} trials ended before {100 * confidence:g}% was reached.")
 
 
