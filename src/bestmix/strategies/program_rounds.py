@@ -35,7 +35,7 @@ def decide(evidence: Evidence, settings: Settings, size: int, arriving: bool) ->
     problem, at = evidence.problem, places(evidence.problem)
     rows, (shares, arrivals) = layout_of(problem), segment_shares(evidence)
     known = len(at) - len(evidence.moments)
-    counts = np.r_[evidence.counts.astype(np.float64), np.full(known, np.inf)][at]
+    counts = _counts(evidence)
     measures = len(problem.measures)
     scatters = np.concatenate([evidence.measured_scatters, np.zeros((known, measures, measures))])[at]
     means = np.nan_to_num(evidence.measured[at])
@@ -66,6 +66,13 @@ def reject(evidence: Evidence, remaining: Sequence[int]) -> tuple[dict[int, floa
     loser = int(speed(segment_rejects.loser)(rows, shares, counts, np.nan_to_num(evidence.measured[at]), left, score))
     scores = {int(order[j]): float(score[j]) for j in range(len(order)) if np.isfinite(score[j])}
     return scores, None if loser < 0 else int(order[loser])
+
+
+def _counts(evidence: Evidence) -> Floats:
+    """Trials of each column of the program (n,); infinite for known ones."""
+    at = places(evidence.problem)
+    known = np.full(len(at) - len(evidence.moments), np.inf)
+    return np.asarray(np.r_[evidence.counts.astype(np.float64), known][at])
 
 
 def capacities(shares: Floats, size: int) -> Integers:
