@@ -99,6 +99,17 @@ def test_what_is_given_takes_the_place_of_trials():
     assert np.isinf(data.counts).tolist() == whole.tolist()
 
 
+def test_what_is_given_does_not_make_the_other_columns_surer():
+    case = random_case(np.random.default_rng(5))
+    known = np.full(case.truth.shape, np.nan)
+    known[0, 1] = case.truth[0, 1]
+    some = case._replace(rows=case.rows._replace(given=known))
+    others = np.delete(some.program().data.covariances, 0, axis=0)
+    pooled = case.scatter[1:, 1, 1].sum() / (case.counts[1:] - 1).sum()
+    expected = (case.scatter[1:, 1, 1] + 5 * pooled) / (case.counts[1:] + 4)
+    np.testing.assert_allclose(others[:, 1, 1], expected)
+
+
 def test_known_costs_make_the_answer_surer():
     more = 0
     for seed in range(10):

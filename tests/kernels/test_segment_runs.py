@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from bestmix.kernels import segment_runs
+from bestmix import SFSR, Challenger, Known, Problem, Uniform
+from bestmix.answers.programs import layout_of
+from bestmix.kernels import sampling, segment_runs
 from bestmix.kernels.segment_runs import ARRIVING, CHOSEN, LEARNT, Answers
+from bestmix.problems.noise import Bernoulli
+from bestmix.problems.problem import Cell
 from bestmix.problems.segment_families import random_segments
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.strategies.schedule import round_ends
 
 SETTINGS = (0.1, 6, 0.0, 0.0)
@@ -92,3 +97,51 @@ def test_a_run_may_stop_when_it_is_sure():
     common = INSTANCE.noise.compiled(INSTANCE.means), np.array(INSTANCE.means), INSTANCE.layout, INSTANCE.weight
     segment_runs.challenger(np.random.default_rng(0), *common, INSTANCE.known, 60_000, CHOSEN, sure, answers)
     assert (answers.pulls < 10_000).all()
+
+
+LIVE = Problem(
+    ["small", "medium", "large"],
+    goal="maximise quality",
+    limits=["dollars <= 0.5", "share(large) <= 60%"],
+    segments={"free": 0.6, "paid": 0.4},
+    known={"small": Known(costs={"dollars": 0.2})},
+)
+TRUE = np.array([[0.3, 0.2], [0.5, 0.5], [0.8, 0.8], [0.2, 0.2], [0.6, 0.4], [0.7, 0.9]])
+
+
+def trials_of(rng, model, column, count):
+    """Trials as a simulated run draws them."""
+    rows = np.empty((count, 2))
+    for row in rows:
+        sampling.draw_trial(rng, model, TRUE[column], column, row)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kernel"),
+    [
+        (Uniform(), segment_runs.uniform),
+        (Challenger(rounds=6), segment_runs.challenger),
+        (SFSR("lagrangian"), segment_runs.rejects),
+    ],
+)
+def test_a_live_search_that_sees_the_same_trials_gives_the_same_answer(strategy, kernel):
+    """Trials of 0 and 1, of which sums are exact: every decision has the same numbers."""
+    instance, budget = SegmentInstance(layout_of(LIVE), np.array([0.6, 0.4]), TRUE, Bernoulli()), 240
+    model = instance.noise.compiled(TRUE)
+    for seed in range(4):
+        option = np.array(round_ends(6, 6, 2, budget, 2)) if kernel is segment_runs.rejects else budget
+        found = simulated(kernel, CHOSEN, option, runs=1, instance=instance, seed=seed)
+        rng, search = np.random.default_rng(seed), strategy.start(LIVE, budget)
+        while owed := search.ask():
+            for (segment, arm), count in owed.items():
+                column = LIVE.trial_names.index(str(Cell(arm, segment)))
+                rows = trials_of(rng, model, column, count)
+                search.tell(arm, {"quality": rows[:, 0], "dollars": rows[:, 1]}, segment=segment)
+        assert search.trials == found.pulls[0]
+        answer = search.recommend(safety=None)
+        assert answer.feasible == found.feasible[0]
+        shares = [0.6 * answer.by_segment["free"].get(a, 0.0) for a in LIVE.arms]
+        shares += [0.4 * answer.by_segment["paid"].get(a, 0.0) for a in LIVE.arms]
+        if answer.feasible:
+            np.testing.assert_allclose(shares, found.mix[0], atol=1e-9)

@@ -24,7 +24,7 @@ def test_one_segment_has_the_conditions_of_the_plain_program(size):
 
 def test_covariances_are_blended_but_for_known_columns():
     counts, scatter = np.array([1.0, 4.0, 9.0, np.inf]), np.arange(1.0, 5.0)[:, None, None] * np.ones((4, 1, 1))
-    pooled = segment_state.pool(counts, np.zeros((4, 1)), scatter)
+    pooled = segment_state.pool(counts, np.full((4, 1), np.nan), np.zeros((4, 1)), scatter)
     assert pooled == pytest.approx((2.0 + 3.0) / 11)
     blended = segment_state.blend(counts, scatter, pooled, np.inf)[:, 0, 0]
     assert blended == pytest.approx([(1 + 25 / 11) / 5, (2 + 25 / 11) / 8, (3 + 25 / 11) / 13, 0.0])
@@ -32,7 +32,8 @@ def test_covariances_are_blended_but_for_known_columns():
 
 
 def test_without_two_trials_of_any_column_the_means_say_how_wide_the_noise_is():
-    assert segment_state.pool(np.ones(2), np.array([[1.0], [4.0]]), np.zeros((2, 1, 1))) == pytest.approx(2.25)
+    unknown = np.full((2, 1), np.nan)
+    assert segment_state.pool(np.ones(2), unknown, np.array([[1.0], [4.0]]), np.zeros((2, 1, 1))) == pytest.approx(2.25)
 
 
 def test_untried_columns_play_no_part():
@@ -42,3 +43,10 @@ def test_untried_columns_play_no_part():
     assert tried.columns.tolist() == [1, 2, 3, 7, 8, 9, 10]
     assert tried.segments.tolist() == [0, 2]
     assert tried.state.program.weight.tolist() == case.weight[[0, 2]].tolist()
+
+
+def test_what_is_given_does_not_make_the_pool_narrower():
+    given = np.array([[np.nan, 1.0], [np.nan, np.nan], [np.nan, np.nan]])
+    scatter = np.array([np.diag([4.0, 0.0]), np.diag([4.0, 8.0]), np.diag([4.0, 8.0])])
+    pooled = segment_state.pool(np.full(3, 5.0), given, np.zeros((3, 2)), scatter)
+    assert pooled.tolist() == [[1.0, 0.0], [0.0, 2.0]]

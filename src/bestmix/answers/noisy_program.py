@@ -12,7 +12,7 @@ import numpy as np
 from bestmix.answers.certainty import DUST, support_probability
 from bestmix.answers.safety import Estimates, estimates
 from bestmix.arrays import Flags, Floats, Integers, Signs
-from bestmix.kernels import bounding, jit, layout, segment_conditions, segments, simplex
+from bestmix.kernels import bounding, jit, layout, segment_conditions, segment_state, segments, simplex
 from bestmix.kernels.layout import Layout, Part
 from bestmix.kernels.layout import new_layout as new_layout
 from bestmix.kernels.segment_conditions import Noise
@@ -136,9 +136,13 @@ def noisy_program(
     """
     given = ~np.isnan(rows.given)
     counts = np.where(layout.known_columns(rows), np.inf, np.asarray(counts, dtype=np.float64))
-    means = np.where(given, rows.given, means)
+    means, exact = np.where(given, rows.given, means), given[:, :, None] | given[:, None, :]
+    if given.any():
+        # Of what is given trials tell nothing: as if they had told what the other columns' do, which leaves the pool.
+        pooled = segment_state.pool(counts, rows.given, np.zeros(means.shape), scatters)
+        scatters = np.where(exact, np.maximum(counts - 1.0, 0.0)[:, None, None] * pooled, scatters)
     data = estimates(means, np.where(np.isfinite(counts)[:, None, None], scatters, 0.0), counts, binary)
-    data.covariances[given[:, :, None] | given[:, None, :]] = 0.0
+    data.covariances[exact] = 0.0
     return NoisyProgram(rows, np.asarray(weight, dtype=np.float64), float(arrivals), data)
 
 

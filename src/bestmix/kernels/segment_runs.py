@@ -131,9 +131,13 @@ def shares(weight: Floats, course: Course, way: int) -> tuple[Floats, float]:
 
 @compiled
 def conclude(rows: Layout, weight: Floats, course: Course, way: int, left: Flags, run: int, answers: Answers) -> None:
-    """Write the best mix of the columns and slacks that are left (n + R,) and were tried."""
+    """Write the best mix of the columns that are left (n + R,) and were tried; of all tried ones where there is none.
+
+    A limit need not be met exactly because its slack was rejected.
+    """
     n, limits = rows.constant.shape
-    tried, use = layout.usable(rows, course.counts > 0.0), left.copy()
+    tried = layout.usable(rows, course.counts > 0.0)
+    use = np.ones(n + limits, dtype=np.bool_)
     for j in range(n):
         use[j] = left[j] and tried[j]
     answers.mix[run], answers.basic[run], answers.feasible[run] = 0.0, False, False
@@ -141,6 +145,9 @@ def conclude(rows: Layout, weight: Floats, course: Course, way: int, left: Flags
         return
     share, _ = shares(weight, course, way)
     program, chosen, status = solve_left(rows, share, course.means, use)
+    if status != simplex.OPTIMAL:
+        use[:n] = tried
+        program, chosen, status = solve_left(rows, share, course.means, use)
     if status == simplex.STALLED:
         return
     mix = np.empty(chosen.shape[0])

@@ -69,7 +69,7 @@ def new_state(
     """
     estimate = means.copy()
     layout.fill_given(rows, estimate)
-    pooled = pool(counts, estimate, scatter)
+    pooled = pool(counts, rows.given, estimate, scatter)
     noise = layout.new_noise(rows, blend(counts, scatter, pooled, np.inf), arrivals)
     alone = layout.new_noise(rows, blend(counts, scatter, pooled, float(SOME)), arrivals)
     program, status = solve(rows, weight, estimate)
@@ -90,21 +90,24 @@ def solve(rows: Layout, weight: Floats, means: Floats) -> tuple[SegmentProgram, 
 
 
 @compiled
-def pool(counts: Floats, means: Floats, scatter: Floats) -> Floats:
-    """Pooled covariance of a trial (M, M); as wide as the columns are apart when none has two trials."""
-    freedom, metrics = 0.0, means.shape[1]
+def pool(counts: Floats, given: Floats, means: Floats, scatter: Floats) -> Floats:
+    """Pooled covariance of a trial (M, M), without columns whose mean is given (n, M): their trials need not tell it.
+
+    As wide as the columns are apart when none has two trials.
+    """
+    metrics = means.shape[1]
     result = np.zeros((metrics, metrics))
-    for j in range(counts.shape[0]):
-        if 1.0 < counts[j] < np.inf:
-            freedom += counts[j] - 1.0
-            for i in range(metrics):
-                for m in range(metrics):
-                    result[i, m] += scatter[j, i, m]
-    if freedom > 0.0:
-        return result / freedom
-    for m in range(metrics):
-        half = 0.5 * np.max(means[:, m]) - 0.5 * np.min(means[:, m])
-        result[m, m] = half * half
+    for i in range(metrics):
+        for m in range(metrics):
+            freedom, total = 0.0, 0.0
+            for j in range(counts.shape[0]):
+                if 1.0 < counts[j] < np.inf and np.isnan(given[j, i]) and np.isnan(given[j, m]):
+                    freedom, total = freedom + counts[j] - 1.0, total + scatter[j, i, m]
+            if freedom > 0.0:
+                result[i, m] = total / freedom
+            elif i == m:
+                half = 0.5 * np.max(means[:, m]) - 0.5 * np.min(means[:, m])
+                result[m, m] = half * half
     return result
 
 
