@@ -35,7 +35,7 @@ def main(url: str, name: str, worker: str, folder: str, batch: int = 4) -> None:
             rng.shuffle(told)
             if rng.random() < 0.02:
                 time.sleep(3.0 * rng.random())  # some dawdle beyond their lease
-            outcomes = experiment.tell_many(told)
+            outcomes = [experiment.tell(*told[0])] if len(told) == 1 else experiment.tell_many(told)
             journal.write("told", trials=[t.token for t, *_ in told], outcomes=outcomes)
 
 
