@@ -36,6 +36,8 @@ def test_a_plain_result_needs_no_framework(running, exp, monkeypatch):
     assert tell(running, exp, result(first)) == (200, b'{"outcome":"repeated"}')
     assert tell(running, exp, result(second, 1, dollars=0), path=f"/v1/experiments/{exp.name}/tell")[0] == 200
     assert exp.state.complete == 2
+    counted = b'bestmix_requests_total{method="POST",route="/v1/experiments/{experiment}/tell",status="200"} 3'
+    assert counted in running.send("GET", "/metrics")[2]
     assert audit(running.storage.open(exp.name)) == []
 
 

@@ -115,7 +115,8 @@ class GroupCommit:
 
     def close(self) -> None:
         """Let go of the threads, after what they write."""
-        writers, self._writers = self._writers, None
+        with self._lock:
+            writers, self._writers = self._writers, None
         if writers is not None:
             writers.shutdown()
 
@@ -158,7 +159,7 @@ class GroupCommit:
         with self._lock:
             if self._writers is None:
                 self._writers = ThreadPoolExecutor(MOST_WRITERS, "bestmix-writer")
-        self._writers.submit(self._lead_for_loops, key, pending)
+            self._writers.submit(self._lead_for_loops, key, pending)
 
     def _lead_for_loops(self, key: str, pending: PendingCalls) -> None:
         """Write for those who wait, until nobody does or the next one is a thread that can lead."""
