@@ -308,7 +308,7 @@ def improve(program: Program, basis: Basis, phase: float) -> int:
     return STALLED
 
 
-@inlined
+@compiled
 def violation(basis: Basis) -> float:
     """Total of the artificials in the current basic solution."""
     column, work = basis
@@ -320,7 +320,7 @@ def violation(basis: Basis) -> float:
     return total
 
 
-@inlined
+@compiled
 def set_prices(program: Program, basis: Basis, phase: float) -> None:
     """Row prices of the basis: the shadow prices of the costs, then the objective."""
     mu = program.mu
