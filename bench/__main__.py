@@ -23,21 +23,23 @@ PARTS = (
     "oracle",
     "deploy",
     "margin",
+    "limit",
 )
+RUNS_GIVEN = ("deploy", "limit")  # parts that take --runs
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--quick", action="store_true", help="a smoke run: small sizes, rough figures")
-    parser.add_argument("--runs", type=int, metavar="N", help="runs of a cell of deploy, at most")
+    parser.add_argument("--runs", type=int, metavar="N", help="runs of a cell of deploy and of limit, at most")
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"expected parts of {', '.join(PARTS)}, got {', '.join(sorted(unknown))}")
     for part in options.parts or PARTS:
         module = importlib.import_module(f"bench.{part}")
         start = time.perf_counter()
-        figures = module.measure(options.quick, *([options.runs] if part == "deploy" else []))
+        figures = module.measure(options.quick, *([options.runs] if part in RUNS_GIVEN else []))
         timing.show(module.TITLE, figures)
         timing.save(part, time.perf_counter() - start, figures, options.quick)
 

@@ -6,17 +6,15 @@ further ones, up to ``runs``, while these do not decide it. Blocks are kept in b
 on, unless the rule has changed since.
 """
 
-import hashlib
-import json
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from bench.deploy_cases import Case, covariance, drawn, groups
-from bench.timing import RESULTS, Figure, console
+from bench.kept import Counts, kept, mark
+from bench.timing import Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
 from bestmix.answers import certificate, safety
 from bestmix.arrays import Floats
@@ -33,8 +31,6 @@ BROKEN, HIGHEST, MISSED = 0.05, 0.06, 0.05  # shares: broken, the upper end of i
 LOSS, FEW = 1.3, 50  # times the oracle's; and runs that are too few to judge a part of them by
 DELTA, SHARE, CAP = 0.05, 0.1, 10**7  # risk, tolerance as a share of the spread of rewards, most trials
 ENOUGH_RUNS, ENOUGH_BLOCK = 1_000, 200
-
-Counts = dict[str, float]
 
 
 class Run(NamedTuple):
@@ -77,22 +73,6 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
 # --- blocks of runs ------------------------------------------------------------------------------------------
 
 
-def kept(key: str, make: Callable[[], Counts]) -> Counts:
-    """Counts of a block of runs, from the file or made now."""
-    path = RESULTS / "deploy.jsonl"
-    found = stored(path.read_text() if path.exists() else "")
-    if key not in found:
-        found[key] = make()
-        RESULTS.mkdir(exist_ok=True)
-        with path.open("a") as file:
-            file.write(json.dumps([key, found[key]]) + os.linesep)
-    return found[key]
-
-
-def stored(text: str) -> dict[str, Counts]:
-    return dict(json.loads(line) for line in text.splitlines() if line.endswith("]"))
-
-
 @cache
 def rule() -> str:
     """What tells the rule that gives safe mixes and their certificates from another one: its outcomes."""
@@ -104,10 +84,6 @@ def rule() -> str:
 def stopping_rule() -> str:
     """The same of a stop by tolerance."""
     return mark(stops("3 arms, 1 cost", ties()["3 arms, 1 cost"], 0.1, 5, 0))
-
-
-def mark(outcome: object) -> str:
-    return hashlib.sha256(json.dumps(outcome).encode()).hexdigest()[:8]
 
 
 def total(blocks: Sequence[Counts]) -> Counts:
@@ -123,7 +99,7 @@ def measured(name: str, cases: Sequence[Case], n: int, most: int) -> Counts:
     size = min(BLOCK, most)
     while not blocks or (len(blocks) * size < most and undecided(total(blocks))):
         make = partial(block, cases, n, len(blocks), size)
-        blocks.append(kept(f"{name} {n} {size} {len(cases)} {len(blocks)} {rule()}", make))
+        blocks.append(kept("deploy", f"{name} {n} {size} {len(cases)} {len(blocks)} {rule()}", make))
     return total(blocks)
 
 
@@ -272,7 +248,7 @@ def stopped(name: str, instance: Instance, most: int) -> Counts:
     size = min(ENOUGH_BLOCK, most)
     while not blocks or (len(blocks) * size < most and doubtful(total(blocks))):
         make = partial(stops, name, instance, tolerance, size, len(blocks))
-        blocks.append(kept(f"{name} {size} {len(blocks)} {stopping_rule()}", make))
+        blocks.append(kept("deploy", f"{name} {size} {len(blocks)} {stopping_rule()}", make))
     return total(blocks) | {"tolerance": tolerance}
 
 

@@ -13,6 +13,7 @@ def test_gaps_bounds_and_their_figure(place):
     assert "support infeasible" in result.stdout
     assert "the 40 nearest of 135" in " ".join(result.stdout.split())
     assert "With 100,000 trials SFSR is wrong in at most" in result.stdout
+    assert "makes at least 3,241 trials here on average" in " ".join(result.stdout.split())
     assert "Theorem 1" in (place / "g.svg").read_text()
 
 
@@ -21,6 +22,7 @@ def test_gaps_as_json():
     assert len(data["bases"]) == 136
     assert data["bounds"]["upper"] == 1.0
     assert data["delta0"]["proven"]
+    assert data["limit"]["trials"] > 3000
 
 
 @pytest.mark.parametrize(

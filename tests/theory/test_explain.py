@@ -13,6 +13,8 @@ def test_the_page_says_it_all():
     assert "cost0: at its bound of 1; 1% more of the limit on cost0 (1 -> 1.01) would add 0.01 to the reward." in text
     assert "cost1: 0.0333 below its bound of 1; a looser bound would add nothing." in text
     assert "The closest rival, arm6 with arm20, is 0.0276" in text
+    assert "makes at least 26,006 trials here on average" in text
+    assert explained.to_dict()["limit"]["proven"]
     assert explained.binding == ["cost0"]
     assert "arm17" in explained.droppable
     assert "arm6" not in explained.droppable
@@ -35,6 +37,7 @@ def test_shadow_prices_are_what_a_looser_bound_buys():
             "The smallest change can flip the answer: the best mix is not unique",
         ),
         (Instance([1.0, 0.5], [[2.0, 1.5]], [1.0]), "No mix keeps all bounds. The least violation has arm1"),
+        (Instance([1.0, 0.5], [[2.0, 1.5]], [1.0]), "makes at least 7 trials here on average"),
         (Instance([1.0, 0.5, 0.0]), "Use arm0: mean reward 1."),
         (Instance([0.0, *range(200)], [[0.5] * 201] * 3, [1.0] * 3), "too many bases"),
         (Instance([1.0, 0.5], [[0.2, 0.4]], [1.0], known=2), "No change of the unknown means can flip the answer"),

@@ -14,6 +14,7 @@ from bestmix.cli import (
     export,
     gaps,
     instances,
+    limit,
     plan,
     refit,
     report,
@@ -45,6 +46,7 @@ app.command("plan")(plan.plan)
 app.command("tradeoff")(tradeoff.tradeoff)
 app.command("explain")(explain.explain)
 app.command("gaps")(gaps.gaps)
+app.command("limit")(limit.limit)
 app.command("instances")(instances.instances)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)

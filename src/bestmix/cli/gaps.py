@@ -12,8 +12,9 @@ from rich.text import Text
 from bestmix.cli import common
 
 if TYPE_CHECKING:
-    from bestmix.theory import ErrorBounds, Gaps
+    from bestmix.theory import ErrorBounds, Gaps, Limit
 
+ERROR = 0.05  # chance of a wrong answer for which the limit is told
 MOST_ROWS = 40  # bases in a printed table
 
 
@@ -43,13 +44,15 @@ def gaps(
         from bestmix.cli.grid import find_instance
         from bestmix.theory import error_bounds
         from bestmix.theory import gaps as measure
+        from bestmix.theory.limit.measure import limit_at_once
 
         found = measure(find_instance(instance, Path.cwd(), f"instance {instance}"), bases=bases)
         known = error_bounds(found, budget) if budget is not None else None
+        least = limit_at_once(found.instance, ERROR)
         status.update("Simulating; the first time the arithmetic is compiled, which takes up to a minute ...")
         saved = [draw(found, instance, figure, runs, seed, threads)] if figure else []
     if as_json:
-        typer.echo(json.dumps(plain(found, known) | {"files": list(map(str, saved))}, indent=1, allow_nan=False))
+        typer.echo(json.dumps(plain(found, known, least) | {"files": list(map(str, saved))}, indent=1, allow_nan=False))
         return
     console = common.output()
     console.print(column_table(found))
@@ -57,6 +60,8 @@ def gaps(
         console.print(basis_table(found))
     if known:
         console.print(_bounds(known), markup=False)
+    if least:
+        console.print(least.sentence(), markup=False)
     for path in saved:
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
 
@@ -120,7 +125,7 @@ def _bounds(known: "ErrorBounds") -> str:
     return "\n".join(lines)
 
 
-def plain(found: "Gaps", known: "ErrorBounds | None") -> dict[str, Any]:
+def plain(found: "Gaps", known: "ErrorBounds | None", least: "Limit | None") -> dict[str, Any]:
     """Everything as plain data."""
     names, data = found.instance.problem.columns, found.to_dict()
     if found.bases is not None:
@@ -129,4 +134,5 @@ def plain(found: "Gaps", known: "ErrorBounds | None") -> dict[str, Any]:
             | {"proven": basis == found.basis or found.found[basis].proven}
             for basis, gap in found.bases.items()
         ]
+    data["limit"] = None if least is None else least.to_dict()
     return data | ({} if known is None else {"bounds": known.to_dict()})

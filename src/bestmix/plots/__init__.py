@@ -9,6 +9,7 @@ from bestmix.plots.curves import comparison_figure, plot_errors, plot_measure, s
 from bestmix.plots.gains import gains_figure, plot_gains
 from bestmix.plots.geometry import Frontier, Segment, best_segments, frontier
 from bestmix.plots.instances import plot_costs, plot_instance
+from bestmix.plots.limit import limit_figure, plot_limit
 from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
 from bestmix.plots.rounds import rounds_figure
 from bestmix.plots.scores import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
@@ -54,6 +55,7 @@ __all__ = [
     "frontier",
     "frontier_figure",
     "gains_figure",
+    "limit_figure",
     "name_frontier",
     "plan_figure",
     "plot_alternative",
@@ -64,6 +66,7 @@ __all__ = [
     "plot_frontier",
     "plot_gains",
     "plot_instance",
+    "plot_limit",
     "plot_margins",
     "plot_measure",
     "plot_plan",

@@ -10,8 +10,10 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
+from bestmix.theory.limit.measure import Limit, limit_at_once
 from bestmix.theory.sentences import reasons, rival_sentence, trials_to_tell
 
+ERROR = 0.05  # chance of a wrong answer for which the limit is told
 CLEAR = 3.0  # times the smallest margin: a ninth of the trials tells
 
 
@@ -27,12 +29,15 @@ class Explanation:
         Its gaps; None where they do not exist or there are too many bases.
     note
         Why there are no gaps, if so.
+    limit
+        What no algorithm can beat that may be wrong in 5% of all cases; None where it is not known at once.
     """
 
     instance: Instance
     solution: Solution
     gaps: Gaps | None = field(repr=False)
     note: str
+    limit: Limit | None = field(repr=False, default=None)
 
     @property
     def mixture(self) -> dict[str, float]:
@@ -65,10 +70,11 @@ class Explanation:
     def paragraphs(self) -> dict[str, list[str]]:
         """Sentences under headings."""
         result = {"The best mix": [self._optimum()], "The bounds": self._bounds()}
+        least = [] if self.limit is None else [self.limit.sentence()]
         if self.gaps is None:
-            result["What could change it"] = [self.note]
+            result["What could change it"] = [self.note, *least]
         else:
-            result["What could change it"] = [rival_sentence(self.gaps), *reasons(self.gaps)]
+            result["What could change it"] = [rival_sentence(self.gaps), *reasons(self.gaps), *least]
             result["What can be dropped at once"] = [self._dropped(self.gaps)]
         return {head: lines for head, lines in result.items() if lines}
 
@@ -83,6 +89,7 @@ class Explanation:
             "binding": self.binding,
             "droppable": self.droppable,
             "gaps": None if self.gaps is None else self.gaps.to_dict(),
+            "limit": None if self.limit is None else self.limit.to_dict(),
             "text": self.paragraphs(),
         }
 
@@ -146,7 +153,8 @@ def explain(instance: Instance) -> Explanation:
         lead = (
             "The smallest change can flip the answer" if solution.feasible else "There is no best mix to compare with"
         )
-        return Explanation(instance, solution, None, f"{lead}: {reason}.")
+        least = None if solution.feasible else limit_at_once(instance, ERROR)
+        return Explanation(instance, solution, None, f"{lead}: {reason}.", least)
     if math.comb(columns, size) > MOST_BASES:
         return Explanation(instance, solution, None, "There are too many bases to measure the distances to all rivals.")
-    return Explanation(instance, solution, gaps(instance, bases=False), "")
+    return Explanation(instance, solution, gaps(instance, bases=False), "", limit_at_once(instance, ERROR))

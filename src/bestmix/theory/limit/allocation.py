@@ -5,7 +5,7 @@ Any alternatives give an upper bound on its maximum: the value of a linear progr
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,7 +56,10 @@ def maximise(distances: Callable[[Floats], Cuts], arms: int) -> Allocation:
         kept = [cut for cut in cuts if cut[1] <= FAR * least]
         rows = np.vstack([rows, [row for _, _, row in kept]])
         owners = np.r_[owners, [owner for owner, _, _ in kept]]
-        aim, proof = _program(rows)
+        solved = _program(rows)
+        if solved is None:
+            break
+        aim, proof = solved
         bound = float((proof @ rows).max())
         if bound < upper:
             upper, weight = bound, _by_owner(owners, proof)
@@ -66,14 +69,14 @@ def maximise(distances: Callable[[Floats], Cuts], arms: int) -> Allocation:
     return Allocation(best, lower, upper, weight)
 
 
-def _program(rows: Floats) -> tuple[Floats, Floats]:
+def _program(rows: Floats) -> tuple[Floats, Floats] | None:
     """Shares that maximise the smallest of the rows' products with them, and the rows' weights that prove it."""
     from scipy.optimize import linprog
 
     size = rows.max(axis=1).min()
     scaled, (count, arms) = rows / size, rows.shape
     matrix = np.column_stack([-scaled, np.ones(count)])
-    found = linprog(
+    found: Any = linprog(
         np.r_[np.zeros(arms), -1.0],
         A_ub=matrix,
         b_ub=np.zeros(count),
@@ -82,6 +85,8 @@ def _program(rows: Floats) -> tuple[Floats, Floats]:
         bounds=[(0.0, None)] * arms + [(None, None)],
         method="highs",
     )
+    if found.status:  # rounding alone leads here; the bounds so far stand
+        return None
     proof = np.maximum(-found.ineqlin.marginals, 0.0)
     share = np.maximum(found.x[:arms], 0.0)
     return share / share.sum(), proof / proof.sum()

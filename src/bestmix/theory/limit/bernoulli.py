@@ -1,7 +1,7 @@
 """Distances with 0/1 metrics: the divergence of independent coins, and of Gaussian costs beside them.
 
-An arm moves to the hyperplane n.z = v where (z_i - mu_i) / variance(z_i) = eta n_i in every metric i; the multiplier eta
-is found by Newton's steps inside of a bracket. The hyperplane itself is searched for, from those of Gaussian noise.
+An arm moves to the hyperplane n.z = v where (z_i - mu_i) / variance(z_i) = eta n_i in every metric i; the multiplier
+eta is found by Newton's steps inside of a bracket. The hyperplane itself is searched for, from those of Gaussian noise.
 """
 
 import numpy as np
@@ -41,7 +41,7 @@ class BernoulliDistances(GaussianDistances):
     @property
     def exact(self) -> bool:
         """Without costs the divergence is convex in the plane, and descent finds the smallest."""
-        return self.points.columns.shape[1] == 1
+        return bool(self.points.columns.shape[1] == 1)
 
     def divergence(self, condition: Condition, plane: Floats) -> Floats:
         """Of each movable arm, when it moves to the plane (n, v); infinite where no coins reach it."""
@@ -96,7 +96,7 @@ def _multiplier(mu: Floats, variance: Floats, binary: Flags, normal: Floats, tar
         place = _tilted(mu, variance, binary, normal, eta)
         miss = place @ normal - target
         low, high = np.where(miss < 0, eta, low), np.where(miss < 0, high, eta)
-        steep = _steepness(mu, variance, binary, normal, eta)
+        steep = _steepness(mu, variance, binary, normal, eta, place)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = eta - miss / steep
         inside = (step > low) & (step < high)
@@ -109,10 +109,9 @@ def _multiplier(mu: Floats, variance: Floats, binary: Flags, normal: Floats, tar
     return eta
 
 
-def _steepness(mu: Floats, variance: Floats, binary: Flags, normal: Floats, eta: Floats) -> Floats:
+def _steepness(mu: Floats, variance: Floats, binary: Flags, normal: Floats, eta: Floats, place: Floats) -> Floats:
     """Derivative of n.z in the multiplier."""
     c = eta[:, None] * normal
-    place = _tilted(mu, variance, binary, normal, eta)
     root = np.sqrt(np.maximum((1.0 - c) ** 2 + 4.0 * c * mu, 1e-300))
     each = np.where(binary, place * (1.0 - place) / root, variance)
     result: Floats = each @ normal**2

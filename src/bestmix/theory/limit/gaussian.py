@@ -99,7 +99,8 @@ class GaussianDistances:
         for plane in self._starts(condition, start, length):
             result: Any = minimize(self._slope, free.T @ plane, (condition, share), "BFGS", jac=True)
             found.append(free @ (result.x / np.linalg.norm(result.x)))
-        self._planes[id(condition)] = best = min((start, *found), key=length)
+        best: Floats = min((start, *found), key=length)
+        self._planes[id(condition)] = best
         return best
 
     def _starts(self, condition: Condition, start: Floats, length: Callable[[Floats], float]) -> list[Floats]:

@@ -17,9 +17,10 @@ from bestmix.theory.limit.allocation import CLOSE, Allocation, Cuts, maximise
 from bestmix.theory.limit.bernoulli import BernoulliDistances
 from bestmix.theory.limit.conditions import Points, conditions_of, points_of
 from bestmix.theory.limit.feasible_sets import MOST_SUPPORTS, FeasibleSets, count_supports
-from bestmix.theory.limit.gaussian import GaussianDistances
+from bestmix.theory.limit.gaussian import GaussianDistances, multiples
 
 MOST_SHARES = 5  # arms that a sentence tells
+MOST_SEARCHED = 12  # columns whose distances are searched for in passing: more take long
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +116,9 @@ def limit(instance: Instance, delta: float = 0.05) -> Limit:
 
     An algorithm is delta-correct when, whatever the means, it ends with another basis than that of the best mix (or
     another verdict, where no mix keeps the bounds) with a chance of at most delta. It knows the bounds, the known arms
-    and the noise, but no other mean. Garivier and Kaufmann (2016) prove that it then makes T* kl(delta, 1 - delta) trials
-    or more on average; 1 / T* is the largest smallest divergence, over shares of trials, to an instance with another answer.
+    and the noise, but no other mean. Garivier and Kaufmann (2016) prove that it then makes T* kl(delta, 1 - delta)
+    trials or more on average: 1 / T* is the smallest divergence to an instance with another answer, weighted by the
+    shares of trials for which it is largest.
 
     Parameters
     ----------
@@ -156,6 +158,21 @@ def has_limit(instance: Instance) -> bool:
     True
     """
     return why_unknown(instance, solve(instance)) is None
+
+
+def limit_at_once(instance: Instance, delta: float) -> Limit | None:
+    """``limit`` for whoever tells it in passing: None where it is not known, or takes more than seconds.
+
+    >>> limit_at_once(Instance(reward=[1.0, 0.0]), 0.05).trials > 21
+    True
+    """
+    solution = solve(instance)
+    searched = isinstance(instance.noise, Bernoulli) or not multiples(instance.covariance)[1]
+    if not 0 < delta < 0.5 or why_unknown(instance, solution) is not None:
+        return None
+    if searched and len(instance.problem.columns) > MOST_SEARCHED:
+        return None
+    return limit(instance, delta)
 
 
 def why_unknown(instance: Instance, solution: Solution) -> checks.InvalidInput | None:

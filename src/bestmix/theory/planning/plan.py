@@ -15,6 +15,7 @@ from bestmix.strategies.enough import parse_tolerance
 from bestmix.strategies.protocol import MOST_TRIALS
 from bestmix.theory.bounds import any_exponent, budget_for
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
+from bestmix.theory.limit.measure import Limit, limit_at_once
 from bestmix.theory.planning.bisection import Bisection, Budget
 from bestmix.theory.planning.error_rates import ErrorRates, LossRates
 from bestmix.theory.planning.guesses import read_guess
@@ -61,6 +62,8 @@ class Plan:
         What the best strategy needs if the guesses are a little wrong; None when it was not asked for.
     tolerance
         The wanted mean loss, where the budgets are for that; None where they are for the error.
+    limit
+        What no algorithm can beat that is never wrong more often, whatever the means; None where it is not known.
     """
 
     instance: Instance
@@ -73,6 +76,7 @@ class Plan:
     sensitivity: Sensitivity | None
     gaps: Gaps | None = field(repr=False)
     tolerance: float | None = None
+    limit: Limit | None = field(repr=False, default=None)
 
     @property
     def best(self) -> Budget | None:
@@ -137,6 +141,7 @@ class Plan:
             "guarantee": self.guarantee,
             "at_least": None if self.at_least is None else dict(self.at_least),
             "note": self.note,
+            "limit": None if self.limit is None else self.limit.to_dict(),
             "hard": list(self.hard),
             "sensitivity": None if self.sensitivity is None else asdict(self.sensitivity),
         }
@@ -156,9 +161,9 @@ class Plan:
 
     def theory(self) -> list[str]:
         """What the theorems say, in sentences."""
+        lines = [] if self.limit is None else [self.limit.sentence()]
         if self.gaps is None:
-            return [self.note]
-        lines = []
+            return [self.note, *lines]
         if self.guarantee is not None:
             lines.append(
                 f"If the means and the noise are exactly as guessed, SFSR is wrong at most so often with "
@@ -276,6 +281,7 @@ def plan(
         sensitivity=sensitivity,
         gaps=found,
         tolerance=allowed,
+        limit=limit_at_once(instance, error) if allowed is None else None,
     )
 
 

@@ -1,0 +1,67 @@
+"""How close Challenger comes to the limit: its mean trials over those that every delta-correct algorithm makes.
+
+The bound is on algorithms that are delta-correct whatever the means. Challenger's stop is measured and not proven, so
+that it may come below. Cells are kept in bench/results as they come: what was interrupted goes on.
+"""
+
+from functools import cache, partial
+
+import numpy as np
+
+from bench.kept import Counts, kept, mark
+from bench.timing import Figure, console
+from bestmix import Challenger, Instance, catalog, families, limit, simulate
+from bestmix.simulation.results import wilson
+from bestmix.theory import Limit
+
+TITLE = "Trials of Challenger over the limit of all algorithms"
+DELTAS = (0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-6)
+GOALS = {0.05: 1.25, 1e-4: 1.08}  # of the geometric mean over the instances
+RUNS, SEED, CAP = 1_000, 21_000_001, 10**9
+
+
+def measure(quick: bool, runs: int | None = None) -> list[Figure]:
+    most, ratios, figures = runs or (100 if quick else RUNS), {delta: [] for delta in DELTAS}, []
+    for name, instance in instances(quick).items():
+        bound = limit(instance)
+        for delta in DELTAS:
+            figure = ratio(name, instance, bound.at(delta), most)
+            console.print(f"{figure.what}: {figure.measured:.3f}; {figure.note}", highlight=False)
+            ratios[delta].append(figure.measured)
+            figures.append(figure)
+    means = {delta: float(np.exp(np.mean(np.log(some)))) for delta, some in ratios.items()}
+    goals = [Figure(f"geometric mean, delta {d:g}", means[d], "x", GOALS.get(d), at_most=True) for d in DELTAS]
+    return figures + goals
+
+
+def instances(quick: bool) -> dict[str, Instance]:
+    """The catalog, and instances with uniform means."""
+    found = {name: catalog.load(name) for name in catalog.names()[:: 4 if quick else 1]}
+    for arms, costs in ((4, 1), (16, 1), (8, 2)):
+        for seed in range(21_000, 21_001 if quick else 21_003):
+            found[f"uniform {arms} x {costs}, seed {seed}"] = families.uniform_instance(arms, costs, seed)
+    return found
+
+
+def ratio(name: str, instance: Instance, bound: Limit, runs: int) -> Figure:
+    """Mean trials over the limit, with its standard error and how often the answer was wrong."""
+    key = f"{name} {bound.delta:g} {runs} {rule()}"
+    counts = kept("limit", key, partial(stopped, instance, bound.delta, runs))
+    error = counts["deviation"] / np.sqrt(runs) / bound.trials
+    low, high = wilson(int(counts["wrong"]), runs)
+    note = f"± {error:.3f}; {counts['pulls']:,.0f} trials, the limit is {bound.trials:,.0f}"
+    note += f"; wrong {counts['wrong'] / runs:.2%} ({low:.2%} to {high:.2%})"
+    return Figure(f"{name}, delta {bound.delta:g}", counts["pulls"] / bound.trials, note=note)
+
+
+def stopped(instance: Instance, delta: float, runs: int) -> Counts:
+    """Runs that stop by themselves."""
+    result = simulate(instance, Challenger(delta=delta), CAP, runs, SEED, threads=1)
+    pulls, wrong = result.outcomes.pulls, int((result.outcomes.outcome != 0).sum())
+    return {"pulls": float(pulls.mean()), "deviation": float(pulls.std(ddof=1)), "wrong": wrong}
+
+
+@cache
+def rule() -> str:
+    """What tells the rule that stops from another one: its outcomes."""
+    return mark([round(stopped(catalog.load(name), 0.05, 5)["pulls"]) for name in ("A1", "D2P", "H3")])

@@ -1,0 +1,84 @@
+"""``bestmix limit``: the fewest trials on average that any algorithm needs on an instance, and the best shares."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from bestmix.cli import common
+
+if TYPE_CHECKING:
+    from bestmix.arrays import Floats
+    from bestmix.theory import Limit
+
+LEAST_SHARE = 0.0005  # of an arm that the table shows
+
+
+def limit(
+    instance: Annotated[
+        str, typer.Argument(metavar="INSTANCE", help="A name from the catalog, or a file.", show_default=False)
+    ],
+    delta: Annotated[float, typer.Option(help="Chance of a wrong answer that is allowed.")] = 0.05,
+    figure: common.Figure = None,
+    runs: Annotated[
+        int, typer.Option(min=0, help="Runs of Challenger whose shares are shown beside the best ones.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of these runs.")] = 0,
+    as_json: common.Json = False,
+) -> None:
+    """The bound on expected trials that every algorithm obeys, and the shares of trials that attain it.
+
+    Example: [bold]bestmix limit D2P --runs 4 --figure d2p.png[/bold]
+    """
+    common.Outputs(figure).check()
+    with common.messages().status("Loading ...") as status:
+        from bestmix.cli.grid import find_instance
+        from bestmix.theory import limit as measure
+
+        found = measure(find_instance(instance, Path.cwd(), f"instance {instance}"), delta)
+        spent = None
+        if runs and not found.note:
+            from bestmix.theory.limit.spending import spent_shares
+
+            status.update("Running Challenger ...")
+            spent = spent_shares(found.instance, delta, runs, seed)
+    saved = [draw(found, spent, figure)] if figure else []
+    if as_json:
+        data = found.to_dict() | {"challenger": None if spent is None else _mean(found, spent)}
+        typer.echo(json.dumps(data | {"files": list(map(str, saved))}, indent=1, allow_nan=False))
+        return
+    console = common.output()
+    console.print(found.sentence(), markup=False)
+    if not found.note:
+        console.print(share_table(found, spent))
+    for path in saved:
+        console.print(f"Saved {path}", markup=False, soft_wrap=True)
+
+
+def draw(found: "Limit", spent: "Floats | None", path: Path) -> Path:
+    """The figure."""
+    from bestmix import plots
+
+    return plots.save(plots.limit_figure(found, spent), path)
+
+
+def share_table(found: "Limit", spent: "Floats | None") -> Table:
+    """Arms with a share that shows, the largest first."""
+    known = f"proven up to {found.time_upper / found.time - 1:.1g}" if found.proven else "the best found"
+    title = f"Shares of trials that attain it; characteristic time {found.time:,.5g}, {known}"
+    table = Table(title=Text(title), title_justify="left", title_style="bold")
+    names = ("arm", "best share", *(("Challenger's share",) if spent is not None else ()))
+    for name in names:
+        table.add_column(name, justify="left" if name == "arm" else "right", overflow="fold")
+    challenger = {} if spent is None else _mean(found, spent)
+    for arm, share in found.shares.items():
+        if share >= LEAST_SHARE:
+            table.add_row(Text(arm), f"{share:.1%}", *([f"{challenger[arm]:.1%}"] if challenger else []))
+    return table
+
+
+def _mean(found: "Limit", spent: "Floats") -> dict[str, float]:
+    return dict(zip(found.instance.arms, map(float, spent.mean(axis=0)), strict=True))

@@ -1,0 +1,67 @@
+"""Shares of trials: those that attain the limit, beside those of Challenger."""
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bestmix.arrays import Floats
+from bestmix.plots.theme import COLOURS, new_axes, strategy_style, style
+from bestmix.theory import Limit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_BARS = 24  # arms in one picture
+
+
+def plot_limit(found: Limit, spent: Floats | None = None, ax: "Axes | None" = None) -> "Axes":
+    """The best shares, the largest first; beside them the ``spent`` ones of runs (runs, K), their mean and range.
+
+    >>> from bestmix import catalog, limit
+    >>> plot_limit(limit(catalog.load("A1"))).get_xlabel()
+    'share of trials'
+    """
+    order = np.argsort(-found.share, kind="stable")[:MOST_BARS]
+    rows = np.arange(len(order))
+    with style():
+        ax = new_axes() if ax is None else ax
+        ax.barh(rows, found.share[order], height=0.62, color=COLOURS["grid"], label="attains the limit")
+        if spent is not None:
+            _draw_spent(ax, rows, spent[:, order])
+        ax.set_yticks(rows, [found.instance.arms[a] for a in order], parse_math=False, fontsize=9)
+        ax.set_ylim(len(order) - 0.4, -0.6)
+        ax.set_xlim(left=0)
+        ax.grid(visible=False, axis="y")
+        ax.set_xlabel("share of trials")
+        return ax
+
+
+def _draw_spent(ax: "Axes", rows: Any, spent: Floats) -> None:
+    look, runs = strategy_style("Challenger"), len(spent)
+    ax.hlines(rows, spent.min(axis=0), spent.max(axis=0), color=look["color"], linewidth=1.4)
+    label = f"Challenger, {runs} run{'s' if runs > 1 else ''}"
+    ax.plot(spent.mean(axis=0), rows, look["marker"], color=look["color"], markersize=5, label=label)
+
+
+def limit_figure(found: Limit, spent: Floats | None = None) -> "Figure":
+    """``plot_limit`` with its legend and the bound.
+
+    >>> from bestmix import catalog, limit
+    >>> len(limit_figure(limit(catalog.load("A1"))).axes)
+    1
+    """
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.4, 1.6 + 0.24 * min(len(found.share), MOST_BARS)), layout="constrained")
+        ax = plot_limit(found, spent, figure.add_subplot())
+        if found.note:
+            ax.set_title(textwrap.fill(found.note, 70), fontsize=10)
+        else:
+            ax.set_title(
+                f"At least {found.trials:,.0f} trials on average, wrong in at most {found.delta:g}", fontsize=10
+            )
+        figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=9)
+        return figure

@@ -1,0 +1,37 @@
+import json
+
+import pytest
+from tests.cli.commands import invoke
+
+pytestmark = pytest.mark.usefixtures("place")
+
+
+def test_a_table_and_a_figure_with_challenger_beside(place):
+    result = invoke("limit", "A1", "--runs", 1, "--figure", "l.svg")
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.stdout.split())
+    assert "makes at least 3,241 trials here on average" in words
+    assert "Challenger's share" in words
+    assert "attains the limit" in (place / "l.svg").read_text()
+
+
+def test_as_json():
+    data = json.loads(invoke("limit", "A1", "--delta", 0.01, "--json").stdout)
+    assert data["proven"]
+    assert sum(data["shares"].values()) == pytest.approx(1.0)
+    assert data["characteristic_time"] <= data["characteristic_time_upper"]
+    assert data["challenger"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["limit", "D9P"], "expected a .toml or .json file or one of D1P"),
+        (["limit", "A1", "--delta", "0.5"], "delta: expected a number between 0 and 0.5"),
+        (["limit", "A1", "--figure", "p.gif"], "expected a figure's name to end in"),
+    ],
+)
+def test_mistakes(words, complaint):
+    result = invoke(*words)
+    assert result.exit_code == 2
+    assert complaint in result.stderr

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+from scipy.optimize import brentq, linprog
+
+from bestmix.theory.limit.allocation import CLOSE, maximise
+
+
+def test_finitely_many_alternatives_are_a_linear_program():
+    rows = np.random.default_rng(1).uniform(0, 1, (7, 4))
+    found = maximise(lambda share: [(k, float(row @ share), row) for k, row in enumerate(rows)], 4)
+    matrix = np.column_stack([-rows, np.ones(7)])
+    best = linprog([0] * 4 + [-1], matrix, np.zeros(7), [[1] * 4 + [0]], [1], [(0, None)] * 4 + [(None, None)])
+    assert found.upper == pytest.approx(-best.fun, rel=1e-6)
+    assert found.lower >= found.upper / (1 + CLOSE)
+    assert sum(found.weight.values()) == pytest.approx(1.0)
+    assert found.share.sum() == pytest.approx(1.0)
+
+
+def test_the_bounds_enclose_a_smooth_maximum():
+    def distances(share):
+        cuts = []
+        for k, squared_gap in enumerate((1.0, 4.0)):  # of arm 1 + k from arm 0
+            pair = share[[0, 1 + k]]
+            row = np.zeros(3)
+            row[[0, 1 + k]] = squared_gap * (pair[::-1] / pair.sum()) ** 2
+            cuts.append((k, squared_gap * pair.prod() / pair.sum(), row))
+        return cuts
+
+    def ratios(y):  # of shares to that of arm 0, where both are as far as y
+        return np.array([y / (1 - y), y / (4 - y)])
+
+    y = brentq(lambda y: (ratios(y) ** 2).sum() - 1, 0, 0.999)
+    found, best = maximise(distances, 3), y / (1 + ratios(y).sum())
+    assert found.lower <= best <= found.upper <= found.lower * (1 + CLOSE)
+
+
+def test_without_alternatives_there_is_no_limit():
+    assert maximise(lambda share: [], 2).upper == np.inf
