@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.deploy_cases import Case, covariance, drawn, groups
 from bench.kept import Counts, kept, mark
-from bench.timing import Figure, console
+from bench.timing import RESULTS, Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
 from bestmix.answers import certificate, safety
 from bestmix.arrays import Floats

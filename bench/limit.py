@@ -12,7 +12,7 @@ from bench.kept import Counts, kept, mark
 from bench.timing import Figure, console
 from bestmix import Challenger, Instance, catalog, families, limit, simulate
 from bestmix.simulation.results import wilson
-from bestmix.theory import Limit
+from bestmix.theory import LowerBound
 
 TITLE = "Trials of Challenger over the limit of all algorithms"
 DELTAS = (0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-6)
@@ -43,7 +43,7 @@ def instances(quick: bool) -> dict[str, Instance]:
     return found
 
 
-def ratio(name: str, instance: Instance, bound: Limit, runs: int) -> Figure:
+def ratio(name: str, instance: Instance, bound: LowerBound, runs: int) -> Figure:
     """Mean trials over the limit, with its standard error and how often the answer was wrong."""
     key = f"{name} {bound.delta:g} {runs} {rule()}"
     counts = kept("limit", key, partial(stopped, instance, bound.delta, runs))

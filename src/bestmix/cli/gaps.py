@@ -12,7 +12,7 @@ from rich.text import Text
 from bestmix.cli import common
 
 if TYPE_CHECKING:
-    from bestmix.theory import ErrorBounds, Gaps, Limit
+    from bestmix.theory import ErrorBounds, Gaps, LowerBound
 
 ERROR = 0.05  # chance of a wrong answer for which the limit is told
 MOST_ROWS = 40  # bases in a printed table
@@ -125,7 +125,7 @@ def _bounds(known: "ErrorBounds") -> str:
     return "\n".join(lines)
 
 
-def plain(found: "Gaps", known: "ErrorBounds | None", least: "Limit | None") -> dict[str, Any]:
+def plain(found: "Gaps", known: "ErrorBounds | None", least: "LowerBound | None") -> dict[str, Any]:
     """Everything as plain data."""
     names, data = found.instance.problem.columns, found.to_dict()
     if found.bases is not None:

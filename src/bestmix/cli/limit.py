@@ -12,7 +12,7 @@ from bestmix.cli import common
 
 if TYPE_CHECKING:
     from bestmix.arrays import Floats
-    from bestmix.theory import Limit
+    from bestmix.theory import LowerBound
 
 LEAST_SHARE = 0.0005  # of an arm that the table shows
 
@@ -58,14 +58,14 @@ def limit(
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
 
 
-def draw(found: "Limit", spent: "Floats | None", path: Path) -> Path:
+def draw(found: "LowerBound", spent: "Floats | None", path: Path) -> Path:
     """The figure."""
     from bestmix import plots
 
     return plots.save(plots.limit_figure(found, spent), path)
 
 
-def share_table(found: "Limit", spent: "Floats | None") -> Table:
+def share_table(found: "LowerBound", spent: "Floats | None") -> Table:
     """Arms with a share that shows, the largest first."""
     known = f"proven up to {found.time_upper / found.time - 1:.1g}" if found.proven else "the best found"
     title = f"Shares of trials that attain it; characteristic time {found.time:,.5g}, {known}"
@@ -80,5 +80,5 @@ def share_table(found: "Limit", spent: "Floats | None") -> Table:
     return table
 
 
-def _mean(found: "Limit", spent: "Floats") -> dict[str, float]:
+def _mean(found: "LowerBound", spent: "Floats") -> dict[str, float]:
     return dict(zip(found.instance.arms, map(float, spent.mean(axis=0)), strict=True))

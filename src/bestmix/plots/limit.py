@@ -7,7 +7,7 @@ import numpy as np
 
 from bestmix.arrays import Floats
 from bestmix.plots.theme import COLOURS, new_axes, strategy_style, style
-from bestmix.theory import Limit
+from bestmix.theory import LowerBound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MOST_BARS = 24  # arms in one picture
 
 
-def plot_limit(found: Limit, spent: Floats | None = None, ax: "Axes | None" = None) -> "Axes":
+def plot_limit(found: LowerBound, spent: Floats | None = None, ax: "Axes | None" = None) -> "Axes":
     """The best shares, the largest first; beside them the ``spent`` ones of runs (runs, K), their mean and range.
 
     >>> from bestmix import catalog, limit
@@ -45,7 +45,7 @@ def _draw_spent(ax: "Axes", rows: Any, spent: Floats) -> None:
     ax.plot(spent.mean(axis=0), rows, look["marker"], color=look["color"], markersize=5, label=label)
 
 
-def limit_figure(found: Limit, spent: Floats | None = None) -> "Figure":
+def limit_figure(found: LowerBound, spent: Floats | None = None) -> "Figure":
     """``plot_limit`` with its legend and the bound.
 
     >>> from bestmix import catalog, limit

@@ -4,7 +4,7 @@ from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.bounds import ErrorBounds, error_bounds
 from bestmix.theory.explain import Explanation, explain
 from bestmix.theory.gaps.measure import Alternative, Gaps, gaps
-from bestmix.theory.limit.measure import Limit, limit
+from bestmix.theory.limit.measure import LowerBound, limit
 from bestmix.theory.planning.bisection import Budget
 from bestmix.theory.planning.plan import Plan, built_in, plan
 from bestmix.theory.planning.sensitivity import Sensitivity
@@ -15,7 +15,7 @@ __all__ = [
     "ErrorBounds",
     "Explanation",
     "Gaps",
-    "Limit",
+    "LowerBound",
     "Plan",
     "Sensitivity",
     "broken_condition",

@@ -10,7 +10,7 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
-from bestmix.theory.limit.measure import Limit, limit_at_once
+from bestmix.theory.limit.measure import LowerBound, limit_at_once
 from bestmix.theory.sentences import reasons, rival_sentence, trials_to_tell
 
 ERROR = 0.05  # chance of a wrong answer for which the limit is told
@@ -37,7 +37,7 @@ class Explanation:
     solution: Solution
     gaps: Gaps | None = field(repr=False)
     note: str
-    limit: Limit | None = field(repr=False, default=None)
+    limit: LowerBound | None = field(repr=False, default=None)
 
     @property
     def mixture(self) -> dict[str, float]:

@@ -24,7 +24,7 @@ MOST_SEARCHED = 12  # columns whose distances are searched for in passing: more 
 
 
 @dataclass(frozen=True, eq=False)
-class Limit:
+class LowerBound:
     """What no algorithm can beat on an instance.
 
     Attributes
@@ -70,7 +70,7 @@ class Limit:
         order = np.argsort(-self.share, kind="stable")
         return {self.instance.arms[a]: float(self.share[a]) for a in order if self.share[a] > 0}
 
-    def at(self, delta: float) -> "Limit":
+    def at(self, delta: float) -> "LowerBound":
         """The same with another delta.
 
         >>> instance = Instance(reward=[1.0, 0.0])
@@ -78,7 +78,7 @@ class Limit:
         True
         """
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Limit(**fields | {"delta": check_delta(delta)})
+        return LowerBound(**fields | {"delta": check_delta(delta)})
 
     def sentence(self) -> str:
         """The bound in plain language."""
@@ -111,7 +111,7 @@ class Limit:
         return self.sentence() + best
 
 
-def limit(instance: Instance, delta: float = 0.05) -> Limit:
+def limit(instance: Instance, delta: float = 0.05) -> LowerBound:
     """The bound on expected trials that every delta-correct algorithm obeys on an instance, and the best shares.
 
     An algorithm is delta-correct when, whatever the means, it ends with another basis than that of the best mix (or
@@ -140,15 +140,15 @@ def limit(instance: Instance, delta: float = 0.05) -> Limit:
     nobody = np.zeros(len(instance.arms))
     if solution.feasible and (reason := broken_condition(instance, solution)):
         note = f"No number of trials is enough: {reason}."
-        return Limit(instance, delta, math.inf, math.inf, nobody, True, {}, note)
+        return LowerBound(instance, delta, math.inf, math.inf, nobody, True, {}, note)
     names, found, exact = _largest(instance, solution)
     if not found.upper < math.inf:
         note = "No trial is needed: no change of the unknown means can change the answer."
-        return Limit(instance, delta, 0.0, 0.0, nobody, True, {}, note)
+        return LowerBound(instance, delta, 0.0, 0.0, nobody, True, {}, note)
     share = np.r_[found.share, np.zeros(instance.known)]
     proven = exact and found.upper <= found.lower * (1 + CLOSE)
     weight = _named(names, found.weight)
-    return Limit(instance, delta, 1 / found.upper, 1 / found.lower, share, proven, weight)
+    return LowerBound(instance, delta, 1 / found.upper, 1 / found.lower, share, proven, weight)
 
 
 def has_limit(instance: Instance) -> bool:
@@ -160,7 +160,7 @@ def has_limit(instance: Instance) -> bool:
     return why_unknown(instance, solve(instance)) is None
 
 
-def limit_at_once(instance: Instance, delta: float) -> Limit | None:
+def limit_at_once(instance: Instance, delta: float) -> LowerBound | None:
     """``limit`` for whoever tells it in passing: None where it is not known, or takes more than seconds.
 
     >>> limit_at_once(Instance(reward=[1.0, 0.0]), 0.05).trials > 21

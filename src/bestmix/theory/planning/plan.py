@@ -15,7 +15,7 @@ from bestmix.strategies.enough import parse_tolerance
 from bestmix.strategies.protocol import MOST_TRIALS
 from bestmix.theory.bounds import any_exponent, budget_for
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
-from bestmix.theory.limit.measure import Limit, limit_at_once
+from bestmix.theory.limit.measure import LowerBound, limit_at_once
 from bestmix.theory.planning.bisection import Bisection, Budget
 from bestmix.theory.planning.error_rates import ErrorRates, LossRates
 from bestmix.theory.planning.guesses import read_guess
@@ -76,7 +76,7 @@ class Plan:
     sensitivity: Sensitivity | None
     gaps: Gaps | None = field(repr=False)
     tolerance: float | None = None
-    limit: Limit | None = field(repr=False, default=None)
+    limit: LowerBound | None = field(repr=False, default=None)
 
     @property
     def best(self) -> Budget | None:
