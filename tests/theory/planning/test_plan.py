@@ -34,6 +34,9 @@ def test_all_strategies_theory_and_reasons():
     assert answer.budgets[-1] is single
     assert answer.guarantee > answer.best.trials > answer.at_least["any"]
     assert "arm3 could gain a place in the mix" in answer.hard[0]
+    assert answer.limit.delta == 0.1
+    assert answer.limit.sentence() in str(answer)
+    assert answer.to_dict()["limit"]["proven"]
     said = answer.sensitivity
     assert len(said.budgets) == 4
     assert said.strategy == answer.best.strategy
@@ -75,6 +78,7 @@ def test_infeasible_guesses_are_planned_without_theory():
     assert answer.best.trials is not None
     assert answer.gaps is None
     assert "No mix keeps all bounds" in str(answer)
+    assert answer.limit.sentence() in str(answer)
 
 
 def test_an_error_out_of_reach():
