@@ -1,5 +1,6 @@
 import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -136,3 +137,51 @@ def test_plain_data_has_everything(found):
     assert data["pieces"][-1]["high"] is None
     assert data["value"] == found.at(3.0).value
     assert len(data["safe"]) == len(found.safe)
+
+
+def at_least(**terms):
+    """Least dollars at a given quality: means 0.5, 0.7, 0.8 for about 1, 4 and 9 dollars."""
+    return tradeoff(log(), goal="minimise dollars", limits=["quality >= 0.72"], **terms)
+
+
+def test_a_limit_of_at_least_moves_in_its_own_units():
+    found = at_least(points=5)
+    assert (found.cost, found.label, found.bound) == ("quality >= 0.72", "quality", 0.72)
+    assert found.pieces[0].low == -math.inf
+    assert found.least == found.loosest < found.most == found.tightest
+    assert all(a.high == b.low and a.high_value == b.low_value for a, b in pairwise(found.pieces))
+    values = [found.at(bound).value for bound in (0.0, 0.6, 0.72, found.tightest)]
+    assert values == sorted(values)  # more quality costs more
+    assert not found.at(0.99).feasible
+    for point in found.safe:
+        assert point.value >= found.at(point.bound).value - 1e-9
+        assert point.interval[0] <= point.value <= point.interval[1]
+
+
+@pytest.mark.parametrize("bound", [0.55, 0.65, 0.72, 0.75])
+def test_every_bound_is_what_solving_with_it_gives(bound):
+    asked = {"goal": "minimise dollars", "limits": [f"quality >= {bound}"], "safety": None}
+    rec, then = from_log(log(), **asked), at_least(safety=None).at(bound)
+    assert then.value == pytest.approx(rec.value)
+    assert then.mixture == pytest.approx(dict(rec.mixture))
+    assert then.price == pytest.approx(rec.shadow_prices[f"quality >= {bound}"])
+
+
+def test_sentences_in_the_words_of_goal_and_limit():
+    texts = at_least(points=3).sentences()
+    assert texts[0].startswith("With a limit on quality of at least 0.72 the best mix is ")
+    assert "and has a mean dollars of " in texts[0]
+    assert texts[1].endswith("could be kept by no mix.")
+    assert " less dollars (" in texts[2]
+    assert texts[3].startswith("Below 0.")
+    assert "Kept with 95% certainty, the best mix has a mean dollars of " in texts[4]
+    header, *rows = str(at_least(points=3)).split("\n\n")[1].splitlines()
+    assert header.split("  ")[0] == "limit on quality of at least"
+    assert rows[1].startswith("up to 0.")
+
+
+def test_a_tail_moves_between_nothing_and_all():
+    data = log() | {"seconds": [1.0, 3.0] * 90}
+    found = tradeoff(data, reward="quality", limits=["p(seconds > 2) <= 50%"], points=4)
+    assert all(0.0 <= point.bound <= 1.0 for point in found.safe)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["limit"] == "p(seconds > 2) <= 50%"

@@ -3,7 +3,7 @@ import inspect
 import pytest
 from tests.service.servers import PROBLEM
 
-from bestmix import SFSR, Challenger, connect
+from bestmix import SFSR, Challenger, Problem, connect
 from bestmix.client import RemoteExperiment
 from bestmix.experiments import Closed, Conflict, Experiment, StorageError, UnknownTrial
 
@@ -96,3 +96,20 @@ def test_a_proven_stop_over_http(running):
     assert exp.state.complete < 2000
     kept = running.storage.open("router").run_state().memory["certificate"]
     assert exp.recommend().mixture == {arm: p for arm, p in zip(PROBLEM.names, kept["mixture"], strict=True) if p > 0}
+
+
+def test_metrics_and_segments_over_http(running):
+    problem = Problem(
+        ["small", "large"], goal="minimise dollars", limits=["quality >= 0.5"], segments={"free": 0.5, "paid": 0.5}
+    )
+    exp, local = running.create("m", problem), running.storage.open("m")
+    assert (exp.problem, local.problem) == (problem, problem)
+    trials = exp.ask(8)
+    exp.tell(trials[0], {"quality": 1.0, "dollars": 0.2})
+    exp.tell_many([(t, {"quality": 1.0, "dollars": 0.3}) for t in trials[1:4]] + [(t, 0.4, [0.0]) for t in trials[4:]])
+    assert exp.trials() == local.trials()
+    assert exp.recommend().to_json() == local.recommend().to_json()
+    with pytest.raises(ValueError, match="metrics: expected those of one trial"):
+        exp.tell(trials[0], {"quality": [1.0, 1.0], "dollars": 0.2})
+    with pytest.raises(ValueError, match="metrics"):
+        exp.tell(trials[0], {"quality": 1.0})

@@ -111,3 +111,16 @@ def test_every_finite_value_has_a_place_on_an_axis(values, negative):
     for axis in (fit(values, 0.0, 300.0), charts.fit_costs(values, [], 0.0, 300.0)):
         assert all(math.isfinite(axis.at(value)) for value in values)
         assert all(math.isfinite(tick.at) for tick in [*axis.ticks(), *axis.ticks(upwards=True)])
+
+
+@pytest.mark.parametrize(("limit", "anchor", "text"), [("<=", "end", "at most 0.7"), (">=", "start", "at least 0.7")])
+def test_the_words_of_a_bound_stand_on_the_side_that_is_allowed(limit, anchor, text):
+    rows = [(n, d, r + e) for n, r, d in zip(NAMES, REWARDS, DOLLARS, strict=True) for e in (-0.02, 0.02)]
+    arm, dollars, quality = zip(*rows, strict=True)
+    log = {"arm": arm, "dollars": dollars, "quality": quality}
+    rec = from_log(log, goal="minimise dollars", limits=[f"quality {limit} 0.7"])
+    chart = arms_chart(rec, rec.problem.costs[0])
+    assert (chart.goal, chart.cost, chart.bound_text, chart.bound_anchor) == ("dollars", "quality", text, anchor)
+    ((start, end),) = chart.beyond
+    assert (start if limit == "<=" else end) == chart.bound_at
+    assert start < end

@@ -119,3 +119,27 @@ def test_every_state_that_does_not_count_has_words():
     from bestmix.experiments import TrialState
 
     assert set(views.UNCOUNTED) == {state.value for state in TrialState} - {"leased", "complete"}
+
+
+def test_goal_and_limits_have_their_own_words():
+    log = LOG | {"quality": LOG["reward"]}
+    answer = Answer(from_log(log, goal="minimise dollars", limits=["quality >= 1.5", "share(l) <= 80%"]))
+    assert (answer.goal, answer.charted, answer.limits_name) == ("dollars", {"quality >= 1.5": "quality"}, "limits")
+    quality, share = answer.bounds
+    assert (quality.cost, quality.bound, quality.room.split()[-1]) == ("quality", "≥ 1.5", "above")
+    assert (share.cost, share.bound, share.chance) == ("share(l)", "≤ 0.8", "for certain")
+    assert share.price == "“share(l) <= 80%” does not limit dollars; a looser one would save nothing."
+    assert answer.problem["goal"] == "minimise dollars"
+    assert answer.problem["limits"] == "quality >= 1.5, share(l) <= 80%"
+    assert answer.whatifs == []  # a limit on a share has no trade-off, and neither have those beside it
+
+
+def test_segments_are_rows_with_the_arms_in_use():
+    rows = [(a, s, q, d) for a, q, d in (("s", 1.0, 0.1), ("l", 2.0, 2.0)) for s in ("free", "paid") for _ in range(9)]
+    arm, segment, reward, dollars = map(list, zip(*rows, strict=True))
+    log = {"arm": arm, "segment": segment, "reward": reward, "dollars": dollars}
+    answer = Answer(from_log(log, bounds={"dollars": 1.05}, segment="segment", segments={"free": 0.5, "paid": 0.5}))
+    assert [(row.name, row.users) for row in answer.segments] == [("free", 0.5), ("paid", pytest.approx(0.5))]
+    assert all(sum(row.shares) == pytest.approx(1.0) for row in answer.segments)
+    assert sorted(answer.used_arms) == ["l", "s"]
+    assert Answer(from_log(LOG)).segments == []

@@ -118,3 +118,11 @@ def test_single_trials_and_no_trials_can_be_drawn():
     plots.recommendation_figure(once).draw_without_rendering()
     untried = SFSR().start(Problem(["a", "b"], ONE), budget=20).recommend()
     plots.recommendation_figure(untried).draw_without_rendering()
+
+
+def test_what_is_not_allowed_is_shaded_and_axes_are_named_after_goal_and_limit():
+    log = {"arm": ["s", "s", "l", "l"], "dollars": [1.0, 1.2, 2.0, 2.2], "quality": [0.0, 0.2, 1.8, 2.2]}
+    ax = plots.plot_recommendation(from_log(log, goal="minimise dollars", limits=["quality >= 1"]))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean quality", "mean dollars")
+    (shade,) = ax.patches
+    assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((ax.get_xlim()[0], 1.0))

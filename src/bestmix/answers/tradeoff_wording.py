@@ -106,7 +106,8 @@ def _moved(bound: float, other: float) -> str:
 def _range(found: "TradeOff") -> str:
     if found.least == found.most:
         end = "largest" if found.at_least else "smallest"
-        return f"The limit never costs anything: {found.least:.4g} is the {end} that a mix keeps, and earns as much."
+        same = "and earns as much" if found.goal == Goal() else f"with the same {found.goal.quantity}"
+        return f"The limit never costs anything: {found.least:.4g} is the {end} that a mix keeps, {same}."
     loose, tight = ("Below", "above") if found.at_least else ("Above", "below")
     return f"{loose} {found.loosest:.4g} a looser limit adds nothing; {tight} {found.tightest:.4g} no mix keeps it."
 
