@@ -112,7 +112,7 @@ def test_steering(made, tmp_path):
         (["create", "DB", "s", "PROBLEM", "--budget", "0"], "budget"),
         (["create", "DB", "s", "none.toml", "--budget", "6"], "there is no such file"),
         (["tell", "DB", "r", "nonsense", "--reward", "1"], "expected the id of a trial"),
-        (["tell", "DB", "r"], "give one of the two"),
+        (["tell", "DB", "r"], "give one of them"),
         (["tell", "DB", "r", "x", "--reward", "1", "--cost", "dollars"], "--cost: expected name=number"),
         (["tell", "DB", "r", "0123456789ab-1", "--reward", "1"], "belongs to another experiment"),
         (["extend", "DB", "r", "--budget", "3"], "expected more than the present 6"),
