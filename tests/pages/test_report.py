@@ -95,7 +95,7 @@ def test_infeasible():
 
 def test_a_bound_that_does_not_bind():
     page = report(from_log(LOG, bounds={"dollars": 50.0}), figure=False)
-    assert "the limit on dollars does not limit the reward" in page
+    assert "The limit on dollars does not limit the reward" in page
 
 
 def test_no_bounds_and_no_trials():

@@ -79,14 +79,14 @@ def _worth(rec: "Recommendation") -> str:
     goal = rec.problem.goal
     less, more, most = ("less", "more", "most") if goal.maximise else ("more", "less", "least")
     verb, can = ("earns", "earn") if goal == Goal() else (f"has a mean {goal.quantity} of", "have")
-    parts = [f"{verb} {measured(rec.value, _reach(rec.value, rec.value_interval))}"]
+    parts = [f"{verb} {measured(rec.value, reach(rec.value, rec.value_interval))}"]
     if math.isfinite(rec.regret):
         worst = f"at most {above(rec.regret)} {less} than the best mix there is"
         parts.append(worst if rec.regret > 0 else f"the {most} that any mix can {can}")
     if rec.single is None and rec.limits and rec.certified:
         parts.append("and no single option keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
-        gain = measured(abs(rec.gain), _reach(rec.gain, rec.gain_interval))
+        gain = measured(abs(rec.gain), reach(rec.gain, rec.gain_interval))
         parts.append(f"and {gain} {more if rec.gain >= 0 else less} than the best single option, {rec.single}")
     return ", ".join(parts)
 
@@ -131,7 +131,7 @@ def _segments(rec: "Recommendation") -> str:
     """What a mix for each segment is worth."""
     if rec.segments_worth is None or rec.segments_worth_interval is None:
         return ""
-    gain = measured(abs(rec.segments_worth), _reach(rec.segments_worth, rec.segments_worth_interval))
+    gain = measured(abs(rec.segments_worth), reach(rec.segments_worth, rec.segments_worth_interval))
     verb = "earn" if rec.problem.goal == Goal() else f"have a mean {rec.problem.goal.quantity} of"
     more = "more" if (rec.segments_worth >= 0) == rec.problem.goal.maximise else "less"
     return f" Mixes by segment {verb} {gain} {more} than the best mix for all, {mix_text(rec.common_mixture)}."
@@ -170,14 +170,14 @@ def share_text(share: float) -> str:
 
 def half_width(rec: "Recommendation") -> float:
     """Of the interval of the mix's reward, its longer half; from the arms' own where it is not known."""
-    reach = _reach(rec.value, rec.value_interval)
-    if math.isfinite(reach):
-        return reach
+    longer = reach(rec.value, rec.value_interval)
+    if math.isfinite(longer):
+        return longer
     widths = [rec.estimates[a].reward_interval for a in rec.mixture]
     return math.sqrt(sum((p * (w[1] - w[0]) / 2) ** 2 for p, w in zip(rec.mixture.values(), widths, strict=True)))
 
 
-def _reach(middle: float, interval: tuple[float, float]) -> float:
+def reach(middle: float, interval: tuple[float, float]) -> float:
     """The longer half of an interval."""
     return max(middle - interval[0], interval[1] - middle)
 
@@ -224,7 +224,7 @@ def cost_text(rec: "Recommendation", cost: str) -> str:
     limit = rec.limits.get(cost)
     if limit is None or not math.isfinite(limit.chance):
         return f"{rec.mean_cost(cost):.4g} {bound}"
-    mean = measured(limit.mean, _reach(limit.mean, limit.interval))
+    mean = measured(limit.mean, reach(limit.mean, limit.interval))
     return f"{mean} {bound}, kept {kept_text(limit)}"
 
 
@@ -321,4 +321,4 @@ def _short(value: float) -> str:
 def _estimate(mean: float, interval: tuple[float, float]) -> str:
     if math.isnan(mean):
         return "not tried"
-    return measured(mean, (interval[1] - interval[0]) / 2)
+    return measured(mean, reach(mean, interval))

@@ -2,7 +2,7 @@
 
 import math
 
-from bestmix.answers.wording import exact_share, measured
+from bestmix.answers.wording import exact_share, measured, reach
 
 
 def number(value: float | None) -> str:
@@ -33,12 +33,12 @@ def count(whole: int) -> str:
 
 
 def estimate(mean: float, interval: tuple[float, float]) -> str:
-    """A mean with half of its interval.
+    """A mean with the longer half of its interval.
 
     >>> estimate(1.0, (0.9, 1.1)), estimate(float("nan"), (0.0, 0.0))
     ('1.00 ± 0.10', 'not tried')
     """
-    return "not tried" if math.isnan(mean) else measured(mean, (interval[1] - interval[0]) / 2)
+    return "not tried" if math.isnan(mean) else measured(mean, reach(mean, interval))
 
 
 def room(slack: float, relation: str = "<=") -> str:

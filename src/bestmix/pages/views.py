@@ -402,7 +402,7 @@ def _price(rec: Recommendation, cost: str) -> str:
     if price <= 0:
         goal, limit = rec.problem.goal, rec.problem.limits[rec.problem.costs.index(cost)]
         what = "the reward" if goal == Goal() else rec.problem.measures[0]
-        name = f"the limit on {cost}" if is_bound(limit) else f"“{cost}”"
+        name = f"The limit on {cost}" if is_bound(limit) else f"“{cost}”"
         return f"{name} does not limit {what}; a looser one would {'add' if goal.maximise else 'save'} nothing."
     words = limit_price(rec, cost)
     return f"{words}." if words else ""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FAR = 1.0  # ranges above the one in which the bound binds: a bound beyond is not in the figure
+FAR = 4.0  # ranges above the one in which the bound binds: a bound beyond is not in the figure
 MOST_LETTERS = 34  # of the arms along a piece
 NARROW = 0.16  # of the width: a piece below has no room for its arms
 
