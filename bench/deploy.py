@@ -6,7 +6,10 @@ further ones, up to ``runs``, while these do not decide it. Blocks are kept in b
 on, unless the rule has changed since.
 """
 
-from collections.abc import Sequence
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -57,14 +60,12 @@ COUNTED = Run._fields[:-3]
 
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
     most = runs or (200 if quick else RUNS)
-    figures, lines = [], [HEADER]
+    figures, cells = [], {}
     for name, cases in groups(5 if quick else 100):
         for n in (30,) if quick else TRIALS:
-            counts = measured(name, cases, n, most)
-            figures += judge(f"{name}, {n} trials an arm", counts)
-            lines.append(line(name, n, counts))
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "deploy.md").write_text("\n".join(lines) + "\n")
+            cells[name, n] = measured(name, cases, n, most)
+            figures += judge(f"{name}, {n} trials an arm", cells[name, n])
+    (RESULTS / "deploy.md").write_text(table(cells))
     for name, instance in ties().items():
         figures += judge_stop(name, stopped(name, instance, 20 if quick else runs or ENOUGH_RUNS))
     return figures
@@ -154,22 +155,21 @@ def share_figures(what: str, k: float, of: float, note: str = "") -> list[Figure
     ]
 
 
-COLUMNS = ("instances", "trials an arm", "runs", "optimum broken", "safe mix broken", "certified")
-COLUMNS += ("broken of certified", "loss / oracle's", "regret missed")
-HEADER = f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}"
+def table(cells: Mapping[tuple[str, int], Counts]) -> str:
+    """A table in Markdown, families downwards, trials of an arm across."""
+    names, trials = dict.fromkeys(name for name, _ in cells), dict.fromkeys(n for _, n in cells)
+    rows = [["instances", *(f"{n} trials" for n in trials)], ["---"] * (1 + len(trials))]
+    rows += [[name, *(entry(cells[name, n]) if (name, n) in cells else "" for n in trials)] for name in names]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def line(name: str, n: int, counts: Counts) -> str:
-    """A row of a table in Markdown: percentages with the upper ends of their intervals."""
+def entry(counts: Counts) -> str:
+    """Per cent of runs that are certified, broken of all, broken of the certified; loss against the oracle's."""
     runs, certified = counts["runs"], counts["certified"]
-    cells = [name, n, f"{runs:.0f}", percent(counts["guess_broken"], runs), percent(counts["broken"], runs, True)]
-    cells += [percent(certified, runs), percent(counts["false"], certified, True) if certified >= FEW else "-"]
-    cells.append(f"{counts['loss'] / counts['oracle']:.2f}" if counts["sure"] >= FEW and counts["oracle"] > 0 else "-")
-    return f"| {' | '.join(map(str, [*cells, percent(counts['missed'], runs)]))} |"
-
-
-def percent(k: float, of: float, upper: bool = False) -> str:
-    return f"{100 * k / of:.1f}" + (f" (to {100 * at_most(k, of):.1f})" if upper else "")
+    false = f"{100 * counts['false'] / certified:.1f}" if certified >= FEW else "-"
+    judged = counts["sure"] >= FEW and counts["oracle"] > 0
+    ratio = f"{counts['loss'] / counts['oracle']:.2f}" if judged else "-"
+    return f"{100 * certified / runs:.0f} / {100 * counts['broken'] / runs:.1f} / {false} / {ratio}"
 
 
 def told(what: str, figures: Sequence[Figure]) -> None:
