@@ -6,10 +6,7 @@ further ones, up to ``runs``, while these do not decide it. Blocks are kept in b
 on, unless the rule has changed since.
 """
 
-import hashlib
-import json
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 

@@ -49,7 +49,17 @@ COMMANDS = {
     "bestmix solve": ["solve", "trials.csv", "--reward", "quality", "--bound", "dollars=2"],
     "bestmix demo": ["demo", "--budget", "100", "--output", "demo"],
     "bestmix compare D2P": ["compare", "D2P", "--strategy", "sfsr"],
-    "bestmix plan": ["plan", "trials.csv", "--reward", "quality", "--bound", "dollars=2", "--runs", "500", "--no-figure"],
+    "bestmix plan": [
+        "plan",
+        "trials.csv",
+        "--reward",
+        "quality",
+        "--bound",
+        "dollars=2",
+        "--runs",
+        "500",
+        "--no-figure",
+    ],
 }
 MOST_SECONDS = {  # of CPU, in the first start
     "identify, 16 arms, 1 cost, 2,000 trials": 2.0,

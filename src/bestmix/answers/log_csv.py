@@ -23,7 +23,7 @@ class Layout(NamedTuple):
 
 
 def layout(file: BinaryIO, name: str, wanted: Sequence[str]) -> Layout:
-    r"""The separator with which all wanted columns are found, and where they are; the file stands at its begin after it.
+    r"""The separator with which all wanted columns are found, and where they are; the file stands at its begin then.
 
     >>> layout(io.BytesIO(b"arm; reward; x\n"), "log.csv", ["arm", "reward"])
     Layout(separator=';', width=3, columns={'arm': 0, 'reward': 1})

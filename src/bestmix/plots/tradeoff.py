@@ -1,7 +1,7 @@
 """What another limit would earn: the value of the best mix against a bound."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -135,7 +135,7 @@ def _name_pieces(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
         _name_piece(ax, piece, (max(piece.low, low), min(piece.high, high)), text, found.goal.maximise)
 
 
-def _corner(found: TradeOff) -> str:
+def _corner(found: TradeOff) -> Literal["lower right", "lower left", "upper left", "upper right"]:
     """The corner that is free: below a line to maximise, which is concave, above one to minimise, which is convex."""
     rising = found.goal.maximise is not found.at_least
     if found.goal.maximise:
