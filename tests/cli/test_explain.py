@@ -21,14 +21,42 @@ def test_json():
     assert data["gaps"]["basis"] == ["arm9", "arm11"]
 
 
+ROWS = "model;quality;dollars;tier\n" + "".join(
+    f"{arm};{quality + 0.1 * k};{dollars + 0.2 * k};{tier}\n"
+    for tier, more in (("free", 0.0), ("paid", 1.0))
+    for arm, quality, dollars in (("small", 0.3, 0.5), ("large", 0.9 + more, 4.0))
+    for k in range(3)
+)
+TIERS = "tier=free", "tier=paid"
+LOG = ["--arm", "model", "--reward", "quality", "--bound", "dollars=2"]
+
+
+def test_a_log_is_explained_by_its_estimates(place):
+    (place / "log.csv").write_text(ROWS)
+    data = json.loads(invoke("explain", "log.csv", *LOG, "--json").stdout)
+    assert data["binding"] == ["dollars"]
+    values = [json.loads(invoke("explain", "log.csv", *LOG, "--segment", tier, "--json").stdout) for tier in TIERS]
+    assert (
+        values[0]["shadow_prices"]["dollars"] < data["shadow_prices"]["dollars"] < values[1]["shadow_prices"]["dollars"]
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
+        (["explain", "A1", "--segment", "tier=free"], "--segment: expected with a log of trials only"),
+        (
+            ["explain", "log.csv", *LOG, "--segment", "tier"],
+            "expected one segment, as in tier=free, got 'tier'; bestmix",
+        ),
+        (["explain", "log.csv", *LOG, "--segment", "tier=x"], "expected one of ['free', 'paid'], got 'x'"),
+        (["explain", "log.csv", "--arm", "model"], "there is no column 'reward'"),
         (["explain", "D9P"], "expected a .toml or .json file or one of D1P"),
         (["explain", "A1", "--report", "p.txt"], "expected a report's name to end in .html"),
     ],
 )
-def test_mistakes(words, complaint):
+def test_mistakes(place, words, complaint):
+    (place / "log.csv").write_text(ROWS)
     result = invoke(*words)
     assert result.exit_code == 2
     assert complaint in result.stderr

@@ -112,6 +112,12 @@ def test_a_file_that_is_no_text(log):
     assert "is not a CSV file in UTF-8" in solve(log).stderr
 
 
+def test_standard_input_and_a_bootstrap_with_a_bar(log, options):
+    result = invoke("solve", "-", *options[1:], "--uncertainty", "bootstrap", text=log.read_text())
+    assert result.exit_code == 0, result.output
+    assert "bootstrap" in result.stderr
+
+
 def test_absent_file():
     assert "there is no file nowhere.csv" in solve("nowhere.csv").stderr
 

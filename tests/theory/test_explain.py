@@ -21,6 +21,13 @@ def test_the_page_says_it_all():
     json.dumps(explained.to_dict(), allow_nan=False)
 
 
+def test_a_log_is_explained_by_its_estimates():
+    log = {"arm": ["s", "s", "l", "l"], "reward": [1.0, 1.2, 2.0, 2.2], "x": [0.0, 0.2, 1.8, 2.2]}
+    explained = explain(log, bounds={"x": 1.0})
+    assert explained.solution.mixture == pytest.approx([0.526, 0.474], abs=0.001)
+    assert explained.binding == ["x"]
+
+
 def test_shadow_prices_are_what_a_looser_bound_buys():
     instance = catalog.load("A2")
     price = explain(instance).shadow_prices["cost0"]
@@ -58,5 +65,5 @@ def test_pages(tmp_path):
     assert page.count("<h2>") == 3
     with pytest.raises(ValueError, match=r"end in \.html"):
         save_explanation(explained, tmp_path / "p.txt")
-    with pytest.raises(ValueError, match="expected an Instance"):
-        explain("D2P")
+    with pytest.raises(ValueError, match="expected a path of a log or -"):
+        explain(3)

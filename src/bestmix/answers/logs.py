@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.bootstrap import bootstrap
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
@@ -17,7 +18,6 @@ from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known, Problem
 from bestmix.problems.rows import Rows, parse_limits
-from bestmix.problems.solution import solve_means
 
 
 def from_log(
@@ -36,13 +36,15 @@ def from_log(
     limits: Sequence[str | Limit] = (),
     segment: str | None = None,
     segments: Mapping[str, float] | None = None,
+    progress: bool = False,
 ) -> Recommendation:
     """Best mix of the arms in a log, one trial a row.
 
     Parameters
     ----------
     frame
-        A CSV or Parquet file's path, a pandas or polars frame, or a mapping of columns.
+        A path of a log (.csv, .jsonl or .parquet; the first two also with .gz), ``"-"`` for standard input, a pandas
+        or polars frame, or a mapping of columns.
     arm, reward
         Names of the columns that hold the arm and the reward; a goal about another metric has its own column.
     bounds
@@ -51,7 +53,8 @@ def from_log(
         Arms whose means are known and that the log need not hold.
     uncertainty
         ``"delta"``: the support's probability from the z-scores. ``"bootstrap"``: the share of
-        ``resamples`` redrawn logs, drawn within each arm, that lead to the same support.
+        ``resamples`` redrawn logs, drawn within each arm, that lead to the same support. Of an arm with more than a
+        thousand rows, those nearest to its mean are redrawn together, by their normal distribution.
     drop_missing
         Leave out rows with a missing value; otherwise they are an error.
     safety
@@ -61,6 +64,8 @@ def from_log(
     segment, segments
         Name of the column that holds the segment; and the segments' shares of all users, where these are not those of
         the log's rows.
+    progress
+        Whether the bootstrap shows a progress bar.
 
     Examples
     --------
@@ -88,7 +93,7 @@ def from_log(
     if not problem.plain:
         raise checks.InvalidInput("uncertainty", "the bootstrap is for one segment and limits on means", "use 'delta'")
     redrawn = [tables[place] for place in range(len(problem.cells))]
-    share = bootstrap(problem, redrawn, answer.support, resamples, seed) if answer.feasible else None
+    share = bootstrap(problem, redrawn, answer.support, resamples, seed, progress) if answer.feasible else None
     return replace(answer, note=note, support_probability=share)
 
 
@@ -121,19 +126,6 @@ def log_problem(
         what = f"a share of the segment {strange[0]!r} too" if strange else "a column with the segments, segment=..."
         raise checks.InvalidInput("segments", expected=what, got=checks.shown(dict(segments)), remedy="add it")
     return Problem(arms, bounds, known, goal=goal, limits=limits, segments=segments)
-
-
-def bootstrap(problem: Problem, tables: list[Floats], support: tuple[str, ...], resamples: int, seed: int) -> float:
-    """Share of redrawn logs whose best mix has the same support."""
-    checks.whole("resamples", resamples, 1, "1000 is a good number")
-    rng = np.random.default_rng(seed)
-    wanted = tuple(name in support for name in problem.names)
-    same = 0
-    for _ in range(resamples):
-        means = [table[rng.integers(len(table), size=len(table))].mean(axis=0) for table in tables]
-        solution = solve_means(problem.rows.means(np.vstack([np.array(means), problem.known_measures])), problem.bound)
-        same += solution.feasible and tuple(bool(p > 0) for p in solution.mixture) == wanted
-    return same / resamples
 
 
 def _moments(table: Floats) -> Moments:

@@ -25,7 +25,25 @@ Group = tuple[str, str | None]  # an arm, and the segment of its trials where th
 
 def read_trials(frame: Any, arm: str, reward: str, costs: list[str], drop_missing: bool = False) -> dict[str, Floats]:
     """Trials by arm, in order of first appearance: tables (trials, 1 + L)."""
-    return {name: table for (name, _), table in read_groups(frame, arm, reward, costs, drop_missing).items()}
+    return read_segment(frame, arm, reward, costs, drop_missing, None)
+
+
+def read_segment(
+    frame: Any, arm: str, reward: str, costs: list[str], drop_missing: bool, segment: tuple[str, str] | None
+) -> dict[str, Floats]:
+    """Trials by arm, of all rows or of those in which a column says something.
+
+    >>> log = {"arm": ["a", "b", "a"], "reward": [1.0, 2.0, 3.0], "tier": ["free", "free", "paid"]}
+    >>> read_segment(log, "arm", "reward", [], False, ("tier", "free"))
+    {'a': array([[1.]]), 'b': array([[2.]])}
+    """
+    column, wanted = segment or (None, None)
+    groups = read_groups(frame, arm, reward, costs, drop_missing, column)
+    found = {name: table for (name, group), table in groups.items() if group == wanted}
+    if not found:
+        names = checks.shown(list(dict.fromkeys(group for _, group in groups)))
+        raise checks.InvalidInput("segment", expected=f"one of {names}", got=repr(wanted), remedy="choose one")
+    return found
 
 
 def read_groups(

@@ -10,7 +10,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import LEVEL
 from bestmix.answers.recommendation import Estimate, Recommendation
-from bestmix.answers.tables import read_groups
+from bestmix.answers.tables import read_segment
 from bestmix.arrays import Flags
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
@@ -64,13 +64,18 @@ def chosen_cost(problem: Problem, cost: str | None) -> str:
     raise checks.InvalidInput("cost", expected=expected, got=checks.shown(cost), remedy="check the spelling")
 
 
-def of_log(log: Any, arm: str, reward: str, drop_missing: bool, **asked: Any) -> tuple[Evidence, Flags]:
-    """Sums of a log's trials, and which measures (K0, M) were always 0 or 1; ``asked`` are arguments of ``Problem``."""
+def of_log(
+    log: Any, arm: str, reward: str, drop_missing: bool, segment: tuple[str, str] | None = None, **asked: Any
+) -> tuple[Evidence, Flags]:
+    """Sums of a log's trials, and which measures (K0, M) were always 0 or 1; ``asked`` are arguments of ``Problem``.
+
+    Of a segment, which is a column and what it says, only its rows count.
+    """
     bounds = dict(checks.mapping("bounds", asked["bounds"] or {}, "of cost columns to bounds"))
     goal = asked["goal"] if isinstance(asked["goal"], Goal) else Goal.parse(asked["goal"])
     first, *rest = Rows(goal, parse_limits(asked["limits"], bounds)).metrics
-    rows = read_groups(log, arm, reward if first == "reward" else first, rest, drop_missing)
-    problem = Problem([name for name, _ in rows], **asked)
+    rows = read_segment(log, arm, reward if first == "reward" else first, rest, drop_missing, segment)
+    problem = Problem(list(rows), **asked)
     check_plain(problem)
     tables = [problem.rows.measure(table) for table in rows.values()]
     moments = [Moments(len(problem.measures)).plus(table) for table in tables]

@@ -7,13 +7,28 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from bestmix.cli import common
+from bestmix.cli import common, problems
+from bestmix.cli.plan import LogArm, LogBound, LogDrop, LogReward, LogSegment, find_guess
+from bestmix.cli.solve import DROP
 
 
 def explain(
     instance: Annotated[
-        str, typer.Argument(metavar="INSTANCE", help="A name from the catalog, or a file.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="INSTANCE",
+            help="A name from the catalog, or a file; or a log of trials (.csv, .csv.gz, .jsonl, .parquet or -), whose "
+            "estimates are taken for the truth.",
+            show_default=False,
+        ),
     ],
+    bound: LogBound = None,
+    goal: problems.Goal = None,
+    limit: problems.Limits = None,
+    arm: LogArm = "arm",
+    reward: LogReward = "reward",
+    segment: LogSegment = None,
+    drop_missing: LogDrop = False,
     figure: common.Figure = None,
     report: Annotated[
         Path | None, typer.Option(help="Save text and picture as a page (.html).", show_default=False)
@@ -23,13 +38,16 @@ def explain(
     """Explain an instance: optimum, shadow prices, binding bounds, the closest rival, what can be dropped at once.
 
     Example: [bold]bestmix explain D2P --report d2p.html[/bold]
+
+    Example: [bold]bestmix explain trials.csv --arm model --reward quality --bound dollars=5[/bold]
     """
     common.Outputs(figure, report).check()
-    with common.messages().status("Loading ..."):
-        from bestmix.cli.grid import find_instance
+    with common.messages().status("Loading ..."), common.missing_values(DROP):
+        columns = {"arm": arm, "reward": reward, "drop_missing": drop_missing}
+        source, log = find_guess(instance, bound, goal, limit, segment, columns)
         from bestmix.theory import explain as make
 
-        explained = make(find_instance(instance, Path.cwd(), f"instance {instance}"))
+        explained = make(source, **log)
     saved = []
     if figure:
         from bestmix import plots

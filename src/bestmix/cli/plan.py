@@ -14,14 +14,28 @@ from bestmix.cli.solve import DROP
 if TYPE_CHECKING:
     from bestmix.theory import Plan
 
+LogArm = Annotated[str, typer.Option(help="Of a log: column of the arm.")]
+LogReward = Annotated[str, typer.Option(help="Of a log: column of the reward.")]
+LogSegment = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN=NAME", help="Of a log: only the rows of this segment, as in tier=free.", show_default="all rows"
+    ),
+]
+LogDrop = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")]
+LogBound = Annotated[
+    list[str] | None,
+    typer.Option(metavar="COLUMN=NUMBER", help="Of a log: largest acceptable mean cost; repeat it."),
+]
+
 
 def plan(
     source: Annotated[
         str,
         typer.Argument(
             metavar="GUESS",
-            help="Guessed means: a .toml or .json file of an instance, or a name from the catalog. Or a pilot log: a "
-            ".csv or .parquet file, one trial a row.",
+            help="Guessed means: a .toml or .json file of an instance, or a name from the catalog. Or a pilot "
+            "log, one trial a row: .csv, .csv.gz, .jsonl or .parquet; - is standard input.",
             show_default=False,
         ),
     ],
@@ -30,15 +44,13 @@ def plan(
         list[str] | None,
         typer.Option(help="sfsr, sfsr-l, uniform, single or module:object; repeat it.", show_default="all"),
     ] = None,
-    bound: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=NUMBER", help="Of a log: largest acceptable mean cost; repeat it."),
-    ] = None,
+    bound: LogBound = None,
     goal: problems.Goal = None,
     limit: problems.Limits = None,
-    arm: Annotated[str, typer.Option(help="Of a log: column of the arm.")] = "arm",
-    reward: Annotated[str, typer.Option(help="Of a log: column of the reward.")] = "reward",
-    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
+    arm: LogArm = "arm",
+    reward: LogReward = "reward",
+    segment: LogSegment = None,
+    drop_missing: LogDrop = False,
     pilot: Annotated[float, typer.Option(help="Trials of each arm that guessed means are worth.")] = 100.0,
     draws: Annotated[int, typer.Option(min=0, help="Draws around the guesses, for the sensitivity.")] = 20,
     runs: Annotated[
@@ -73,7 +85,8 @@ def plan(
     path = None if no_figure else figure or (Path(f"{Path(source).stem}-plan.png") if plots.available() else None)
     common.Outputs(path).check()
     with common.messages().status("Loading ...") as status, common.missing_values(DROP):
-        guess, log = _guess(source, bound, goal, limit, {"arm": arm, "reward": reward, "drop_missing": drop_missing})
+        columns = {"arm": arm, "reward": reward, "drop_missing": drop_missing}
+        guess, log = find_guess(source, bound, goal, limit, segment, columns)
         from bestmix.cli.grid import find_strategy
         from bestmix.theory import plan as make
 
@@ -102,16 +115,22 @@ def plan(
         common.output().print(f"Saved {file}", markup=False, soft_wrap=True)
 
 
-def _guess(
-    source: str, bound: list[str] | None, goal: str | None, limit: list[str] | None, columns: dict[str, Any]
+def find_guess(
+    source: str,
+    bound: list[str] | None,
+    goal: str | None,
+    limit: list[str] | None,
+    segment: str | None,
+    columns: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """What to plan from, and how to read it if it is a log."""
+    """What to plan from or to explain, and how to read it if it is a log."""
     from bestmix.answers.log_files import is_log
 
     if is_log(source):
         bounds = common.parse_bounds(bound or [])
-        return source, {"bounds": bounds, "goal": goal or "maximise reward", "limits": limit or (), **columns}
-    for option, value in (("--bound", bound), ("--limit", limit), ("--goal", goal)):
+        asked = {"bounds": bounds, "goal": goal or "maximise reward", "limits": limit or ()}
+        return source, {**asked, **columns, "segment": parse_segment(segment)}
+    for option, value in (("--bound", bound), ("--limit", limit), ("--goal", goal), ("--segment", segment)):
         if value:
             raise ValueError(
                 f"{option}: expected with a log of trials only, got guessed means; their file has the bounds"
@@ -119,6 +138,23 @@ def _guess(
     from bestmix.cli.grid import find_instance
 
     return find_instance(source, Path.cwd(), f"guess {source}"), {}
+
+
+def parse_segment(text: str | None) -> tuple[str, str] | None:
+    """A column, and what it says in the rows that count.
+
+    >>> parse_segment("tier=free")
+    ('tier', 'free')
+    """
+    if text is None:
+        return None
+    column, _, name = text.partition("=")
+    if not (column.strip() and name.strip()):
+        raise ValueError(
+            f"--segment: expected one segment, as in tier=free, got {text!r}; "
+            "bestmix solve --segment COLUMN takes all segments together"
+        )
+    return column, name.strip()
 
 
 def show(answer: "Plan") -> None:

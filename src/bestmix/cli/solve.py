@@ -1,5 +1,6 @@
 """``bestmix solve``: the best mix from a log of trials."""
 
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -70,7 +71,8 @@ def solve(
         raise ValueError("--segments: expected the column that has them, got none; add --segment COLUMN")
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
-    with common.messages().status("Loading ..."), common.missing_values(DROP):
+    redraw = uncertainty is Uncertainty.bootstrap
+    with nullcontext() if redraw else common.messages().status("Loading ..."), common.missing_values(DROP):
         from bestmix.answers.log_files import log_name
         from bestmix.answers.logs import from_log
 
@@ -87,5 +89,6 @@ def solve(
             limits=limit or (),
             segment=segment,
             segments=shares,
+            progress=redraw,
         )
     common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

@@ -1,16 +1,18 @@
 """An instance explained on a page: the best mix, what the bounds are worth, and what could change it."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bestmix import checks
 from bestmix.answers.prices import price_words
 from bestmix.problems.instance import Instance
+from bestmix.problems.problem import Known
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
 from bestmix.theory.limit.measure import LowerBound, limit_at_once
+from bestmix.theory.planning.guesses import read_guess
 from bestmix.theory.sentences import reasons, rival_sentence, trials_to_tell
 
 ERROR = 0.05  # chance of a wrong answer for which the limit is told
@@ -131,9 +133,30 @@ class Explanation:
         )
 
 
-def explain(instance: Instance) -> Explanation:
+def explain(
+    instance: Any,
+    *,
+    bounds: Mapping[str, float] | None = None,
+    known: Mapping[str, Known] | None = None,
+    arm: str = "arm",
+    reward: str = "reward",
+    drop_missing: bool = False,
+    goal: str = "maximise reward",
+    limits: Sequence[str] = (),
+    segment: tuple[str, str] | None = None,
+) -> Explanation:
     """Optimum, shadow prices, binding bounds, the closest rival and the arms that can be dropped at once.
 
+    Parameters
+    ----------
+    instance
+        An Instance, its file or its name in the catalog; or a log of trials as in ``from_log``, whose estimates are
+        then taken for the truth.
+    bounds, known, arm, reward, drop_missing, goal, limits, segment
+        Of a log, as in ``plan``.
+
+    Examples
+    --------
     >>> inst = Instance(reward=[1.7, 2.6, 0.5, 2.1, 1.2], cost=[[0.0, 1.8, 0.8, 1.3, 2.0]], bound=[1.0])
     >>> print(explain(inst))
     The best mix
@@ -145,8 +168,8 @@ def explain(instance: Instance) -> Explanation:
     What could change it
       The closest rival, arm0 with arm3, is 0.193 standard deviations of one trial away. ...
     """
-    if not isinstance(instance, Instance):
-        raise checks.InvalidInput("instance", expected="an Instance", got=checks.shown(instance), remedy="build one")
+    asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
+    instance, _ = read_guess(instance, asked, arm, reward, drop_missing, segment=segment)
     solution = solve(instance)
     columns, size = len(instance.problem.columns), len(instance.bound) + 1
     if reason := broken_condition(instance, solution):

@@ -7,9 +7,9 @@ from bestmix.theory.planning.guesses import read_guess
 LOG = {"arm": ["a", "a", "b", "b", "b"], "reward": [1.0, 2.0, 3.0, 5.0, 4.0], "x": [0.0, 1.0, 2.0, 2.0, 2.0]}
 
 
-def read(source, bounds=None, known=None, pilot=100, goal="maximise reward", limits=()):
+def read(source, bounds=None, known=None, pilot=100, goal="maximise reward", limits=(), segment=None):
     asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
-    return read_guess(source, asked, "arm", "reward", False, pilot)
+    return read_guess(source, asked, "arm", "reward", False, pilot, segment)
 
 
 def test_a_log_becomes_an_instance_with_its_own_means_and_counts():
@@ -23,6 +23,16 @@ def test_a_goal_to_minimise_and_a_limit_at_least_are_signs_of_an_instance():
     instance, _ = read(LOG, goal="minimise x", limits=["reward >= 2"])
     np.testing.assert_allclose(instance.means, [[-0.5, -1.5], [-2.0, -4.0]])
     assert (instance.costs, instance.bound.tolist()) == (("reward >= 2",), [-2.0])
+
+
+def test_one_segment_of_a_log_is_a_log_of_its_own():
+    log = LOG | {"tier": ["free", "free", "paid", "free", "free"]}
+    whole, _ = read({name: [values[i] for i in (0, 1, 3, 4)] for name, values in LOG.items()}, {"x": 1.0})
+    found, counts = read(log, {"x": 1.0}, segment=("tier", "free"))
+    np.testing.assert_array_equal(found.means, whole.means)
+    assert counts.tolist() == [2.0, 2.0]
+    with pytest.raises(ValueError, match=r"segment: expected one of \['free', 'paid'\], got 'x'"):
+        read(log, {"x": 1.0}, segment=("tier", "x"))
 
 
 @pytest.mark.parametrize("suffix", ["json", "toml"])

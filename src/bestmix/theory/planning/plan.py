@@ -18,14 +18,13 @@ from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
 from bestmix.theory.limit.measure import LowerBound, limit_at_once
 from bestmix.theory.planning.bisection import Bisection, Budget
 from bestmix.theory.planning.error_rates import ErrorRates, LossRates
-from bestmix.theory.planning.guesses import read_guess
+from bestmix.theory.planning.guesses import PILOT, read_guess
 from bestmix.theory.planning.sensitivity import Sensitivity, sensitivity_of
 from bestmix.theory.sentences import reasons
 
 RUNS = 4000  # of each simulated budget, at least
 ERRORS = 40  # that are expected among the runs, at least, with the wanted error
 SMALLEST = 1e-4  # error that can be planned for
-PILOT = 100  # trials of each arm that guessed means are taken to be worth
 LARGEST_BUDGET = 10_000_000  # where the search for a budget ends
 NO_THEORY = "The theorems are about the support, not about the loss, so there are no theoretical budgets."
 
@@ -190,6 +189,7 @@ def plan(
     drop_missing: bool = False,
     goal: str = "maximise reward",
     limits: Sequence[str] = (),
+    segment: tuple[str, str] | None = None,
     pilot: float = PILOT,
     draws: int = 20,
     runs: int | None = None,
@@ -204,9 +204,8 @@ def plan(
     Parameters
     ----------
     source
-        Guessed means: an Instance, a .toml or .json file of one, or a name from the catalog. Or a pilot log: a
-        .csv or .parquet path, a pandas or polars frame or a mapping of columns, one trial a row, with ``bounds``. A log
-        is turned into Gaussian noise with each arm's own covariance.
+        Guessed means: an Instance, a .toml or .json file of one, or a name from the catalog. Or a pilot log
+        as in ``from_log``, with ``bounds``, which is turned into Gaussian noise with each arm's own covariance.
     error
         The wanted chance of a wrong support.
     strategies
@@ -214,6 +213,8 @@ def plan(
     bounds, known, arm, reward, drop_missing, goal, limits
         As in ``from_log``, for a pilot log. The plan is that of a reward to maximise, the negative of what is to be
         minimised, and of costs to keep below bounds.
+    segment
+        Of a pilot log: a column and what it says in the rows that count, as in ``("tier", "free")``.
     pilot
         Trials of each arm that guessed means are worth: how far ``draws`` around them scatter. A pilot log has
         its own counts.
@@ -252,7 +253,7 @@ def plan(
     tell = progress or (lambda sentence: None)
     tell("Reading the guesses")
     asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
-    instance, counts = read_guess(source, asked, arm, reward, drop_missing, pilot)
+    instance, counts = read_guess(source, asked, arm, reward, drop_missing, pilot, segment)
     recipes = built_in() if strategies is None else list(strategies)
     allowed = None if tolerance is None else _allowed(instance, tolerance)
     _check(instance, recipes, unique=allowed is None)
