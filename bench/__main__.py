@@ -12,6 +12,7 @@ PARTS = (
     "segment_trials",
     "scores",
     "startup",
+    "logs",
     "tells",
     "simulation",
     "gaps",

@@ -47,7 +47,7 @@ def test_a_log_is_explained_by_its_estimates(place):
         (["explain", "A1", "--segment", "tier=free"], "--segment: expected with a log of trials only"),
         (
             ["explain", "log.csv", *LOG, "--segment", "tier"],
-            "expected one segment, as in tier=free, got 'tier'; bestmix",
+            "expected one segment, as in tier=free, got 'tier'",
         ),
         (["explain", "log.csv", *LOG, "--segment", "tier=x"], "expected one of ['free', 'paid'], got 'x'"),
         (["explain", "log.csv", "--arm", "model"], "there is no column 'reward'"),
