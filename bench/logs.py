@@ -34,7 +34,7 @@ finally:
 
 
 def measure(quick: bool) -> list[Figure]:
-    rows, rounds = (100_000, 1) if quick else (1_000_000, 3)
+    rows, rounds = (100_000, 2) if quick else (1_000_000, 2)
     with tempfile.TemporaryDirectory() as folder:
         paths = write(Path(folder), rows)
         commands = [figure for path in paths for figure in command(path, rounds)]
@@ -76,15 +76,19 @@ def command(path: Path, rounds: int) -> list[Figure]:
 
 
 def reading(paths: list[Path], rounds: int) -> list[Figure]:
-    """The answer from a file, against that from all cells as Python objects."""
+    """Tables by arm from a file in blocks, against all cells as Python objects."""
     twins = (cells_of_csv, cells_of_parquet)
     figures = []
     for path, cells, target in zip(paths, twins, (3.4, 2.4), strict=True):
-        actions = [lambda path=path: from_log(path, **NAMES), lambda path=path, cells=cells: by_rows(cells(path))]
+        actions = [lambda path=path: read(path), lambda path=path, cells=cells: by_rows(cells(path))]
         fast, slow = in_turns(actions, rounds, time.process_time).min(axis=0)
         note = f"{fast:.2f} s against {slow:.2f} s"
         figures.append(Figure(f"{path.name}: row by row / in blocks", slow / fast, "x", target, note=note))
     return figures
+
+
+def read(path: Path) -> dict[str, np.ndarray]:
+    return read_trials(path, "arm", "quality", ["dollars"])
 
 
 def cells_of_csv(path: Path) -> dict[str, list[str]]:
@@ -111,8 +115,8 @@ def number(value: object) -> float:
 
 
 def redrawing(path: Path, resamples: int, rounds: int) -> list[Figure]:
-    """The bootstrap, against redrawing every row; and how far its shares are from those, where the support is unsure."""
-    trials = read_trials(path, "arm", "quality", ["dollars"])
+    """The bootstrap, against redrawing every row; and how far their shares are apart."""
+    trials = read(path)
     problem, tables = Problem(list(trials), NAMES["bounds"]), list(trials.values())
     support = from_log(path, **NAMES).support
 
