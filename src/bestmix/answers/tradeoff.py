@@ -275,7 +275,7 @@ def tradeoff(
         evidence, binary = of_recommendation(source)
     else:
         asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
-        evidence, binary = of_log(source, arm, reward, drop_missing, **asked)
+        evidence, binary = of_log(source, arm, reward, drop_missing, None, **asked)
     problem, arms = evidence.problem, evidence.tried[evidence.tried < len(evidence.means)]
     names = [problem.names[a] for a in arms]
     result = _estimated(problem, names, evidence.means[arms], problem.bound, cost)

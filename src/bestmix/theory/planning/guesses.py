@@ -16,6 +16,7 @@ from bestmix.problems.instance import Instance
 
 PILOT = 100  # trials of each arm that guessed means are taken to be worth
 
+
 def read_guess(
     source: Any,
     asked: Mapping[str, Any],
@@ -25,7 +26,7 @@ def read_guess(
     pilot: float = PILOT,
     segment: tuple[str, str] | None = None,
 ) -> tuple[Instance, Floats]:
-    """The guessed instance, and how many trials of each unknown arm it is worth; ``asked`` is for a log, and so is one segment.
+    """The guessed instance, and how many trials of each unknown arm it is worth; ``asked`` and ``segment`` are for a log.
 
     A log's goal and limits are turned into those of an instance: a reward to maximise, and costs to keep below bounds.
     """
