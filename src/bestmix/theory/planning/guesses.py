@@ -26,7 +26,7 @@ def read_guess(
     pilot: float = PILOT,
     segment: tuple[str, str] | None = None,
 ) -> tuple[Instance, Floats]:
-    """The guessed instance, and how many trials of each unknown arm it is worth; ``asked`` and ``segment`` are for a log.
+    """The guessed instance, and how many trials of each unknown arm it is worth; ``asked``, ``segment``: of a log.
 
     A log's goal and limits are turned into those of an instance: a reward to maximise, and costs to keep below bounds.
     """
