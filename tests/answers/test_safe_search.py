@@ -19,11 +19,17 @@ class OneLimit:
         share = min(max(self.most, 0.0), 1.0)
         return np.array([1 - share, share]), self.most >= 0
 
-    def within(self, tail, times=1.0, finish=True):
+    def within(self, tail):
+        share = self.most - self.width * self.quantile(tail)
+        return np.array([1 - share, share]) if share >= 0 else None
+
+    def widest(self, tail):
+        return min(self.most / (self.width * self.quantile(tail)), 1.0), np.array([1.0, 0.0])
+
+    def quantile(self, tail):
         from scipy.special import ndtri
 
-        share = self.most - times * self.width * float(-ndtri(np.max(tail)))
-        return np.array([1 - share, share]) if share >= 0 else None
+        return float(-ndtri(np.max(tail)))
 
     def tails(self, mixture):
         from scipy.special import ndtr

@@ -140,7 +140,8 @@ def noisy_program(
     if given.any():
         # Of what is given trials tell nothing: as if they had told what the other columns' do, which leaves the pool.
         pooled = segment_state.pool(counts, rows.given, np.zeros(means.shape), scatters)
-        scatters = np.where(exact, np.maximum(counts - 1.0, 0.0)[:, None, None] * pooled, scatters)
+        freedom = np.where(np.isfinite(counts), np.maximum(counts - 1.0, 0.0), 0.0)
+        scatters = np.where(exact, freedom[:, None, None] * pooled, scatters)
     data = estimates(means, np.where(np.isfinite(counts)[:, None, None], scatters, 0.0), counts, binary)
     data.covariances[exact] = 0.0
     return NoisyProgram(rows, np.asarray(weight, dtype=np.float64), float(arrivals), data)

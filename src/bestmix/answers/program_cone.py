@@ -108,6 +108,13 @@ def fails(line: Rows, cones: Cones, x: Floats, fine: float = FINE) -> Flags:
     return np.asarray((x @ line.rows + width > line.right + fine * width + dust) & ~line.equality)
 
 
+def room(line: Rows, cones: Cones, x: Floats) -> float:
+    """How many times its width each limit with a width has room for, at least."""
+    width = widths(line, cones, x)
+    some = (width > 0) & ~line.equality
+    return float(((line.right - x @ line.rows)[some] / width[some]).min(initial=np.inf))
+
+
 def cone_mix(line: Rows, cones: Cones, finish: bool = True, common: Floats | None = None) -> Floats | None:
     """The best mix within all cones; None when there is none. Without ``finish`` any mix within them may do.
 
@@ -190,6 +197,8 @@ class _Enclosure:
 
     def search(self, finish: bool) -> Floats | None:
         """Cut until the optimum is within the cones, or as good as a mix that is."""
+        if not finish:
+            return self.inside if self.enter() else None
         for k in range(ROUNDS):
             outer = self.solve(self.line.mu)
             if outer is None:
@@ -200,7 +209,7 @@ class _Enclosure:
             if k == SLOW and self.inside is None and not self.enter():
                 return None
             if self.inside is not None:
-                if not finish or self.line.mu @ (outer - self.inside) <= CLOSE * self.span:
+                if self.line.mu @ (outer - self.inside) <= CLOSE * self.span:
                     break
                 self.step(outer)
             self.cut(outer, failing)

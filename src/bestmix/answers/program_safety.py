@@ -17,6 +17,8 @@ from bestmix.answers.safe_search import HALVINGS, SafeMix, described, nothing, s
 from bestmix.answers.safety import binomial_margins, freedoms, rounded
 from bestmix.arrays import Flags, Floats
 
+NEAR = 0.02  # of the widest margins, at which they are near enough
+
 
 class ProgramLimits:
     """The limits of a program as the search for a safe mix sees them; all its columns are usable.
@@ -79,13 +81,18 @@ class ProgramLimits:
         return program_cone.cone_mix(self.line, self.cones(tail), common=self.common)
 
     def widest(self, tail: float) -> tuple[float, Floats | None]:
-        """The share of the margins that some mix has room for, by bisection."""
-        cones, low, high = self.cones(tail), 0.0, 1.0
+        """The share of the margins that some mix has room for, by bisection between the best mix so far and failure."""
+        line, cones, low, high, best = self.line, self.cones(tail), 0.0, 1.0, None
         for _ in range(HALVINGS):
             middle = (low + high) / 2.0
-            fits = program_cone.cone_mix(self.line, cones.times(middle), finish=False, common=self.common) is not None
-            low, high = (middle, high) if fits else (low, middle)
-        return low, program_cone.cone_mix(self.line, cones.times(low), common=self.common) if low else None
+            found = program_cone.cone_mix(line, cones.times(middle), finish=False, common=self.common)
+            if found is None:
+                high = middle
+            else:
+                low, best = max(middle, program_cone.room(line, cones, found)), found
+            if high - low <= NEAR * high:
+                break
+        return min(low, 1.0), best
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each limit is broken by a mix that was fixed beforehand (R,); none for equalities."""
