@@ -124,8 +124,19 @@ def test_ties_have_no_limit_and_certain_answers_need_none():
     sure = limit(Instance([1.0, 0.5], [[0.2, 0.4]], [1.0], known=2))
     assert sure.trials == 0.0
     assert "No trial is needed" in str(sure)
+    assert limit(Instance([1.0, 0.5], [[2.0, 1.5], [2.0, 0.5]], [1.0, 1.0], known=2)).trials == 0.0
+    assert "at least 1 trial here" in str(limit(Instance([1.0, 0.5], [[2.0, 1.5], [2.0, 0.5]], [1.0, 1.0], known=1)))
     for found in (tied, sure, limit(FIVE)):
         json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_means_without_noise_beside_noisy_ones():
+    other = Instance(
+        [1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=[1.0, 0.0, 1.0], sigma_cost=[[0.5, 0.5, 0.0]]
+    )
+    found = limit(other)
+    assert not found.proven
+    assert 0 < found.time <= found.time_upper < limit(Instance(other.reward, other.cost, other.bound)).time
 
 
 def test_another_delta_is_another_multiple():

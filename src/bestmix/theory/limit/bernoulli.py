@@ -70,6 +70,8 @@ class BernoulliDistances(GaussianDistances):
         normal = plane[:-1] / self.points.scale
         mu, variance = self.mu[condition.arms], self.variance[condition.arms]
         target = float(plane[-1] + normal @ self.points.origin)
+        if self.binary.all() and not np.minimum(normal, 0).sum() <= target <= np.maximum(normal, 0).sum():
+            return np.full(len(mu), np.inf), mu, np.zeros(len(mu))
         eta = _multiplier(mu, variance, self.binary, normal, target)
         place = _tilted(mu, variance, self.binary, normal, eta)
         missed = np.abs(place @ normal - target) > 1e-7 * (np.abs(normal).sum() + abs(target))

@@ -13,6 +13,7 @@ from bestmix.arrays import Floats
 from bestmix.theory.limit.conditions import Condition, Points
 
 SAME = 1e-9  # covariances that differ by less, as a share, count as multiples of one
+LENT = 1e-9  # variance that a search lends to directions without noise, so that it can find its way
 NOISE = 1e-12  # variance of a direction, as a share of the largest, that counts as none
 
 
@@ -115,7 +116,7 @@ class GaussianDistances:
         plane, arms = condition.free @ inner, condition.arms
         normal, points = plane[:-1], np.column_stack([self.points.columns[arms], -np.ones(len(arms))])
         along = self.covariance[arms] @ normal
-        spread = np.maximum(along @ normal, 1e-300)
+        spread = np.maximum(along @ normal, LENT * (normal @ normal))
         step = (points @ plane) / spread
         slope = (share[arms] * step) @ points
         slope[:-1] -= (share[arms] * step**2) @ along

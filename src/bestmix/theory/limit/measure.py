@@ -84,10 +84,11 @@ class LowerBound:
         """The bound in plain language."""
         if self.note:
             return self.note
+        count = math.ceil(self.trials)
         more = "" if self.proven else " The limit may be higher: some distances are the nearest found."
         return (
             f"An algorithm that is wrong in at most {self.delta:.4g} of all cases, whatever the means, makes at least "
-            f"{math.ceil(self.trials):,} trials here on average.{more}"
+            f"{count:,} trial{'s' if count > 1 else ''} here on average.{more}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -225,6 +226,8 @@ def _largest(instance: Instance, solution: Solution) -> tuple[list[str], Allocat
     points = points_of(instance, solution, instance.covariance)
     covariance = instance.covariance / np.outer(points.scale, points.scale)
     columns = instance.problem.columns
+    if not points.movable:
+        return [], Allocation(np.empty(0), math.inf, math.inf, {}), True
     if not solution.feasible and len(instance.bound) > 1:
         sets = FeasibleSets(points, covariance)
         names = [" with ".join(columns[j] for j in support) for support in sets.supports]
