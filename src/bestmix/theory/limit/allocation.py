@@ -12,7 +12,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 
 CLOSE = 1e-4  # share by which the two bounds may differ
-MOST_STEPS = 400
+MOST_STEPS = 100  # 25 are usual; more help only where the distances are searched for and not all found
 STEP = 0.35  # from the best shares towards those of the linear program
 FAR = 3.0  # times the smallest distance: alternatives beyond are not kept
 

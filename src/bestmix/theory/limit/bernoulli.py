@@ -4,6 +4,8 @@ An arm moves to the hyperplane n.z = v where (z_i - mu_i) / variance(z_i) = eta 
 eta is found by Newton's steps inside of a bracket. The hyperplane itself is searched for, from those of Gaussian noise.
 """
 
+import math
+
 import numpy as np
 
 from bestmix.arrays import Flags, Floats
@@ -11,6 +13,7 @@ from bestmix.theory.limit.conditions import Condition, Points
 from bestmix.theory.limit.gaussian import GaussianDistances
 
 STEPS = 100  # of Newton and bisection
+SMALLEST = 1e-6  # multiplier from which a bracket is halved, in its logarithm
 FARTHEST = 1e12  # multiplier at which a coin is as good as certain
 SETTLED = 1e-13  # step, as a share of the multiplier, that ends the search
 BEYOND = 1e9  # divergence that a search sees where no coins reach the plane
@@ -91,33 +94,45 @@ def _tilted(mu: Floats, variance: Floats, binary: Flags, normal: Floats, eta: Fl
 
 def _multiplier(mu: Floats, variance: Floats, binary: Flags, normal: Floats, target: float) -> Floats:
     """With which the tilted means lie on the plane; at the end of the bracket where none does."""
-    up = mu @ normal < target
-    low, high = np.where(up, 0.0, -FARTHEST), np.where(up, FARTHEST, 0.0)
-    eta = np.zeros(len(mu))
+    kinds, slopes = binary.tolist(), normal.tolist()
+    rows = zip(mu.tolist(), variance.tolist(), strict=True)
+    return np.array([_root(list(zip(m, v, kinds, slopes, strict=True)), target) for m, v in rows])
+
+
+def _root(metrics: list[tuple[float, float, bool, float]], target: float) -> float:
+    """The multiplier of one arm: in plain floats, which for so few metrics are faster than arrays."""
+    start = sum(mu * n for mu, _, _, n in metrics)
+    sign = 1.0 if start < target else -1.0
+    enough = SETTLED * (sum(abs(n) for *_, n in metrics) + abs(target))
+    near, far, eta = 0.0, FARTHEST, 0.0
     for _ in range(STEPS):
-        place = _tilted(mu, variance, binary, normal, eta)
-        miss = place @ normal - target
-        low, high = np.where(miss < 0, eta, low), np.where(miss < 0, high, eta)
-        steep = _steepness(mu, variance, binary, normal, eta, place)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = eta - miss / steep
-        inside = (step > low) & (step < high)
-        near, far = np.minimum(np.abs(low), np.abs(high)), np.maximum(np.abs(low), np.abs(high))
-        wide = np.where(up, 1.0, -1.0) * np.sqrt(np.maximum(near, 1e-6) * far)
-        following = np.where(inside, step, np.where(miss == 0, eta, wide))
-        if (np.abs(following - eta) <= SETTLED * np.abs(eta)).all():
+        place, steep = _along(metrics, sign * eta)
+        miss = (place - target) * sign
+        near, far = (eta, far) if miss < 0 else (near, eta)
+        if abs(miss) <= enough:
             break
-        eta = following
-    return eta
+        step = eta - miss / steep if steep > 0 else -1.0
+        step = step if near < step < far else math.sqrt(max(near, SMALLEST) * far)
+        if abs(step - eta) <= SETTLED * eta:
+            break
+        eta = step
+    return sign * eta
 
 
-def _steepness(mu: Floats, variance: Floats, binary: Flags, normal: Floats, eta: Floats, place: Floats) -> Floats:
-    """Derivative of n.z in the multiplier."""
-    c = eta[:, None] * normal
-    root = np.sqrt(np.maximum((1.0 - c) ** 2 + 4.0 * c * mu, 1e-300))
-    each = np.where(binary, place * (1.0 - place) / root, variance)
-    result: Floats = each @ normal**2
-    return result
+def _along(metrics: list[tuple[float, float, bool, float]], eta: float) -> tuple[float, float]:
+    """n.z of the tilted means, and its derivative in the multiplier."""
+    place = steep = 0.0
+    for mu, variance, binary, n in metrics:
+        c = eta * n
+        if not binary:
+            place, steep = place + n * (mu + c * variance), steep + n * n * variance
+            continue
+        root = math.sqrt(max((1.0 - c) ** 2 + 4.0 * c * mu, 0.0))
+        low = 1.0 - c + root
+        z = (2.0 * mu / low if low > 0 else mu) if c < 1.0 else (c - 1.0 + root) / (2.0 * c)
+        place += n * z
+        steep += n * n * z * (1.0 - z) / root if root > 0 else 0.0
+    return place, steep
 
 
 def _divergence(mu: Floats, variance: Floats, binary: Flags, place: Floats) -> Floats:
