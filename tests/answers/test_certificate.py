@@ -36,3 +36,15 @@ def test_the_gain_is_over_the_best_arm_that_is_safe_alone():
     assert proof.single == 0
     assert proof.gain_interval[0] < proof.gain < proof.gain_interval[1]
     assert proof.value - proof.value_interval[0] > proof.value_interval[1] - proof.value  # overrated, if anything
+
+
+def test_rewards_of_one_only_leave_the_next_trial_open():
+    """Ten successes of each of two arms do not say that no other mix earns more; ten prices of 1.5 do."""
+    counts, none = np.full(2, 10.0), np.zeros((2, 1, 1))
+    ones = safety.estimates(np.ones((2, 1)), none, counts, np.ones((2, 1), dtype=np.bool_))
+    prices = safety.estimates(np.full((2, 1), 1.5), none, counts)
+    found, exact = (
+        certificate.regret_bound(data, np.array([1.0, 0.0]), np.empty(0), 0.05, np.empty(0)) for data in (ones, prices)
+    )
+    assert 0.1 < found < 0.4
+    assert exact == 0.0

@@ -27,6 +27,7 @@ from bestmix.problems.solution import solve_means
 ROUNDS = 25  # of cutting planes
 CLOSE = 0.01  # of the bound, at which its last digits no longer matter
 REWARD = slice(0, 1)
+UNSEEN = 2.7  # squared normal quantile of 95%: as if so many trials more had been made, half of them with the event
 
 
 class Certificate(NamedTuple):
@@ -91,7 +92,7 @@ def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, p
 
     The planes' own program has a column for each plane, its slopes as costs: its shadow prices are the next lam.
     """
-    lam, best = np.where(np.isfinite(prices), np.maximum(prices, 0.0), 0.0), np.inf
+    data, lam, best = _with_unseen(data), np.where(np.isfinite(prices), np.maximum(prices, 0.0), 0.0), np.inf
     heights, slopes = np.empty(0), np.empty((0, len(bound)))
     for k in range(ROUNDS):
         value, slope = priced(data, mixture, bound, tail, lam)
@@ -103,6 +104,17 @@ def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, p
             break
         lam = np.maximum(plan.dual, 0.0)
     return max(best, 0.0)
+
+
+def _with_unseen(data: Estimates) -> Estimates:
+    """Rewards of 0 and 1 that were the same in all trials may differ in the next: they get the variance of Wilson."""
+    same = data.binary[:, 0] & np.isfinite(data.counts) & (data.covariances[:, 0, 0] == 0)
+    if not same.any():
+        return data
+    n, covariances = data.counts[same], data.covariances.copy()
+    centre = (n * data.means[same, 0] + UNSEEN / 2.0) / (n + UNSEEN)
+    covariances[same, 0, 0] = centre * (1.0 - centre)
+    return data._replace(covariances=covariances)
 
 
 def priced(data: Estimates, mixture: Floats, bound: Floats, tail: float, lam: Floats) -> tuple[Floats, Floats]:
