@@ -166,7 +166,8 @@ class _Bound:
 
     def best_root(self, terms: Terms) -> float:
         """The u with the least sum_s max_j (height_j + variance_j / 2u) + ... + u / 2, by golden section."""
-        top = np.maximum.reduceat(terms.variance, self.start).sum() + terms.rest_variance
+        widest = np.maximum.reduceat(np.abs(terms.variance), self.start).sum()
+        top = max(float(widest), terms.rest_variance)
         if not top > TINY or len(self.start) == 1:
             return TINY
 
@@ -174,7 +175,7 @@ class _Bound:
             planes = self.planes(terms, float(np.exp(log)))
             return float(np.maximum.reduceat(planes.value, self.start).sum()) + planes.rest
 
-        low, high = 0.5 * np.log(top) - 12.0, 0.5 * np.log(top)
+        low, high = 0.5 * np.log(top) - 12.0, 0.5 * np.log(2.0 * top)
         golden = (np.sqrt(5.0) - 1.0) / 2.0
         for _ in range(STEPS):
             left, right = high - golden * (high - low), low + golden * (high - low)
