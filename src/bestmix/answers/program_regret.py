@@ -24,7 +24,7 @@ from bestmix.kernels import segments
 
 STEPS = 40  # of the search for u
 MOST_CHOICES = 256  # of columns in the segments so far that are told apart
-TINY = 1e-150  # a root of next to nothing, whose square is a number still
+TINY = 1e-75  # a root of next to nothing, whose square is a number still
 
 
 class Planes(NamedTuple):
@@ -168,7 +168,7 @@ class _Bound:
         """The u with the least sum_s max_j (height_j + variance_j / 2u) + ... + u / 2, by golden section."""
         widest = np.maximum.reduceat(np.abs(terms.variance), self.start).sum()
         top = max(float(widest), terms.rest_variance)
-        if not top > TINY or len(self.start) == 1:
+        if not top > TINY**2 or len(self.start) == 1:
             return TINY
 
         def bound(log: float) -> float:
