@@ -173,11 +173,12 @@ def test_arms_left_without_a_feasible_mix_are_noted():
     assert found.sentence().startswith("The arms that the search kept have no mix within the bounds")
 
 
-def test_a_search_that_kept_the_wrong_arms_does_not_say_that_there_is_no_mix():
+@pytest.mark.parametrize("score", ["intersection", "lagrangian"])
+def test_arms_that_all_cost_exactly_their_bound_have_a_mix(score):
     def pull(arm):
-        return 1.0, {"c": 1.0}
+        return 1.0 + (arm == "b"), {"c": 1.0, "d": 2.0 if arm == "b" else 1.0}
 
-    rec = identify(Problem(["a", "b", "c"], {"c": 1.0}), pull, 20, SFSR())
-    assert not rec.feasible
-    assert not rec.violation
-    assert rec.sentence().startswith("The arms that the search kept have no mix within the bounds")
+    rec = identify(Problem(["a", "b", "c"], {"c": 1.0, "d": 2.0}), pull, 30, SFSR(score=score))
+    assert rec.feasible
+    assert rec.support == ("b",)
+    assert rec.support_probability == rec.certainty == 1.0

@@ -108,11 +108,11 @@ def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, p
 
 def _with_unseen(data: Estimates) -> Estimates:
     """Rewards of 0 and 1 that were the same in all trials may differ in the next: they get the variance of Wilson."""
-    same = data.binary[:, 0] & np.isfinite(data.counts) & (data.covariances[:, 0, 0] == 0)
+    same = (data.binary[:, 0] != 0) & np.isfinite(data.counts) & (data.covariances[:, 0, 0] == 0)
     if not same.any():
         return data
     n, covariances = data.counts[same], data.covariances.copy()
-    centre = (n * data.means[same, 0] + UNSEEN / 2.0) / (n + UNSEEN)
+    centre = (n * np.abs(data.means[same, 0]) + UNSEEN / 2.0) / (n + UNSEEN)
     covariances[same, 0, 0] = centre * (1.0 - centre)
     return data._replace(covariances=covariances)
 
