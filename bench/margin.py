@@ -11,8 +11,8 @@ SHARE = 0.3
 CASES = {"H2": 8_000, "A2": 6_000, "D2P": 20_000, "H1": 20_000, "D3P": 20_000, "uniform 12 x 2": 6_000}
 
 
-def measure(quick: bool) -> list[Figure]:
-    runs = 10 if quick else 150
+def measure(quick: bool, runs: int | None = None) -> list[Figure]:
+    runs = runs or (10 if quick else 150)
     cases = list(CASES.items())[: 2 if quick else None]
     listed = track(cases, "instances", console=console, transient=True)
     return [figure for name, budget in listed for figure in compared(name, load(name), budget, runs)]
