@@ -11,8 +11,8 @@ from bestmix.problems.segment_families import random_segments
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.strategies.schedule import round_ends
 
-TITLE = "Segments: trials per column for 10% wrong answers, of uniform trials over others (6 arms, 8 random instances)"
-ARMS, INSTANCES, WRONG = 6, 8, 0.1
+TITLE = "Segments: trials per column for 10% wrong answers, of uniform trials over others (6 arms, 16 random instances)"
+ARMS, INSTANCES, WRONG = 6, 16, 0.1
 STEP = 2**0.5  # between numbers of trials
 SIZES = ((3, 1), (3, 2), (8, 1), (8, 2))  # segments and limits
 FEWER = {CHOSEN: 3.0, ARRIVING: 2.0}  # times as many trials that uniform sampling needs, at least
@@ -21,7 +21,7 @@ Strategy = Callable[[SegmentInstance, int, int, np.random.Generator, Answers], N
 
 
 def measure(quick: bool) -> list[Figure]:
-    runs, sizes = (20, SIZES[:1]) if quick else (150, SIZES)
+    runs, sizes = (20, SIZES[:1]) if quick else (80, SIZES)
     return [figure for segments, costs in sizes for figure in compared(segments, costs, runs)]
 
 
