@@ -28,8 +28,8 @@ class Numbers:
         self.out.update(given)
         return given
 
-    def arm(self, trial):
-        return str(trial)
+    def arguments(self, trial):
+        return (str(trial),)
 
     def tell(self, results):
         for trial, result in results:

@@ -10,11 +10,11 @@ PROBLEM = Problem(["a", "b"])
 def test_trials_are_handed_out_once_and_come_back_when_they_are_given_back():
     work = SearchWork(Uniform().start(PROBLEM, 4))
     trials = work.next(3)
-    assert [t.arm for t in trials] == ["a", "b", "a"]
-    assert [t.arm for t in work.next(3)] == ["b"]
+    assert [t.owed for t in trials] == ["a", "b", "a"]
+    assert [t.owed for t in work.next(3)] == ["b"]
     assert work.next(3) == []
     work.give_back(trials[:1])
-    assert [t.arm for t in work.next(3)] == ["a"]
+    assert [t.owed for t in work.next(3)] == ["a"]
     assert not work.over
 
 
@@ -35,7 +35,7 @@ def test_a_bad_result_does_not_keep_the_others_from_being_told():
     with pytest.raises(ValueError, match=r"pull\('b'\) returned .*nan"):
         work.tell([(t, float("nan") if i == 1 else 1.0) for i, t in enumerate(trials)])
     assert search.trials == 3
-    assert sorted(t.arm for t in [*work.next(9), *work.next(9)]) == ["a", "b", "b"]
+    assert sorted(t.owed for t in [*work.next(9), *work.next(9)]) == ["a", "b", "b"]
 
 
 def test_the_error_of_a_trial_is_raised():
