@@ -21,7 +21,7 @@ def rejects(arms: int, unknown: int, costs: int, budget: int, segments: int = 1)
     >>> rejects(arms=4, unknown=4, costs=0, budget=100)
     [16, 21, 31]
     >>> rejects(arms=6, unknown=6, costs=1, budget=100, segments=2)
-    [7, 9, 12, 18]
+    [8, 10, 13, 19]
     """
     rounds = range(1, arms - segments + 1)
     if unknown == 0:

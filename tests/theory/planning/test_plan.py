@@ -109,7 +109,7 @@ def test_progress_is_told():
         (EASY, {"bounds": {"cost0": 1.0}}, "an instance has its own bounds"),
         ("nothing.csv", {}, "there is no file nothing.csv"),
         ({"arm": ["a"], "reward": [1.0]}, {}, "at least two trials"),
-        (3, {}, "log: expected a CSV or Parquet path"),
+        (3, {}, "log: expected a path of a log"),
         (Instance([1.0, 0.5], known=2), {}, "nothing to try"),
         (Instance([1.0, 1.0]), {}, "no budget is enough where the best mix is not unique"),
     ],
