@@ -70,6 +70,11 @@ def test_sums_do_not_depend_on_bounds():
     assert (one.transform != other.transform).any()
 
 
+def test_limits_are_a_list():
+    with pytest.raises(ValueError, match="limits: expected a list of limits, got 5"):
+        Problem(["a", "b"], limits=5)
+
+
 def test_bounds_come_first_and_nothing_is_limited_twice():
     texts = [str(limit) for limit in parse_limits(["share(a) <= 40%", "time <= 2"], {"dollars": 5.0})]
     assert texts == ["dollars <= 5", "time <= 2", "share(a) <= 40%"]

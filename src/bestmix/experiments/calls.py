@@ -66,8 +66,6 @@ def ask_for(
 def _arriving(transaction: Transaction, recipe: Recipe) -> Memory:
     """The strategy's memory, which says from the first trial on that users arrive."""
     memory = transaction.memory()
-    if not recipe.problem.segments:
-        recipe.problem.index(recipe.problem.arms[0], "")  # raises: there are none
     if not arriving(recipe.problem, memory):
         if transaction.head.trials:
             raise Conflict(

@@ -153,7 +153,7 @@ class Experiment:
         """The trial of a user who arrives."""
         if n != 1:
             raise checks.InvalidInput("n", expected="1 for a user who arrives", got=n, remedy="ask for each user")
-        self.problem.index(self.problem.arms[0], segment) if self.problem.arms else None
+        self.problem.check_segment(segment)
         rows, retry, why = self._write(
             lambda transaction: calls.ask_for(transaction, self.storage.lease_clock, self._recipe, segment, worker, key)
         )

@@ -60,14 +60,11 @@ def _table(rec: Recommendation) -> tuple[list[tuple[str, float]], list[str], np.
         raise checks.InvalidInput(
             "rec", expected="a recommendation by segment", got="one mix for all", remedy="use plot_recommendation"
         )
-    users = dict.fromkeys(rec.by_segment, 0.0)
     arms: dict[str, float] = {}
-    for estimate in rec.estimates.values():
-        cell = rec.problem.cell(estimate.arm)
-        share = rec.mixture.get(estimate.arm, 0.0)
-        users[str(cell.segment)] += share
-        arms[cell.arm] = arms.get(cell.arm, 0.0) + share
-    rows = sorted(users.items(), key=lambda pair: -pair[1])[:MOST_SEGMENTS]
+    for name in rec.estimates:
+        arm = rec.problem.cell(name).arm
+        arms[arm] = arms.get(arm, 0.0) + rec.mixture.get(name, 0.0)
+    rows = sorted(rec.segment_shares.items(), key=lambda pair: -pair[1])[:MOST_SEGMENTS]
     columns = sorted(arms, key=lambda arm: -arms[arm])[:MOST_ARMS]
     return rows, columns, np.array([[rec.by_segment[s].get(a, 0.0) for a in columns] for s, _ in rows])
 

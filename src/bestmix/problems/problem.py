@@ -298,7 +298,7 @@ class Problem:
 
     def index(self, arm: str, segment: str | None = None) -> int:
         """Position of an arm that can be tried, in a segment where there are any."""
-        self._check_segment(segment)
+        self.check_segment(segment)
         if arm in self.arms:
             place = list(self.segments).index(segment) if segment is not None else 0
             return place * len(self.arms) + self.arms.index(arm)
@@ -319,7 +319,13 @@ class Problem:
         """
         return (*self.cells, *self.known_cells)[self.names.index(name)]
 
-    def _check_segment(self, segment: str | None) -> None:
+    def check_segment(self, segment: str | None) -> None:
+        """Refuse a segment that there is not, and none where there are some.
+
+        >>> Problem(["a"], segments={"free": 0.7, "paid": 0.3}).check_segment("gold")
+        Traceback (most recent call last):
+        bestmix.checks.InvalidInput: segment: expected one of ['free', 'paid'], got 'gold'; check the spelling
+        """
         if segment is None and not self.segments:
             return
         if segment not in self.segments:

@@ -120,6 +120,9 @@ def parse_limits(limits: Sequence[str | Limit] | str, bounds: Mapping[str, float
     """
     if isinstance(limits, str | Limit):
         limits = [limits]
+    if not isinstance(limits, Sequence):
+        got, remedy = checks.shown(limits), "write ['quality >= 0.9']"
+        raise checks.InvalidInput("limits", expected="a list of limits", got=got, remedy=remedy)
     found = [limit if isinstance(limit, Limit) else Limit.parse(limit) for limit in limits]
     numbers = {n: checks.number(f"bounds[{n!r}]", b, "give the largest mean acceptable") for n, b in bounds.items()}
     found = [Limit(Mean(name), "<=", bound) for name, bound in numbers.items()] + found

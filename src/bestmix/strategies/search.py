@@ -125,8 +125,8 @@ class Search:
     def _arm_for(self, segment: str) -> str | None:
         """The arm for a user who arrives: the one that is furthest behind the round's plan, evenly without one."""
         arms = self.problem.arms
+        self.problem.check_segment(segment)
         if not arms or self.done:
-            self.problem.index(arms[0], segment) if arms else None
             return None
         first = self.problem.index(arms[0], segment)
         if not self.arriving:
