@@ -20,8 +20,11 @@ def as_parquet():
     return file.getvalue()
 
 
+# With ids of their own: compressed bytes hold the time, and pytest's workers must collect the same tests.
 @pytest.mark.parametrize(
-    "content", [CSV, LINES, b"\xef\xbb\xbf" + LINES, gzip.compress(CSV), gzip.compress(LINES), as_parquet()]
+    "content",
+    [CSV, LINES, b"\xef\xbb\xbf" + LINES, gzip.compress(CSV), gzip.compress(LINES), as_parquet()],
+    ids=["csv", "lines", "lines with a mark", "csv.gz", "lines.gz", "parquet"],
 )
 def test_standard_input_is_known_by_its_begin(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
@@ -35,7 +38,11 @@ def test_an_empty_standard_input_is_told(monkeypatch):
         read_trials("-", "arm", "reward", [])
 
 
-@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(CSV)[:-9], gzip.compress(CSV)[:12] + b"?" * 20])
+@pytest.mark.parametrize(
+    "content",
+    [b"no gzip", gzip.compress(CSV)[:-9], gzip.compress(CSV)[:12] + b"?" * 20],
+    ids=["no gzip", "cut off", "damaged"],
+)
 def test_a_broken_gzip_file_is_told(tmp_path, content):
     path = tmp_path / "log.csv.gz"
     path.write_bytes(content)
@@ -43,7 +50,7 @@ def test_a_broken_gzip_file_is_told(tmp_path, content):
         list(read_file(path, ["arm", "reward"]))
 
 
-@pytest.mark.parametrize("line", [b"[1]", b"{", b"1", b'{"arm": "a"\xff}', b"[" * 100_000])
+@pytest.mark.parametrize("line", [b"[1]", b"{", b"1", b'{"arm": "a"\xff}', b"[" * 100_000], ids=range(5))
 def test_a_line_that_is_no_object_is_told_with_its_number(line):
     with pytest.raises(
         ValueError, match=r"expected a JSON object in line 4 of log.jsonl, got .*; write one trial a line"
