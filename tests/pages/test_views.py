@@ -29,7 +29,6 @@ def test_the_verdict(bound, text, tone):
     assert answer.verdict == (tone, text)
     (row,) = answer.bounds
     assert row.exceeded == (bound < 0)
-    assert (row.share is None) == (bound < 0)
     assert bool(row.price) == (bound > 0)
 
 

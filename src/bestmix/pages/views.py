@@ -54,13 +54,12 @@ class Verdict(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """How far a mean cost is from its bound; ``share`` of the bound is None where that says nothing."""
+    """How far a mean cost is from its bound, and the chance that it is within."""
 
     cost: str
     mean: str
     bound: str
     room: str
-    share: float | None
     exceeded: bool
     price: str  # what a looser bound would add, in words
     chance: str  # that it is kept
@@ -204,11 +203,10 @@ class Answer:
         bound, room, mean = rec.bound(cost), rec.room(cost), rec.mean_cost(cost)
         text = formats.number(mean) if limit is None else formats.estimate(limit.mean, limit.interval)
         chance = "–" if limit is None or not math.isfinite(limit.chance) else kept_text(limit)
-        share = mean / bound if bound > 0 and math.isfinite(mean) else None
         asked = rec.problem.limits[rec.problem.costs.index(cost)]
         side = f"{RELATIONS[asked.relation]} {formats.number(bound)}"
         words = formats.room(room, asked.relation)
-        return Bound(_limited(asked, cost), text, side, words, share, rec.slack[cost] < 0, _price(rec, cost), chance)
+        return Bound(_limited(asked, cost), text, side, words, rec.slack[cost] < 0, _price(rec, cost), chance)
 
     @property
     def doubts(self) -> list[Doubt]:
