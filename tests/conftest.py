@@ -1,8 +1,9 @@
-"""A compile cache of the tests' own, and Hypothesis without chance."""
+"""A compile cache of the tests' own, Hypothesis without chance, and a PostgreSQL server."""
 
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,3 +19,17 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("bestmix")
+
+
+@pytest.fixture(scope="session")
+def postgres_url():
+    """A real server: the one that TEST_PG_URL names, or one of this session."""
+    given = os.environ.get("TEST_PG_URL")
+    if given:
+        yield given
+        return
+    from soak.postgres import Server
+
+    server = Server()
+    yield server.url
+    server.stop()

@@ -50,6 +50,7 @@ _HOME = {
     "open_storage": "experiments",
     "simulate": "simulation",
     "solve": "problems.solution",
+    "sums_query": "answers.sums_query",
     "sweep": "simulation",
     "tradeoff": "answers.tradeoff",
 }

@@ -72,7 +72,7 @@ def test_a_product_may_be_written_in_either_order():
     ("change", "message"),
     [
         (lambda t: t.pop("n"), "there is no column 'n'"),
-        (lambda t: t.pop("quality*dollars"), r"there is no column 'dollars\*quality'"),
+        (lambda t: t.pop("quality*dollars"), r"there is no column 'quality\*dollars'"),
         (lambda t: t.update(n=[1.5, 2, 3]), "n of 'small': expected a whole number"),
         (lambda t: t.update({"quality*quality": [0.1, 0.1, 0.1]}), "sums of squares, not squares of sums"),
     ],

@@ -165,3 +165,30 @@ def test_segments_that_are_not_whole_are_refused(tmp_path, words, message):
     result = invoke("solve", tmp_path / "log.csv", *words)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+SUMS = "arm,n,reward,reward*reward,dollars,reward*dollars,dollars*dollars\ns,2,2.2,2.44,0.2,0.24,0.04\nl,2,4.2,8.84,4.0,8.44,8.08\n"
+
+
+def test_sums_have_all_outputs(tmp_path):
+    path = tmp_path / "sums.csv"
+    path.write_text(SUMS)
+    asked = ("solve", "--sums", path, "--bound", "dollars=1")
+    outputs = ("--figure", tmp_path / "f.svg", "--report", tmp_path / "r.html", "--policy", tmp_path / "p.json")
+    assert good(*asked, *outputs).startswith("Mix 65% s with 35% l. All limits are kept with 95% certainty")
+    assert (tmp_path / "f.svg").read_text().startswith("<?xml")
+    assert "sums.csv" in (tmp_path / "r.html").read_text()
+    assert list(Policy.load(tmp_path / "p.json").weights) == ["s", "l"]
+    assert json.loads(good(*asked, "--json"))["best_guess"]["s"] == pytest.approx(10 / 19)
+
+
+def test_sums_from_standard_input():
+    asked = ("solve", "--sums", "-", "--bound", "dollars=1", "--n", "trials")
+    assert good(*asked, text=SUMS.replace("arm,n", "arm,trials")).startswith("Mix 65% s with 35% l.")
+
+
+def test_sums_that_cannot_be_read_are_told(tmp_path):
+    (tmp_path / "sums.csv").write_text(SUMS)
+    result = invoke("solve", "--sums", tmp_path / "sums.csv", "--bound", "euros=1")
+    assert result.exit_code == 2
+    assert "there is no column 'euros'" in result.stderr

@@ -1,7 +1,5 @@
 """Storages of every kind."""
 
-import os
-
 import pytest
 from tests.experiments.kits import KINDS, NAMES, FakeClock
 
@@ -9,20 +7,6 @@ from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.sql.database import Database, parse_url
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.storage import Storage
-
-
-@pytest.fixture(scope="session")
-def postgres_url():
-    """A real server: the one that TEST_PG_URL names, or one of this session."""
-    given = os.environ.get("TEST_PG_URL")
-    if given:
-        yield given
-        return
-    from soak.postgres import Server
-
-    server = Server()
-    yield server.url
-    server.stop()
 
 
 @pytest.fixture

@@ -102,6 +102,14 @@ def read_parquet(file: BinaryIO, name: str, wanted: Sequence[str]) -> Iterator[d
         yield {wish: ArrowColumn(batch.column(column)) for wish, column in zip(wanted, columns, strict=True)}
 
 
+def parquet_table(file: BinaryIO, name: str) -> dict[str, list[Any]]:
+    """All columns of a table that fits into memory."""
+    with _readable(name):
+        from pyarrow import parquet
+
+        return dict(parquet.ParquetFile(file).read().to_pydict())
+
+
 @contextmanager
 def _readable(name: str) -> Iterator[None]:
     try:

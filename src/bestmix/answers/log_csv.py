@@ -18,15 +18,20 @@ class Layout(NamedTuple):
     """What the first line of a CSV file says."""
 
     separator: str
-    width: int  # how many columns there are
+    header: list[str]  # all columns
     columns: dict[str, int]  # the place of each wanted one
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.header)
 
 
 def layout(file: BinaryIO, name: str, wanted: Sequence[str]) -> Layout:
     r"""The separator with which all wanted columns are found, and where they are; the file stands at its begin then.
 
     >>> layout(io.BytesIO(b"arm; reward; x\n"), "log.csv", ["arm", "reward"])
-    Layout(separator=';', width=3, columns={'arm': 0, 'reward': 1})
+    Layout(separator=';', header=['arm', 'reward', 'x'], columns={'arm': 0, 'reward': 1})
     """
     headers = {separator: _header(file, name, separator) for separator in SEPARATORS}
     if not any(headers.values()):
@@ -34,10 +39,10 @@ def layout(file: BinaryIO, name: str, wanted: Sequence[str]) -> Layout:
             "log", f"{name} is empty", "expected a header with the columns' names and a row for each trial"
         )
     whole = [s for s, header in headers.items() if set(map(str.strip, wanted)) <= set(header)]
-    separator = whole[0] if whole else max(SEPARATORS, key=lambda s: len(headers[s]))
+    separator = whole[0] if whole and wanted else max(SEPARATORS, key=lambda s: len(headers[s]))
     header = headers[separator]
     found = [header.index(column) for column in places(header, wanted)]
-    return Layout(separator, len(header), dict(zip(wanted, found, strict=True)))
+    return Layout(separator, header, dict(zip(wanted, found, strict=True)))
 
 
 def _header(file: BinaryIO, name: str, separator: str) -> list[str]:
@@ -73,8 +78,20 @@ def read_csv(file: BinaryIO, name: str, layout: Layout, skip: int = 0) -> Iterat
         yield {column: Values(_cells(chunk, place), text_of) for column, place in layout.columns.items()}
 
 
+def csv_table(file: BinaryIO, name: str) -> dict[str, list[Any]]:
+    r"""All columns of a table that fits into memory, as texts.
+
+    >>> csv_table(io.BytesIO(b"arm;n\na; 1\nb;2\n"), "sums.csv")
+    {'arm': ['a', 'b'], 'n': ['1', '2']}
+    """
+    found = layout(file, name, [])
+    rows = list(filter(None, _lines(file, name, found.separator)))[1:]
+    _check_widths(rows, name, found.width, 0)
+    return {column: [text_of(cell) for cell in _cells(rows, i)] for i, column in enumerate(found.header)}
+
+
 def _check_widths(rows: list[list[str]], name: str, width: int, before: int) -> None:
-    if max(map(len, rows)) <= width:
+    if max(map(len, rows), default=0) <= width:
         return
     place, row = next((place, row) for place, row in enumerate(rows, before + 1) if len(row) > width)
     raise checks.InvalidInput(

@@ -1,4 +1,4 @@
-"""Logs in files: CSV, JSON Lines and Parquet, compressed or not, and standard input."""
+"""Logs and other tables in files: CSV, JSON and Parquet, compressed or not, and standard input."""
 
 import gzip
 import json
@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import islice
@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from bestmix import checks
-from bestmix.answers.log_arrow import read_arrow_csv, read_parquet
+from bestmix.answers.log_arrow import parquet_table, read_arrow_csv, read_parquet
 from bestmix.answers.log_columns import Column, Values, places
-from bestmix.answers.log_csv import ROWS, layout, read_csv
+from bestmix.answers.log_csv import ROWS, csv_table, layout, read_csv
 
 STANDARD_INPUT = "-"
 SUFFIXES = {
@@ -30,6 +30,7 @@ SUFFIXES = {
     ".ndjson.gz": "jsonl",
     ".parquet": "parquet",
 }
+TABLES = SUFFIXES | {".json": "json"}  # of sums; a log has one trial a line
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 SPACE = b"\xef\xbb\xbf \t\r\n"  # what may stand before the first object, a byte order mark too
@@ -55,22 +56,62 @@ def log_name(path: Path) -> str:
     return "standard input" if str(path) == STANDARD_INPUT else path.name
 
 
-def _kind(path: Path) -> str | None:
-    return next((kind for end, kind in SUFFIXES.items() if path.name.lower().endswith(end)), None)
+def _kind(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
+    return next((kind for end, kind in suffixes.items() if path.name.lower().endswith(end)), None)
 
 
 def read_file(path: Path, wanted: Sequence[str]) -> Iterator[dict[str, Column]]:
     """The wanted columns of a log, some rows at a time."""
     name = "standard input" if str(path) == STANDARD_INPUT else str(path)
-    with _opened(path) as file:
-        try:
-            yield from _reader(_kind(path) or _content(file))(file, name, wanted)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise checks.InvalidInput("log", f"{name} is no whole gzip file ({error})", "compress it again") from None
+    with _opened(path) as file, _whole_gzip(name):
+        yield from _reader(_kind(path) or _content(file))(file, name, wanted)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _whole_gzip(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise checks.InvalidInput("log", f"{name} is no whole gzip file ({error})", "compress it again") from None
+
+
+def read_table(path: Path) -> dict[str, list[Any]]:
+    """All columns of a table that fits into memory, such as one of sums; JSON may also be one list of objects.
+
+    Examples
+    --------
+    >>> path = Path(tempfile.mkdtemp(), "sums.json")
+    >>> path.write_text('[{"arm": "a", "n": 2}, {"arm": "b", "n": 3}]') > 0
+    True
+    >>> read_table(path)
+    {'arm': ['a', 'b'], 'n': [2, 3]}
+    """
+    name = "standard input" if str(path) == STANDARD_INPUT else str(path)
+    with _opened(path, TABLES) as file, _whole_gzip(name):
+        kind = _kind(path, TABLES) or _content(file)
+        if kind == "parquet":
+            return parquet_table(file, name)
+        return csv_table(file, name) if kind == "csv" else _json_table(file, name)
+
+
+def _json_table(file: BinaryIO, name: str) -> dict[str, list[Any]]:
+    """Objects in a list, one a line, or columns by name."""
+    try:
+        rows = json.load(file)
+    except (ValueError, RecursionError):
+        file.seek(0)
+        rows = [_object(line, name, number) for number, line in enumerate(file, 1) if line.strip(SPACE)]
+    if isinstance(rows, dict) and all(isinstance(column, list) for column in rows.values()):
+        return rows
+    rows = [rows] if isinstance(rows, dict) else rows
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise checks.InvalidInput("table", expected=f"a list of JSON objects in {name}", got=checks.shown(rows), remedy="convert it")
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return {key: [row.get(key) for row in rows] for key in columns}
+
+
+@contextmanager
+def _opened(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> Iterator[BinaryIO]:
     """The bytes of a log, unpacked, which can be read twice."""
     if str(path) == STANDARD_INPUT:
         with tempfile.TemporaryFile() as copy:
@@ -80,8 +121,8 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         return
     if not path.is_file():
         raise checks.InvalidInput("log", f"there is no file {path}", "check the path")
-    if _kind(path) is None:
-        expected = f"a file whose name ends in {', '.join(SUFFIXES)}"
+    if _kind(path, suffixes) is None:
+        expected = f"a file whose name ends in {', '.join(suffixes)}"
         raise checks.InvalidInput("log", expected=expected, got=path.name, remedy="convert it")
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
         yield cast(BinaryIO, file)
@@ -97,7 +138,7 @@ def _begin(file: BinaryIO | IO[bytes], size: int) -> bytes:
 def _content(file: BinaryIO) -> str:
     """What standard input is, by how it begins."""
     first = _begin(file, 64)
-    return "parquet" if first.startswith(PARQUET) else "jsonl" if first.lstrip(SPACE).startswith(b"{") else "csv"
+    return "parquet" if first.startswith(PARQUET) else "jsonl" if first.lstrip(SPACE).startswith((b"{", b"[")) else "csv"
 
 
 def _reader(kind: str) -> Reader:

@@ -22,6 +22,7 @@ from bestmix.cli import (
     run,
     serve,
     solve,
+    sql,
     storage,
     sweep,
     token,
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("solve")(solve.solve)
+app.command("sql")(sql.sql)
 app.command("run")(run.run)
 app.command("export")(export.export)
 app.command("refit")(refit.refit)

@@ -3,7 +3,7 @@
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,7 +24,7 @@ def solve(
         Path,
         typer.Argument(
             metavar="TRIALS",
-            help="One trial a row: .csv, .csv.gz, .jsonl or .parquet; - is standard input.",
+            help="One trial a row: .csv, .csv.gz, .jsonl or .parquet; with --sums, also .json; - is standard input.",
             show_default=False,
         ),
     ],
@@ -44,6 +44,10 @@ def solve(
         ),
     ] = None,
     arm: Annotated[str, typer.Option(help="Column of the arm.")] = "arm",
+    sums: Annotated[
+        bool, typer.Option("--sums", help="The rows have sums of trials, as the query of bestmix sql makes them.")
+    ] = False,
+    n: Annotated[str, typer.Option("--n", help="With --sums: column of the number of trials.")] = "n",
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
@@ -62,6 +66,8 @@ def solve(
     Example: [bold]bestmix solve trials.csv --arm model --reward quality --bound dollars=5 --bound seconds=1.2[/bold]
 
     Example: [bold]bestmix solve trials.csv --goal 'minimise dollars' --limit 'quality >= 0.9'[/bold]
+
+    Example: [bold]bestmix solve --sums sums.csv --arm model --reward quality --bound dollars=5[/bold]
     """
     bounds, wanted = common.parse_bounds(bound or []), common.parse_safety(safety)
     shares = None if segments is None else problems.parse_segments(segments)
@@ -72,23 +78,24 @@ def solve(
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
     redraw = uncertainty is Uncertainty.bootstrap
+    asked: dict[str, Any] = {
+        "arm": arm,
+        "reward": reward,
+        "bounds": bounds,
+        "goal": goal or "maximise reward",
+        "limits": limit or (),
+        "segment": segment,
+        "segments": shares,
+        "safety": wanted,
+    }
     with nullcontext() if redraw else common.messages().status("Loading ..."), common.missing_values(DROP):
         from bestmix.answers.log_files import log_name
         from bestmix.answers.logs import from_log
+        from bestmix.answers.sums import from_sums
 
-        rec = from_log(
-            trials,
-            arm,
-            reward,
-            bounds,
-            uncertainty=uncertainty.value,
-            seed=seed,
-            drop_missing=drop_missing,
-            safety=wanted,
-            goal=goal or "maximise reward",
-            limits=limit or (),
-            segment=segment,
-            segments=shares,
-            progress=redraw,
-        )
+        if sums:
+            rec = from_sums(trials, n=n, **asked)
+        else:
+            chosen = {"uncertainty": uncertainty.value, "seed": seed, "drop_missing": drop_missing}
+            rec = from_log(trials, **chosen, progress=redraw, **asked)
     common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

@@ -1,0 +1,208 @@
+"""Tables of sums: what their columns are called, and how they are read.
+
+Of each measure a table has its sum, in a column of its name, and of each two measures the sum of their products, squares
+too, in columns such as ``quality*dollars``. Two other forms say the same: means and covariances (``mean(quality)``,
+``var(quality)``, ``cov(quality, dollars)``), and numbers in place of names (``sum_1``, ``sum_1_2``) for databases that do
+not take such names; the column ``measures`` lists the names then.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.log_columns import Values
+from bestmix.answers.log_files import read_table
+from bestmix.answers.moments import Moments, add_columns
+from bestmix.answers.tables import Group, MissingValues, read_groups
+from bestmix.arrays import Floats, Integers
+from bestmix.problems.quantities import Column, Mean
+
+INCOMPLETE = "incomplete"  # the column with the number of rows that miss a value
+MEASURES = "measures"  # the column with the names, where the others have numbers
+ROUNDING = 1e-9  # of a sum of squares: by so much it may miss what the sums ask for
+_BLOCK = "\0block"  # no column of a user is called so
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the columns of a table of sums are called.
+
+    >>> from bestmix.problems.quantities import Tail
+    >>> names = Names.of([Mean("quality"), Tail("seconds", ">", 2.0)])
+    >>> names.sums, [names.product(*pair) for pair in names.pairs]
+    (('quality', 'p(seconds > 2)'), ['quality*quality', 'quality*p(seconds > 2)'])
+    """
+
+    sums: tuple[str, ...]
+    events: tuple[bool, ...]  # of 0 and 1, whose squares are themselves
+
+    @classmethod
+    def of(cls, measures: Sequence[Column], reward: str = "reward") -> "Names":
+        """The names of measures; the reward has a column of the user's own name."""
+        plain = [measure.metric if isinstance(measure, Mean) else str(measure) for measure in measures]
+        sums = tuple(reward if name == "reward" else name for name in plain)
+        return cls(sums, tuple(not isinstance(measure, Mean) for measure in measures))
+
+    @property
+    def squares(self) -> list[tuple[int, int]]:
+        """All pairs of measures, in the order of ``Moments``."""
+        return [(i, j) for i in range(len(self.sums)) for j in range(i, len(self.sums))]
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Pairs whose products have a column."""
+        return [(i, j) for i, j in self.squares if i != j or not self.events[i]]
+
+    def product(self, i: int, j: int) -> str:
+        """The name of a sum of products."""
+        return f"{self.sums[i]}*{self.sums[j]}"
+
+
+class Sums(NamedTuple):
+    """What a table says of one arm in one segment."""
+
+    moments: Moments  # of all of its rows
+    counts: Integers  # trials of each row (r,)
+    sums: Floats  # of the measures, of each row (r, M)
+    blocks: Integers  # the number of each row's block (r,); zeros where there are none
+
+
+def read_sums(
+    frame: Any, names: Names, arm: str, n: str, segment: str | None, block: str | None
+) -> tuple[dict[Group, Sums], int]:
+    """What the table says of each group, and how many blocks there are; 0 where it has none.
+
+    >>> table = {"arm": ["a", "b"], "n": [2, 1], "x": [3.0, 1.0], "x*x": [5.0, 1.0]}
+    >>> read_sums(table, Names(("x",), (False,)), "arm", "n", None, None)[0]["a", None].moments.mean()
+    array([1.5])
+    """
+    columns = named(table_of(frame), names.sums)
+    _check_complete(columns)
+    blocks = 0
+    if block is not None:
+        labels = Values(list(columns[block])).labels()
+        codes = [code if code >= 0 else None for code in labels.codes.tolist()]  # a missing one is told as such
+        columns, blocks = columns | {_BLOCK: codes}, len(labels.names)
+    wanted = _statistics(columns, names) or _sums(columns, names)
+    found = read_groups(columns, arm, n, [*wanted, *([] if block is None else [_BLOCK])], segment=segment)
+    add_up = _from_statistics if wanted[0] == f"mean({names.sums[0]})" else _from_sums
+    return {group: _group(group[0], table, names, add_up, block is not None) for group, table in found.items()}, blocks
+
+
+def table_of(frame: Any) -> dict[str, Any]:
+    """The columns of a file, a frame or a mapping, by their names without spaces around."""
+    if isinstance(frame, (str, os.PathLike)):
+        frame = read_table(Path(frame))
+    available = list(frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", []))
+    if not available:
+        expected = "a path of a table or -, a pandas or polars frame or a mapping of columns"
+        raise checks.InvalidInput("sums", expected=expected, got=type(frame).__name__, remedy="pass one of them")
+    return {str(name).strip(): frame[name] for name in available}
+
+
+def named(columns: dict[str, Any], sums: Sequence[str]) -> dict[str, Any]:
+    """A table whose columns have names, from one with numbers; any other as it is.
+
+    >>> named({"n": [1], "sum_1": [2.0], "sum_1_1": [4.0], "measures": ['["x"]']}, ["x"])
+    {'n': [1], 'x': [2.0], 'x*x': [4.0]}
+    """
+    if "sum_1" not in columns or MEASURES not in columns or MEASURES in sums:
+        return columns
+    texts = list(dict.fromkeys(map(str, columns[MEASURES])))
+    try:
+        (text,) = texts
+        names = dict(enumerate(json.loads(text), 1))
+    except (ValueError, TypeError):
+        expected = "the same list of names in every row of the column 'measures'"
+        raise checks.InvalidInput("sums", expected=expected, got=checks.shown(texts), remedy="sum it again") from None
+    numbers = {f"sum_{i}": name for i, name in names.items()}
+    numbers |= {f"sum_{i}_{j}": f"{a}*{b}" for i, a in names.items() for j, b in names.items()}
+    return {numbers.get(name, name): values for name, values in columns.items() if name != MEASURES}
+
+
+def _check_complete(columns: Mapping[str, Any]) -> None:
+    """Refuse sums of rows of which some miss a value: what they add up to is not known."""
+    if INCOMPLETE in columns and (missing := int(np.nansum(Values(list(columns[INCOMPLETE])).numbers()))):
+        raise MissingValues("sums", f"{missing} rows miss a value", "fill them in, or leave them out of the query")
+
+
+def _sums(columns: Mapping[str, Any], names: Names) -> list[str]:
+    """Columns with sums and products; a product may be written in either order."""
+    products = [_either(columns, names.product(i, j), names.product(j, i)) for i, j in names.pairs]
+    return [*names.sums, *products]
+
+
+def _statistics(columns: Mapping[str, Any], names: Names) -> list[str]:
+    """Columns with means and covariances; nothing where the table has none."""
+    means = [f"mean({name})" for name in names.sums]
+    if means[0] not in columns:
+        return []
+    spelt = {name.replace(", ", ","): name for name in columns}
+    found = []
+    for i, j in names.pairs:
+        a, b = names.sums[i].replace(", ", ","), names.sums[j].replace(", ", ",")
+        text = _either(spelt, f"cov({a},{b})", f"cov({b},{a})") if i != j else f"var({a})"
+        found.append(spelt.get(text, text))
+    return [*means, *found]
+
+
+def _either(columns: Mapping[str, Any], first: str, second: str) -> str:
+    return second if first not in columns and second in columns else first
+
+
+def _group(name: str, table: Floats, names: Names, add_up: "AddUp", in_blocks: bool) -> Sums:
+    counts = [checks.whole(f"n of {name!r}", float(n), 0, "give the number of trials") for n in table[:, 0]]
+    blocks = table[:, -1].astype(np.int64) if in_blocks else np.zeros(len(table), dtype=np.int64)
+    values = table[:, 1:-1] if in_blocks else table[:, 1:]
+    moments, sums = add_up(counts, values, names)
+    return Sums(_possible(name, moments, names), np.array(counts, dtype=np.int64), sums, blocks)
+
+
+def _from_sums(counts: list[int], values: Floats, names: Names) -> tuple[Moments, Floats]:
+    """All rows together, exactly, and the sums of each; the square of an event is the event."""
+    size = len(names.sums)
+    place = {pair: size + k for k, pair in enumerate(names.pairs)}
+    moments = Moments(size, sum(counts))
+    every = values[:, [*range(size), *(place.get(pair, pair[0]) for pair in names.squares)]]
+    add_columns(every, [*moments.sums, *moments.products])
+    return moments, values[:, :size]
+
+
+def _from_statistics(counts: list[int], values: Floats, names: Names) -> tuple[Moments, Floats]:
+    """The same from means and covariances, which are the unbiased ones that databases give."""
+    size = len(names.sums)
+    moments, means = Moments(size), values[:, :size]
+    place = {pair: size + k for k, pair in enumerate(names.pairs)}
+    for n, row in zip(counts, values, strict=True):
+        scatter = np.zeros((size, size))
+        for i, j in names.squares:
+            event = n * row[i] * (1.0 - row[i])
+            scatter[i, j] = scatter[j, i] = (n - 1) * row[place[i, j]] if (i, j) in place else event
+        moments = moments.joined(Moments.from_statistics(n, row[:size], scatter))
+    return moments, np.array(counts)[:, None] * means
+
+
+AddUp = Callable[[list[int], Floats, Names], tuple[Moments, Floats]]
+
+
+def _possible(name: str, moments: Moments, names: Names) -> Moments:
+    """The sums of a group, rounded to what trials can have; what is far from it is refused."""
+    scatter = np.diag(moments.scatter())
+    squares = [p for (i, j), p in zip(names.squares, moments.products, strict=True) if i == j]
+    largest = np.array([abs(p.total) / 2**p.shift for p in squares])
+    if (scatter < -ROUNDING * largest).any() or (moments.count == 0 and largest.any()):
+        place = int(np.argmin(scatter))
+        column = names.sums[place]
+        fault = f"of {name!r} the sum of {column}*{column} is less than {column} and n ask for"
+        raise checks.InvalidInput("sums", fault, "give sums of squares, not squares of sums")
+    if (scatter < 0).any():  # rounded away: no spread
+        whole = moments.scatter().copy()
+        np.fill_diagonal(whole, np.maximum(scatter, 0.0))
+        return Moments.from_statistics(moments.count, moments.mean(), whole)
+    return moments

@@ -1,0 +1,305 @@
+"""The query that makes a table of sums in a database: one scan, one row for each arm (and segment, and block).
+
+It is written for DuckDB; SQLGlot translates it. What trials measure is computed inside (a tail as 0 or 1), and the
+counts, sums and products around it, so that ``from_sums`` gives the answer that ``from_log`` gives for the rows.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from bestmix import checks
+from bestmix.answers.sum_tables import INCOMPLETE, MEASURES, Names
+from bestmix.problems.goals import Goal
+from bestmix.problems.limits import Limit
+from bestmix.problems.quantities import Column, Mean, Tail
+from bestmix.problems.rows import Rows, parse_limits
+
+DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark")
+LONGEST_NAME = {"postgres": 63}  # bytes of a column's name; more are cut off
+ZONED = ("bigquery", "spark")  # whose usual type of time has a zone
+DAY = "day"
+_PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
+
+# A number below {n} for each unit {x}. Each database has its own hash; SQLite has none, so the last characters serve.
+_WEIGHTS = [pow(131, k, 1_000_003) for k in range(8)]
+_CHARACTER = "COALESCE(UNICODE(SUBSTR(CAST({{x}} AS TEXT), -{k}, 1)), 0) * {weight}"
+_HASH = {
+    "duckdb": "HASH({x}) % {n}",
+    "postgres": "ABS(MOD(HASHTEXT(CAST({x} AS TEXT)), {n}))",
+    "sqlite": f"({' + '.join(_CHARACTER.format(k=k, weight=w) for k, w in enumerate(_WEIGHTS, 1))}) % {{n}}",
+    "bigquery": "ABS(MOD(FARM_FINGERPRINT(CAST({x} AS TEXT)), {n}))",
+    "snowflake": "ABS(MOD(HASH({x}), {n}))",
+    "spark": "ABS(MOD(XXHASH64({x}), {n}))",
+}
+
+
+def sums_query(
+    table: str,
+    arm: str = "arm",
+    reward: str | None = None,
+    bounds: Mapping[str, float] | None = None,
+    *,
+    goal: str | Goal | None = None,
+    limits: Sequence[str | Limit] = (),
+    metrics: Sequence[str] = (),
+    segment: str | None = None,
+    time: str = "time",
+    since: str | None = None,
+    until: str | None = None,
+    block: str | None = None,
+    blocks: int | Literal["day"] | None = None,
+    drop_missing: bool = False,
+    dialect: str = "duckdb",
+) -> str:
+    """The query that makes the sums which ``from_sums`` takes, for a table with one trial a row.
+
+    Parameters
+    ----------
+    table
+        Name of the table; of several parts, as in ``analytics.events``. A part with a point inside stands in double
+        quotes.
+    arm, reward, bounds, goal, limits, segment
+        As for ``from_log``: names of columns, and what is asked. Sums do not depend on any bound, so that other bounds
+        may be asked of the same sums later.
+    metrics
+        Further metrics to add up. With some, and neither a goal nor a reward, the goal is left open.
+    time, since, until
+        Column of the time, and which rows count: from ``since`` to before ``until``, dates or times in ISO 8601.
+    block, blocks
+        Column of the unit whose rows belong together, such as a user, a prompt or a day, for honest errors: with
+        ``blocks=100`` the units are put into so many blocks by their hash; ``"day"`` makes a block of each day of a time;
+        None, of each value.
+    drop_missing
+        Leave out rows that miss a value; otherwise ``from_sums`` refuses the sums where there are such rows.
+    dialect
+        One of "duckdb", "postgres", "sqlite", "bigquery", "snowflake" and "spark"; all but the first need
+        ``bestmix[sql]``.
+
+    Examples
+    --------
+    >>> print(sums_query("events", "model", limits=["p(seconds > 2) <= 5%"], metrics=["quality"]))
+    SELECT
+      "trials"."arm" AS "model",
+      COUNT(*) AS "n",
+      COUNT(*) - COUNT("whole") AS "incomplete",
+      SUM("m1") AS "p(seconds > 2)",
+      SUM("m2") AS "quality",
+      SUM("m1" * "m2") AS "p(seconds > 2)*quality",
+      SUM("m2" * "m2") AS "quality*quality"
+    FROM (
+      SELECT
+        "model" AS "arm",
+        CAST(CASE WHEN CAST("seconds" AS DOUBLE) > 2 THEN 1 ELSE 0 END AS DOUBLE) AS "m1",
+        CAST("quality" AS DOUBLE) AS "m2",
+        CASE WHEN NOT "seconds" IS NULL AND NOT "quality" IS NULL THEN 1 END AS "whole"
+      FROM "events"
+    ) AS "trials"
+    GROUP BY
+      "trials"."arm"
+    ORDER BY
+      "trials"."arm"
+    """
+    checks.choice("dialect", dialect, DIALECTS)
+    measures = _measures(goal, reward, limits, bounds, metrics)
+    names = Names.of(measures, reward or "reward")
+    _check_names([arm, *([] if segment is None else [segment])], names, block is not None)
+    spelling = Spelling(dialect)
+    trials = Trials(
+        spelling.table(table),
+        spelling.column(arm),
+        tuple(_measured(spelling.column(n.metric, reward), n) for n in measures),
+        tuple(dict.fromkeys(spelling.column(measure.metric, reward) for measure in measures)),
+        None if segment is None else spelling.column(segment),
+        _block(spelling, block, blocks),
+        tuple(_times(spelling, time, since, until)),
+        drop_missing,
+    )
+    return _translated(_written(trials, arm, segment, names, dialect), dialect)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The rows that are added up, as texts in the query: where they come from, and what is read of each."""
+
+    source: str
+    arm: str
+    measured: tuple[str, ...]
+    read: tuple[str, ...]  # the columns that must not be missing
+    segment: str | None = None
+    block: str | None = None
+    conditions: tuple[str, ...] = ()
+    drop_missing: bool = False
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """What rows are grouped by."""
+        keys = {"arm": self.arm, "segment": self.segment, "block": self.block}
+        return {name: text for name, text in keys.items() if text is not None}
+
+    def text(self) -> str:
+        """The inner query."""
+        whole = " AND ".join(f"NOT {column} IS NULL" for column in self.read)
+        columns = [f'{text} AS "{name}"' for name, text in self.keys.items()]
+        columns += [f'{text} AS "m{k}"' for k, text in enumerate(self.measured, 1)]
+        columns.append(f'CASE WHEN {whole} THEN 1 END AS "whole"')
+        there = [f"NOT {text} IS NULL" for text in (self.arm, self.segment) if text is not None]
+        conditions = [*self.conditions, *([*there, whole] if self.drop_missing else [])]
+        where = "\n  WHERE\n    " + "\n    AND ".join(conditions) if conditions else ""
+        return "  SELECT\n    " + ",\n    ".join(columns) + f"\n  FROM {self.source}{where}"
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Names and texts as a dialect takes them, written for DuckDB."""
+
+    dialect: str = "duckdb"
+
+    def column(self, name: str, reward: str | None = None) -> str:
+        r"""A column's name in quotes.
+
+        >>> Spelling().column('a"b'), Spelling("snowflake").column("model"), Spelling("snowflake").column("Model")
+        ('"a""b"', '"MODEL"', '"Model"')
+        """
+        name = reward if name == "reward" and reward is not None else name
+        checks.names("column", [name], "column")
+        if self.dialect == "snowflake" and re.fullmatch(r"[a-z_][a-z0-9_$]*", name):
+            name = name.upper()  # which is what the same name without quotes means there
+        return quoted(name)
+
+    def table(self, name: str) -> str:
+        """A table's name, of one part or several.
+
+        >>> Spelling().table('analytics."odd.name"')
+        '"analytics"."odd.name"'
+        """
+        parts = [match[1].replace('""', '"') if match[1] else match[2] for match in _PART.finditer(name or "")]
+        if not parts or '"'.join(parts).count("\n") or ".".join(_again(name)) != name:
+            raise checks.InvalidInput(
+                "table", expected="a name such as events or analytics.events", got=checks.shown(name), remedy="check it"
+            )
+        return ".".join(map(self.column, parts))
+
+
+def _again(name: str) -> list[str]:
+    """The parts of a table's name as they were written."""
+    return [match[0] for match in _PART.finditer(name)]
+
+
+def quoted(name: str) -> str:
+    """A name in double quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text in single quotes."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _measures(
+    goal: str | Goal | None,
+    reward: str | None,
+    limits: Sequence[str | Limit],
+    bounds: Mapping[str, float] | None,
+    metrics: Sequence[str],
+) -> tuple[Column, ...]:
+    """What is added up: what the goal and the limits read, and the further metrics."""
+    further = [Mean("reward" if name == reward else name) for name in checks.names("metrics", metrics, "metric")]
+    bounds = checks.mapping("bounds", bounds or {}, "of cost columns to bounds")
+    aim = goal if isinstance(goal, Goal) else Goal.parse(goal or "maximise reward")
+    rows = Rows(aim, parse_limits(limits, bounds))
+    if goal is None and reward is None and further:
+        rows = Rows(Goal(further[0]), rows.limits)
+        return tuple(dict.fromkeys([*rows.measures[1:], *further]))
+    return tuple(dict.fromkeys([*rows.measures, *further]))
+
+
+def _measured(column: str, measure: Column, number: str = "CAST({} AS DOUBLE)") -> str:
+    """What is measured in a row."""
+    value = number.format(column)
+    if not isinstance(measure, Tail):
+        return value
+    threshold = repr(measure.threshold).removesuffix(".0")
+    return f"CAST(CASE WHEN {value} {measure.comparison} {threshold} THEN 1 ELSE 0 END AS DOUBLE)"
+
+
+def _check_names(keys: list[str], names: Names, in_blocks: bool) -> None:
+    """Refuse columns of the same name in what comes out."""
+    outputs = [*keys, "n", INCOMPLETE, *(["block"] if in_blocks else []), *names.sums]
+    outputs += [names.product(i, j) for i, j in names.pairs]
+    folded = [name.casefold() for name in outputs]
+    twice = [name for name in outputs if folded.count(name.casefold()) > 1]
+    if twice:
+        fault = f"two columns of the sums would be called {checks.shown(twice[0])}"
+        raise checks.InvalidInput("columns", fault, "rename one of them in a view, and query that")
+
+
+def _block(spelling: Spelling, block: str | None, blocks: int | str | None) -> str | None:
+    """The block of a row."""
+    if block is None:
+        if blocks is not None:
+            raise checks.InvalidInput("blocks", "there is no column of the unit", "name it with block")
+        return None
+    column = spelling.column(block)
+    if blocks is None:
+        return column
+    if blocks == DAY:
+        return f"CAST({column} AS DATE)"
+    number = checks.whole("blocks", blocks, 2, "100 is a good number, or 'day'", most=100_000)
+    return _HASH[spelling.dialect].format(x=column, n=number)
+
+
+def _times(spelling: Spelling, time: str, since: str | None, until: str | None) -> list[str]:
+    """Conditions on the time."""
+    column, pairs = spelling.column(time), ((">=", "since", since), ("<", "until", until))
+    return [f"{column} {sign} {_moment(spelling, name, text)}" for sign, name, text in pairs if text is not None]
+
+
+def _moment(spelling: Spelling, name: str, text: str) -> str:
+    try:
+        moment = datetime.fromisoformat(str(text).strip())
+    except ValueError:
+        expected = "a date or a time in ISO 8601, such as 2026-01-31"
+        raise checks.InvalidInput(name, expected=expected, got=checks.shown(text), remedy="write it so") from None
+    zone = "TZ" if moment.tzinfo is not None or spelling.dialect in ZONED else ""
+    utc = moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    written = utc.isoformat(" ").removesuffix(" 00:00:00")  # a date alone compares with texts of any form
+    if spelling.dialect == "sqlite":
+        return literal(written)
+    return f"CAST({literal(written + ('+00:00' if moment.tzinfo else ''))} AS TIMESTAMP{zone})"
+
+
+def _written(trials: Trials, arm: str, segment: str | None, names: Names, dialect: str) -> str:
+    """The whole query."""
+    longest = max(len(names.product(i, j).encode()) for i, j in names.squares)
+    numbered = dialect == "bigquery" or longest > LONGEST_NAME.get(dialect, longest)
+    keys = dict(zip(("arm", "segment", "block"), (arm, segment, "block"), strict=True))
+    columns = [f'"trials"."{key}" AS {quoted(keys[key] or key)}' for key in trials.keys]
+    columns += ['COUNT(*) AS "n"', f'COUNT(*) - COUNT("whole") AS "{INCOMPLETE}"']
+    columns += [f"{text} AS {quoted(name)}" for text, name in aggregates(names, numbered)]
+    if numbered:
+        columns.append(f"{literal(json.dumps(names.sums))} AS {quoted(MEASURES)}")
+    # With the inner query's name: a user's column may be called as one of its keys.
+    groups = ",\n  ".join(f'"trials"."{key}"' for key in trials.keys)
+    select = ",\n  ".join(columns)
+    return f'SELECT\n  {select}\nFROM (\n{trials.text()}\n) AS "trials"\nGROUP BY\n  {groups}\nORDER BY\n  {groups}'
+
+
+def aggregates(names: Names, numbered: bool = False, function: str = "SUM") -> list[tuple[str, str]]:
+    """Sums and products of the inner query's measures, each with its name."""
+    sums = [(f'{function}("m{i}")', f"sum_{i}" if numbered else name) for i, name in enumerate(names.sums, 1)]
+    pairs = [(i + 1, j + 1, names.product(i, j)) for i, j in names.pairs]
+    return sums + [(f'{function}("m{i}" * "m{j}")', f"sum_{i}_{j}" if numbered else name) for i, j, name in pairs]
+
+
+def _translated(text: str, dialect: str) -> str:
+    if dialect == "duckdb":
+        return text
+    try:
+        import sqlglot
+    except ImportError:
+        raise checks.InvalidInput("dialect", f"{dialect} needs sqlglot", "install bestmix[sql]") from None
+    return sqlglot.transpile(text, read="duckdb", write=dialect, pretty=True)[0]
