@@ -15,7 +15,7 @@ def rows(trials=300, seed=0):
         place = int(rng.integers(3))
         values = (
             ("small", "medium", "large")[place],
-            ("web", "it's \"odd\"")[int(rng.random() < 0.3)],
+            ("web", 'it\'s "odd"')[int(rng.random() < 0.3)],
             float(rng.random() < 0.6 + 0.15 * place),
             (1.0 + 2 * place) * rng.gamma(4.0) / 4.0,
             rng.gamma(2.0),

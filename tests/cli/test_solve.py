@@ -167,7 +167,10 @@ def test_segments_that_are_not_whole_are_refused(tmp_path, words, message):
     assert message in result.stderr
 
 
-SUMS = "arm,n,reward,reward*reward,dollars,reward*dollars,dollars*dollars\ns,2,2.2,2.44,0.2,0.24,0.04\nl,2,4.2,8.84,4.0,8.44,8.08\n"
+SUMS = """arm,n,reward,reward*reward,dollars,reward*dollars,dollars*dollars
+s,2,2.2,2.44,0.2,0.24,0.04
+l,2,4.2,8.84,4.0,8.44,8.08
+"""
 
 
 def test_sums_have_all_outputs(tmp_path):

@@ -25,7 +25,8 @@ def test_query_and_answer_with_the_same_options(place):
 
 def test_the_query_runs_as_printed(place):
     pytest.importorskip("sqlglot")
-    text = good("sql", "--table", "e", "--metric", "x", "--since", "2026-01-02", "--item", "u", "--blocks", "5", "--dialect", "sqlite")  # fmt: skip
+    words = ("--metric", "x", "--since", "2026-01-02", "--item", "u", "--blocks", "5", "--dialect", "sqlite")
+    text = good("sql", "--table", "e", *words)
     with sqlite3.connect(place / "e.db") as connection:
         connection.execute("CREATE TABLE e (arm TEXT, x REAL, time TEXT, u INTEGER)")
         connection.execute("INSERT INTO e VALUES ('a', 2.0, '2026-01-02T08:00', 12), ('a', 9.0, '2026-01-01', 12)")

@@ -105,7 +105,8 @@ def _json_table(file: BinaryIO, name: str) -> dict[str, list[Any]]:
         return rows
     rows = [rows] if isinstance(rows, dict) else rows
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise checks.InvalidInput("table", expected=f"a list of JSON objects in {name}", got=checks.shown(rows), remedy="convert it")
+        expected = f"a list of JSON objects in {name}"
+        raise checks.InvalidInput("table", expected=expected, got=checks.shown(rows), remedy="convert it")
     columns = dict.fromkeys(key for row in rows for key in row)
     return {key: [row.get(key) for row in rows] for key in columns}
 
@@ -138,7 +139,9 @@ def _begin(file: BinaryIO | IO[bytes], size: int) -> bytes:
 def _content(file: BinaryIO) -> str:
     """What standard input is, by how it begins."""
     first = _begin(file, 64)
-    return "parquet" if first.startswith(PARQUET) else "jsonl" if first.lstrip(SPACE).startswith((b"{", b"[")) else "csv"
+    if first.startswith(PARQUET):
+        return "parquet"
+    return "jsonl" if first.lstrip(SPACE).startswith((b"{", b"[")) else "csv"
 
 
 def _reader(kind: str) -> Reader:

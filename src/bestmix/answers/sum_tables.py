@@ -1,9 +1,9 @@
 """Tables of sums: what their columns are called, and how they are read.
 
-Of each measure a table has its sum, in a column of its name, and of each two measures the sum of their products, squares
-too, in columns such as ``quality*dollars``. Two other forms say the same: means and covariances (``mean(quality)``,
-``var(quality)``, ``cov(quality, dollars)``), and numbers in place of names (``sum_1``, ``sum_1_2``) for databases that do
-not take such names; the column ``measures`` lists the names then.
+Of each measure a table has its sum, in a column of its name, and of each two measures the sum of their products,
+squares too, in columns such as ``quality*dollars``. Two other forms say the same: means and covariances
+(``mean(quality)``, ``var(quality)``, ``cov(quality, dollars)``), and numbers in place of names (``sum_1``, ``sum_1_2``)
+for databases that do not take such names; the column ``measures`` lists the names then.
 """
 
 import json

@@ -71,8 +71,8 @@ def sums_query(
         Column of the time, and which rows count: from ``since`` to before ``until``, dates or times in ISO 8601.
     block, blocks
         Column of the unit whose rows belong together, such as a user, a prompt or a day, for honest errors: with
-        ``blocks=100`` the units are put into so many blocks by their hash; ``"day"`` makes a block of each day of a time;
-        None, of each value.
+        ``blocks=100`` the units are put into so many blocks by their hash; ``"day"`` makes a block of each day of a
+        time; None, of each value.
     drop_missing
         Leave out rows that miss a value; otherwise ``from_sums`` refuses the sums where there are such rows.
     dialect

@@ -96,6 +96,6 @@ def solve(
         if sums:
             rec = from_sums(trials, n=n, **asked)
         else:
-            chosen = {"uncertainty": uncertainty.value, "seed": seed, "drop_missing": drop_missing}
-            rec = from_log(trials, **chosen, progress=redraw, **asked)
+            asked |= {"uncertainty": uncertainty.value, "seed": seed, "drop_missing": drop_missing, "progress": redraw}
+            rec = from_log(trials, **asked)
     common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

@@ -20,9 +20,7 @@ class Dialect(StrEnum):
 
 
 def sql(
-    table: Annotated[
-        str, typer.Option(metavar="NAME", help="The table with one trial a row, as in analytics.events.")
-    ],
+    table: Annotated[str, typer.Option(metavar="NAME", help="The table with one trial a row, as in analytics.events.")],
     arm: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the arm.")] = "arm",
     metric: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="A metric to add up; repeat it.", show_default=False)
@@ -68,10 +66,10 @@ def sql(
     """Print the query that adds up a table of trials in the database where it is.
 
     It has a row for each arm (and segment, and block): how many trials, the sums of what the goal and the limits read,
-    and the sums of the products of each two. [bold]bestmix solve --sums[/bold] answers from them, with the same options.
+    and the sums of the products of each two. [bold]bestmix solve --sums[/bold] answers from them, with the same
+    options.
 
-    Example: [bold]bestmix sql --table events --arm model --reward quality --bound dollars=5 --dialect postgres | psql --csv
-    shop | bestmix solve --sums - --arm model --reward quality --bound dollars=5[/bold]
+    Example: [bold]bestmix sql --table events --arm model --reward quality --bound dollars=5 --dialect postgres[/bold]
     """
     from bestmix.answers.sums_query import sums_query
 
@@ -101,8 +99,10 @@ def parse_blocks(text: str | None) -> int | Literal["day"] | None:
     >>> parse_blocks("100"), parse_blocks("day"), parse_blocks(None)
     (100, 'day', None)
     """
-    if text is None or text == "day":
-        return text
+    if text is None:
+        return None
+    if text == "day":
+        return "day"
     if not text.isascii() or not text.isdigit():
         raise ValueError(f"--blocks: expected a number or day, got {text!r}; 100 is a good number")
     return int(text)
