@@ -6,7 +6,9 @@ near, so that the sum of those drawn is normal, with their own mean and covarian
 it is when rows are redrawn.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,19 +19,28 @@ from bestmix.problems.solution import solve_means
 
 FAR_ROWS = 1000  # of an arm that are redrawn one by one
 
+Redraw: TypeAlias = Callable[[np.random.Generator], Floats]
+
 
 def bootstrap(
     problem: Problem, tables: list[Floats], support: tuple[str, ...], resamples: int, seed: int, shown: bool = False
 ) -> float:
     """Share of redrawn logs whose best mix has the same support; ``shown`` with a progress bar."""
+    arms = [Redrawn.of(table) for table in tables]
+    return same_support(problem, lambda rng: np.array([arm.mean(rng) for arm in arms]), support, resamples, seed, shown)
+
+
+def same_support(
+    problem: Problem, redrawn: Redraw, support: tuple[str, ...], resamples: int, seed: int, shown: bool = False
+) -> float:
+    """Share of redrawn means (K0, M) whose best mix has the same support."""
     checks.whole("resamples", resamples, 1, "1000 is a good number")
     rng = np.random.default_rng(seed)
     wanted = tuple(name in support for name in problem.names)
-    arms = [Redrawn.of(table) for table in tables]
     same = 0
     with progress.bar("bootstrap", resamples, "logs", shown) as bar:
         for _ in range(resamples):
-            means = np.vstack([np.array([arm.mean(rng) for arm in arms]), problem.known_measures])
+            means = np.vstack([redrawn(rng), problem.known_measures])
             solution = solve_means(problem.rows.means(means), problem.bound)
             same += solution.feasible and tuple(bool(p > 0) for p in solution.mixture) == wanted
             bar.advance()

@@ -90,11 +90,16 @@ def from_log(
     note = f"One trial only, so no interval: {', '.join(single[:5])}." if single else answer.note
     if uncertainty == "delta":
         return replace(answer, note=note)
-    if not problem.plain:
-        raise checks.InvalidInput("uncertainty", "the bootstrap is for one segment and limits on means", "use 'delta'")
+    check_redrawable(problem)
     redrawn = [tables[place] for place in range(len(problem.cells))]
     share = bootstrap(problem, redrawn, answer.support, resamples, seed, progress) if answer.feasible else None
     return replace(answer, note=note, support_probability=share)
+
+
+def check_redrawable(problem: Problem) -> None:
+    """Refuse a bootstrap of what it is not made for."""
+    if not problem.plain:
+        raise checks.InvalidInput("uncertainty", "the bootstrap is for one segment and limits on means", "use 'delta'")
 
 
 def read_moments(

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers.log_columns import Values
+from bestmix.answers.log_columns import Values, places
 from bestmix.answers.log_files import read_table
 from bestmix.answers.moments import Moments, add_columns
 from bestmix.answers.tables import Group, MissingValues, read_groups
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.quantities import Column, Mean
 
+BLOCK = "block"  # the column with the block, where there is one
 INCOMPLETE = "incomplete"  # the column with the number of rows that miss a value
 MEASURES = "measures"  # the column with the names, where the others have numbers
 ROUNDING = 1e-9  # of a sum of squares: by so much it may miss what the sums ask for
@@ -76,7 +77,7 @@ class Sums(NamedTuple):
 def read_sums(
     frame: Any, names: Names, arm: str, n: str, segment: str | None, block: str | None
 ) -> tuple[dict[Group, Sums], int]:
-    """What the table says of each group, and how many blocks there are; 0 where it has none.
+    """What the table says of each group, and how many blocks there are; 0 where it has no column of that name.
 
     >>> table = {"arm": ["a", "b"], "n": [2, 1], "x": [3.0, 1.0], "x*x": [5.0, 1.0]}
     >>> read_sums(table, Names(("x",), (False,)), "arm", "n", None, None)[0]["a", None].moments.mean()
@@ -85,7 +86,10 @@ def read_sums(
     columns = named(table_of(frame), names.sums)
     _check_complete(columns)
     blocks = 0
+    if block == BLOCK and BLOCK not in columns:
+        block = None
     if block is not None:
+        (block,) = places(list(columns), [block])
         labels = Values(list(columns[block])).labels()
         codes = [code if code >= 0 else None for code in labels.codes.tolist()]  # a missing one is told as such
         columns, blocks = columns | {_BLOCK: codes}, len(labels.names)

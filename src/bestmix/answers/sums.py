@@ -5,19 +5,24 @@ added up.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bestmix import checks
+from bestmix.answers.blocks import Blocks, recommend_in_blocks
+from bestmix.answers.bootstrap import same_support
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs import log_problem
+from bestmix.answers.logs import check_redrawable, log_problem
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.sum_tables import Names, read_sums
+from bestmix.answers.sum_tables import BLOCK, Names, read_sums
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known
 from bestmix.problems.rows import Rows, parse_limits
+
+BLOCKS = "give them a column block, as bestmix sql --block does"
 
 
 def from_sums(
@@ -33,6 +38,11 @@ def from_sums(
     segment: str | None = None,
     segments: Mapping[str, float] | None = None,
     safety: float | None = SAFETY,
+    block: str | None = BLOCK,
+    uncertainty: str = "delta",
+    resamples: int = 1000,
+    seed: int = 0,
+    progress: bool = False,
 ) -> Recommendation:
     """Best mix of arms of which only sums are kept.
 
@@ -49,6 +59,11 @@ def from_sums(
         Names of the columns with the arm, the number of trials, the sum of the reward, and the segment.
     bounds, known, goal, limits, segments, safety
         As for ``from_log``.
+    block
+        Name of the column with the block of trials that are not independent of each other, such as the day or a hash of
+        the user: errors are then those of whole blocks. Without a column ``block``, trials count as independent.
+    uncertainty, resamples, seed, progress
+        As for ``from_log``; the bootstrap redraws whole blocks.
 
     Examples
     --------
@@ -60,10 +75,21 @@ def from_sums(
     bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
     goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
     names = Names.of(Rows(goal, parse_limits(limits, bounds)).measures, reward)
-    found, _ = read_sums(frame, names, arm, n, segment, None)
+    checks.choice("uncertainty", uncertainty, ["delta", "bootstrap"])
+    found, number = read_sums(frame, names, arm, n, segment, block)
     problem = log_problem(list(found), bounds, known, goal, limits, segments)
-    moments = [Moments(len(names.sums)) for _ in problem.cells]
-    for group, sums in found.items():
-        moments[problem.index(*group)] = sums.moments
-    evidence = Evidence(problem, moments)
-    return recommend(evidence, evidence.tried, strategy="sums", safety=safety)
+    sums = {problem.index(*group): part for group, part in found.items()}
+    none = Moments(len(names.sums))
+    moments = [sums[place].moments if place in sums else none for place in range(len(problem.cells))]
+    if number == 0:
+        if uncertainty == "bootstrap":
+            raise checks.InvalidInput("uncertainty", "the bootstrap redraws blocks, and the sums have none", BLOCKS)
+        evidence = Evidence(problem, moments)
+        return recommend(evidence, evidence.tried, strategy="sums", safety=safety)
+    blocks = Blocks.of(problem, sums, number)
+    answer = recommend_in_blocks(problem, moments, blocks, safety, "sums")
+    if uncertainty == "delta" or not answer.feasible:
+        return answer
+    check_redrawable(problem)
+    share = same_support(problem, blocks.redrawn_means, answer.support, resamples, seed, progress)
+    return replace(answer, support_probability=share)

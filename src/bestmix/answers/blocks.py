@@ -1,0 +1,144 @@
+"""Errors of means from sums by blocks, where trials are not independent: a user's many requests, the requests of a day.
+
+A mean of an arm is a ratio of totals over blocks, so its error is that of the blocks' deviations from it (the
+linearised, or cluster-robust, variance). Deviations that arms have in common, as on a day that was bad for all, add up
+in a mix, which independent arms' errors do not tell: where those of a limit at the recommended mix are wider together
+than apart, all errors of what it reads are widened so. The bootstrap redraws whole blocks.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation
+from bestmix.answers.sum_tables import Sums
+from bestmix.arrays import Floats
+from bestmix.problems.problem import Problem
+
+MOST_ROUNDS = 8  # of recommending and widening
+CLOSE = 1.01  # errors that would be wider by less are wide enough
+TAIL = 0.975  # where Student's distribution and the normal one are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Trials and sums of each arm (in each segment) in each block.
+
+    >>> blocks = Blocks(np.array([[2.0], [2.0]]), np.array([[[2.0]], [[6.0]]]))
+    >>> blocks.means, blocks.deviations.ravel()
+    (array([[2.]]), array([-0.5,  0.5]))
+    """
+
+    counts: Floats  # (B, K0)
+    sums: Floats  # (B, K0, M)
+
+    @classmethod
+    def of(cls, problem: Problem, found: Mapping[int, Sums], number: int) -> "Blocks":
+        """From what a table says of each place in the problem; every arm must have trials in two blocks."""
+        counts = np.zeros((number, len(problem.cells)))
+        sums = np.zeros((number, len(problem.cells), len(problem.measures)))
+        for place, part in found.items():
+            np.add.at(counts[:, place], part.blocks, part.counts)
+            np.add.at(sums[:, place], part.blocks, part.sums)
+            if (counts[:, place] > 0).sum() < 2:
+                name = problem.trial_names[place]
+                raise checks.InvalidInput(
+                    "blocks", expected=f"trials of {name!r} in at least two blocks", got="one", remedy="use more blocks"
+                )
+        return cls(counts, sums)
+
+    @cached_property
+    def means(self) -> Floats:
+        """Of each arm (K0, M); 0 for one without trials."""
+        return np.asarray(self.sums.sum(axis=0) / np.maximum(self.counts.sum(axis=0), 1.0)[:, None])
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """What each block adds to the error of each mean (B, K0, M)."""
+        trials = np.maximum(self.counts.sum(axis=0), 1.0)
+        return np.asarray((self.sums - self.counts[:, :, None] * self.means) / trials[:, None])
+
+    @cached_property
+    def covariances(self) -> Floats:
+        """Of each arm's means (K0, M, M), wide enough for few blocks."""
+        used = (self.counts > 0).sum(axis=0)
+        return np.asarray(np.einsum("bki,bkj->kij", self.deviations, self.deviations) * widened(used)[:, None, None])
+
+    def variances(self, weights: Floats, transform: Floats) -> tuple[Floats, Floats]:
+        """Of linear functions of the measures, each at weights of its own (R, K0): arms together, and apart (R,)."""
+        rows = np.einsum("bkm,rm,rk->br", self.deviations, transform, weights)
+        apart = np.einsum("rk,rm,kmn,rn->r", weights**2, transform, self.covariances, transform)
+        return (rows**2).sum(axis=0) * widened(np.array([len(self.counts)]))[0], np.asarray(apart)
+
+    def moments(self, widening: Floats, plain: list[Moments]) -> list[Moments]:
+        """Each arm's moments with the errors of the blocks, the standard ones times the widening of each measure."""
+        scale = np.outer(widening, widening)
+        return [self._moments(place, scale, one) if one.count > 1 else one for place, one in enumerate(plain)]
+
+    def _moments(self, place: int, scale: Floats, plain: Moments) -> Moments:
+        # A scatter s makes a mean's variance s / (n - 1) / n.
+        n = float(plain.count)
+        return Moments.from_statistics(plain.count, plain.mean(), self.covariances[place] * scale * (n * (n - 1.0)))
+
+    def redrawn_means(self, rng: np.random.Generator) -> Floats:
+        """Means of each arm in as many blocks, redrawn (K0, M); of an arm that they miss, those of all."""
+        times = rng.multinomial(len(self.counts), np.full(len(self.counts), 1.0 / len(self.counts))).astype(np.float64)
+        trials = times @ self.counts
+        sums = np.einsum("b,bkm->km", times, self.sums)
+        return np.where(trials[:, None] > 0, sums / np.maximum(trials, 1.0)[:, None], self.means)
+
+
+def widened(blocks: Floats | np.ndarray) -> Floats:
+    """What makes squared deviations of few blocks a variance that normal intervals may use: unbiased, and Student's.
+
+    >>> widened(np.array([2, 10, 1000])).round(2)
+    array([84.05,  1.48,  1.  ])
+    """
+    from scipy.special import ndtri, stdtrit
+
+    number = np.maximum(np.asarray(blocks, dtype=np.float64), 2.0)
+    return np.asarray(number / (number - 1.0) * (stdtrit(number - 1.0, TAIL) / ndtri(TAIL)) ** 2)
+
+
+def recommend_in_blocks(
+    problem: Problem, plain: list[Moments], blocks: Blocks, safety: float | None, strategy: str
+) -> Recommendation:
+    """The recommendation with the errors of blocks, widened until they are those of the mix that it recommends."""
+    widening = np.ones(len(problem.measures))
+    for _ in range(MOST_ROUNDS):
+        evidence = Evidence(problem, blocks.moments(widening, plain))
+        answer = recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
+        wider = np.maximum(widening, _widening(problem, blocks, answer.mixture))
+        if (wider <= CLOSE * widening).all():
+            break
+        widening = wider
+    return answer
+
+
+def _widening(problem: Problem, blocks: Blocks, mixture: Mapping[str, float]) -> Floats:
+    """By how much the error of each measure is wider than independent arms' errors tell, at a mix; at least 1 (M,)."""
+    transform = problem.rows.transform
+    together, apart = blocks.variances(_weights(problem, mixture), transform)
+    ratio = np.sqrt(np.divide(together, apart, out=np.ones_like(apart), where=apart > 0))
+    return np.asarray(np.where(transform != 0.0, np.maximum(ratio, 1.0)[:, None], 1.0).max(axis=0))
+
+
+def _weights(problem: Problem, mixture: Mapping[str, float]) -> Floats:
+    """Weight of each arm that is tried in the goal and in each limit (1 + L, K0)."""
+    cells = (*problem.cells, *problem.known_cells)
+    shares = {cell: mixture.get(name, 0.0) for cell, name in zip(cells, problem.names, strict=True)}
+    rows = [np.array([shares[cell] for cell in problem.cells])]
+    for limit in problem.limits:
+        weights = [shares[cell] if limit.segment in (None, cell.segment) else 0.0 for cell in problem.cells]
+        for place, cell in enumerate(problem.cells):
+            if limit.arm == cell.arm and limit.segment in (None, cell.segment):
+                users = sum(share for other, share in shares.items() if other.segment == cell.segment)
+                weights[place] -= limit.factor * users
+        rows.append(np.array(weights))
+    return np.array(rows)
