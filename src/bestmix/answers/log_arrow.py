@@ -45,10 +45,11 @@ class ArrowColumn:
         if not (machine or types.is_string(kind)):
             return self._objects().numbers()
         try:
-            found = self.values.cast(float64(), safe=not machine).fill_null(math.nan)
+            found = self.values.cast(float64(), safe=not machine)
         except ArrowInvalid:
             return self._objects().numbers()
-        # Arrow's own conversion to NumPy loads pandas.
+        # Arrow's own conversion to NumPy loads pandas, and so does filling in what is missing.
+        found = found.fill_null(math.nan) if found.null_count else found
         result = np.asarray(np.from_dlpack(found), dtype=np.float64)
         # Arrow knows more spellings of NaN than Python does.
         return self._objects().numbers() if not machine and np.isnan(result).any() else result

@@ -229,14 +229,15 @@ class Outputs:
 
     def check(self) -> None:
         """Complain about names before the work, not after it."""
-        from bestmix import plots
-        from bestmix.pages import report
-
         if self.figure:
+            from bestmix import plots
+
             plots.check_path(self.figure)
             with plots.style():
                 pass
         if self.report:
+            from bestmix.pages import report
+
             report.check_path(self.report)
         if self.policy and self.policy.suffix.lower() not in (".json", ".toml"):
             raise ValueError(f"{self.policy}: expected a policy's name to end in .json or .toml; rename it")
@@ -247,13 +248,14 @@ class Outputs:
 
     def save(self, rec: "Recommendation", title: str) -> list[Path]:
         """Write them, and say which."""
-        from bestmix import plots
-        from bestmix.pages import report
-
         saved = []
         if self.figure:
+            from bestmix import plots
+
             saved.append(plots.save(plots.recommendation_figure(rec), self.figure))
         if self.report:
+            from bestmix.pages import report
+
             saved.append(report.save_report(rec, self.report, title))
         if self.policy:
             rec.policy().save(self.policy)
