@@ -98,7 +98,7 @@ def widened(blocks: Floats | np.ndarray) -> Floats:
     """What makes squared deviations of few blocks a variance that normal intervals may use: unbiased, and Student's.
 
     >>> widened(np.array([2, 10, 1000])).round(2)
-    array([84.05,  1.48,  1.  ])
+    array([84.06,  1.48,  1.  ])
     """
     from scipy.special import ndtri, stdtrit
 

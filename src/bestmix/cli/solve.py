@@ -48,6 +48,9 @@ def solve(
         bool, typer.Option("--sums", help="The rows have sums of trials, as the query of bestmix sql makes them.")
     ] = False,
     n: Annotated[str, typer.Option("--n", help="With --sums: column of the number of trials.")] = "n",
+    block: Annotated[
+        str, typer.Option(metavar="COLUMN", help="With --sums: column of the block, where there are blocks.")
+    ] = "block",
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
@@ -87,6 +90,9 @@ def solve(
         "segment": segment,
         "segments": shares,
         "safety": wanted,
+        "uncertainty": uncertainty.value,
+        "seed": seed,
+        "progress": redraw,
     }
     with nullcontext() if redraw else common.messages().status("Loading ..."), common.missing_values(DROP):
         from bestmix.answers.log_files import log_name
@@ -94,8 +100,7 @@ def solve(
         from bestmix.answers.sums import from_sums
 
         if sums:
-            rec = from_sums(trials, n=n, **asked)
+            rec = from_sums(trials, n=n, block=block, **asked)
         else:
-            asked |= {"uncertainty": uncertainty.value, "seed": seed, "drop_missing": drop_missing, "progress": redraw}
-            rec = from_log(trials, **asked)
+            rec = from_log(trials, drop_missing=drop_missing, **asked)
     common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

@@ -1,0 +1,116 @@
+"""Where trials come in groups, errors are those of the groups: too small without blocks, right with them."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from bestmix import Problem, from_sums
+from bestmix.answers.blocks import Blocks
+from bestmix.answers.sum_tables import Sums
+
+BLOCKS, USERS, REQUESTS = 40, 120, 10
+DOLLARS = {"small": 1.0, "large": 5.0}
+
+
+def clustered(rng, kind):
+    """Sums by block of users who make several requests each and are dear or cheap whatever the arm.
+
+    A user's requests meet both arms, or only one of them.
+    """
+    user = np.repeat(np.arange(USERS), REQUESTS)
+    arm = rng.integers(2, size=user.size) if kind == "both arms" else np.repeat(rng.integers(2, size=USERS), REQUESTS)
+    dollars = np.array(list(DOLLARS.values()))[arm] + rng.normal(size=USERS)[user] + 0.5 * rng.normal(size=user.size)
+    quality = np.array([0.5, 0.8])[arm] + 0.2 * rng.normal(size=USERS)[user] + 0.1 * rng.normal(size=user.size)
+    key = arm * BLOCKS + user % BLOCKS
+    columns = {"n": np.ones(user.size), "q": quality, "d": dollars}
+    columns |= {"q*q": quality**2, "q*d": quality * dollars, "d*d": dollars**2}
+    table = {name: np.bincount(key, values, 2 * BLOCKS) for name, values in columns.items()}
+    return table | {"arm": ["small"] * BLOCKS + ["large"] * BLOCKS, "block": list(range(BLOCKS)) * 2}
+
+
+@cache
+def answers(kind, block):
+    """Of 60 tables, the same with and without blocks."""
+    rng = np.random.default_rng(5)
+    return [from_sums(clustered(rng, kind), reward="q", bounds={"d": 3.0}, block=block) for _ in range(60)]
+
+
+@pytest.mark.parametrize("kind", ["both arms", "one arm"])
+def test_blocks_make_errors_honest_where_plain_ones_are_too_small(kind):
+    def too_dear(rec):
+        return sum(share * DOLLARS[arm] for arm, share in rec.mixture.items()) > 3.0
+
+    plain, in_blocks = (answers(kind, block) for block in (None, "block"))
+    assert all(rec.certified for rec in (*plain, *in_blocks))
+    # Where each breaks its limit with a chance of 5%, more than 8 of 60 have a chance of 0.3%.
+    assert sum(map(too_dear, in_blocks)) <= 8 < sum(map(too_dear, plain))
+    # The error of the mean cost of a mix: users differ by 1, and there are 120 of them.
+    errors = [np.mean([rec.limits["d"].error for rec in found]) for found in (plain, in_blocks)]
+    assert errors[0] < 0.5 / np.sqrt(USERS)
+    assert errors[1] == pytest.approx(np.sqrt(1.0 / USERS), rel=0.25)
+
+
+def test_intervals_of_arms_hold_as_often_as_they_say():
+    inside = [
+        low <= DOLLARS[arm] <= high
+        for rec in answers("one arm", "block")
+        for arm, estimate in rec.estimates.items()
+        for low, high in [estimate.cost_intervals["d"]]
+    ]
+    # Of 120: fewer than 106 have a chance of 0.1% where each holds with 95%.
+    assert 106 <= sum(inside) < 120
+
+
+def test_the_bootstrap_redraws_blocks():
+    rng = np.random.default_rng(0)
+    table = clustered(rng, "both arms")
+    table["d"] = np.array(table["d"])
+    options = {"reward": "q", "bounds": {"d": 5.0}, "uncertainty": "bootstrap", "resamples": 200}
+    one, again = (from_sums(table, **options, seed=3).support_probability for _ in range(2))
+    assert one == again
+    assert from_sums(table, **options | {"bounds": {"d": 3.0}}).support_probability == 1.0
+    # A bound at the mean of the dear arm: users decide whether it is needed to mix.
+    edge = float(table["d"][BLOCKS:].sum() / table["n"][BLOCKS:].sum())
+    share = from_sums(table, **options | {"bounds": {"d": edge + 1e-9}}).support_probability
+    assert 0.3 < share < 0.7
+
+
+def test_the_bootstrap_needs_blocks():
+    table = clustered(np.random.default_rng(0), "both arms")
+    with pytest.raises(ValueError, match="the bootstrap redraws blocks, and the sums have none"):
+        from_sums(table, reward="q", uncertainty="bootstrap", block=None)
+    limits = {"goal": "maximise q", "limits": ["share(large) <= 40%"], "uncertainty": "bootstrap"}
+    with pytest.raises(ValueError, match="the bootstrap is for one segment and limits on means"):
+        from_sums(table, **limits)
+
+
+def test_limits_of_every_kind_and_segments_have_blocks():
+    table = clustered(np.random.default_rng(1), "both arms")
+    table = {name: [*values, *values] for name, values in table.items()} | {"who": ["a"] * 80 + ["b"] * 80}
+    limits = ["d <= 4 * d(small)", "d <= 3 in a", "share(large) <= 60%"]
+    rec = from_sums(table, goal="maximise q", limits=limits, segment="who")
+    plain = from_sums(table, goal="maximise q", limits=limits, segment="who", block=None)
+    assert rec.feasible
+    for limit in limits[:2]:
+        assert rec.limits[limit].error > 1.5 * plain.limits[limit].error
+
+
+def test_a_named_column_must_be_there_and_an_arm_needs_two_blocks():
+    table = clustered(np.random.default_rng(0), "both arms")
+    with pytest.raises(ValueError, match="there is no column 'user'"):
+        from_sums(table, reward="q", block="user")
+    with pytest.raises(ValueError, match="expected trials of 'large' in at least two blocks, got one"):
+        from_sums(table | {"block": list(range(BLOCKS)) + [0] * BLOCKS}, reward="q")
+    with pytest.raises(ValueError, match="1 of 80 rows miss a value"):
+        from_sums(table | {"block": [None, *range(BLOCKS - 1), *range(BLOCKS)]}, reward="q")
+
+
+def test_independent_trials_have_the_same_errors_in_blocks():
+    """Each trial a block of its own: the usual variance of a mean, whatever the metric."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(400, 2)) @ np.array([[1.0, 0.4], [0.0, 0.5]])
+    problem = Problem(["a"], {"d": 1.0})
+    sums = Sums(None, np.ones(400, dtype=np.int64), values, np.arange(400))
+    blocks = Blocks.of(problem, {0: sums}, 400)
+    np.testing.assert_allclose(blocks.covariances[0], np.cov(values, rowvar=False) / 400, rtol=0.01)
