@@ -18,6 +18,7 @@ TITLE = "Trials of Challenger over the limit of all algorithms"
 DELTAS = (0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-6)
 GOALS = {0.05: 1.25, 1e-4: 1.08}  # of the geometric mean over the instances
 RUNS, SEED, CAP = 1_000, 21_000_001, 10**9
+PROVEN, PROVEN_DELTA, PROVEN_RUNS, PROVEN_GOAL = ("A2", "D2P", "H2"), 1e-4, 20, 2.0  # the stop with a proof
 
 
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
@@ -31,7 +32,18 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
             figures.append(figure)
     means = {delta: float(np.exp(np.mean(np.log(some)))) for delta, some in ratios.items()}
     goals = [Figure(f"geometric mean, delta {d:g}", means[d], "x", GOALS.get(d), at_most=True) for d in DELTAS]
-    return figures + goals
+    return figures + goals + [proven(name, 3 if quick else PROVEN_RUNS) for name in PROVEN]
+
+
+def proven(name: str, runs: int) -> Figure:
+    """The same for the stop with a proof, the scales of the noise given."""
+    instance = catalog.load(name)
+    sigma = {"reward": 1.0, **dict.fromkeys(instance.costs, 0.5)}
+    strategy = Challenger(delta=PROVEN_DELTA, proven=True, sigma=sigma)
+    counts = kept("limit", f"{name} {PROVEN_DELTA:g} {runs} proven", partial(stopped, instance, strategy, runs))
+    bound = limit(instance, delta=PROVEN_DELTA).trials
+    note = f"{counts['pulls']:,.0f} trials, the limit is {bound:,.0f}; wrong {counts['wrong']} of {runs}"
+    return Figure(f"{name}, delta {PROVEN_DELTA:g}, proven", counts["pulls"] / bound, "x", PROVEN_GOAL, True, note)
 
 
 def instances(quick: bool) -> dict[str, Instance]:
@@ -46,7 +58,7 @@ def instances(quick: bool) -> dict[str, Instance]:
 def ratio(name: str, instance: Instance, bound: LowerBound, runs: int) -> Figure:
     """Mean trials over the limit, with its standard error and how often the answer was wrong."""
     key = f"{name} {bound.delta:g} {runs} {rule()}"
-    counts = kept("limit", key, partial(stopped, instance, bound.delta, runs))
+    counts = kept("limit", key, partial(stopped, instance, Challenger(delta=bound.delta), runs))
     error = counts["deviation"] / np.sqrt(runs) / bound.trials
     low, high = wilson(int(counts["wrong"]), runs)
     note = f"± {error:.3f}; {counts['pulls']:,.0f} trials, the limit is {bound.trials:,.0f}"
@@ -54,9 +66,9 @@ def ratio(name: str, instance: Instance, bound: LowerBound, runs: int) -> Figure
     return Figure(f"{name}, delta {bound.delta:g}", counts["pulls"] / bound.trials, note=note)
 
 
-def stopped(instance: Instance, delta: float, runs: int) -> Counts:
+def stopped(instance: Instance, strategy: Challenger, runs: int) -> Counts:
     """Runs that stop by themselves."""
-    result = simulate(instance, Challenger(delta=delta), CAP, runs, SEED, threads=1)
+    result = simulate(instance, strategy, CAP, runs, SEED, threads=1)
     pulls, wrong = result.outcomes.pulls, int((result.outcomes.outcome != 0).sum())
     return {"pulls": float(pulls.mean()), "deviation": float(pulls.std(ddof=1)), "wrong": wrong}
 
@@ -64,4 +76,6 @@ def stopped(instance: Instance, delta: float, runs: int) -> Counts:
 @cache
 def rule() -> str:
     """What tells the rule that stops from another one: its outcomes."""
-    return mark([round(stopped(catalog.load(name), 0.05, 5)["pulls"]) for name in ("A1", "D2P", "H3")])
+    return mark(
+        [round(stopped(catalog.load(name), Challenger(delta=0.05), 5)["pulls"]) for name in ("A1", "D2P", "H3")]
+    )

@@ -35,9 +35,9 @@ def test_scales_and_ranges_are_for_all_metrics_or_each():
     ("words", "complaint"),
     [
         (["--tolerance", "1%"], "--tolerance: expected a confidence"),
-        ([*GOOD, "--proven"], "--proven: expected a tolerance, and the scale of the noise"),
+        ([*GOOD, "--proven"], "--proven: expected a confidence, and the scale of the noise"),
         ([*GOOD, "--proven", "--sigma", "1", "--range", "reward=0,1"], "either as --sigma or as --range"),
-        (["--confidence", "0.9", "--proven", "--sigma", "1"], "--proven: expected a tolerance"),
+        (["--proven", "--sigma", "1"], "--proven: expected a confidence"),
         ([*GOOD, "--sigma", "1"], "only --proven uses the scale"),
         ([*GOOD, "--proven", "--sigma", "x"], "--sigma: expected name=number"),
         ([*GOOD, "--proven", "--sigma", "reward=1"], "sigma: expected one value for each metric"),

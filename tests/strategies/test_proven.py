@@ -61,7 +61,7 @@ def test_that_no_mix_keeps_the_limits_is_proven_too():
     [
         ({}, "either sigma or ranges"),
         ({"sigma": 1.0, "ranges": RANGES}, "either sigma or ranges"),
-        ({"sigma": 1.0, "tolerance": None}, "a tolerance"),
+        ({"sigma": 1.0, "tolerance": None, "confidence": None}, "a confidence"),
         ({"sigma": 1.0, "proven": False}, "only used with proven=True"),
     ],
 )

@@ -22,7 +22,7 @@ Tolerance = Annotated[
     ),
 ]
 Proven = Annotated[
-    bool, typer.Option("--proven", help="With --tolerance: stop by a theorem, which takes many more trials.")
+    bool, typer.Option("--proven", help="With --confidence: stop by a theorem, which takes more trials.")
 ]
 Sigma = Annotated[
     list[str] | None,
@@ -61,10 +61,10 @@ def options(
     """
     if tolerance is not None and confidence is None:
         raise ValueError("--tolerance: expected a confidence with it, got none; add --confidence 0.95")
-    if proven and (tolerance is None or bool(sigma) == bool(ranges)):
+    if proven and (confidence is None or bool(sigma) == bool(ranges)):
         raise ValueError(
-            "--proven: expected a tolerance, and the scale of the noise either as --sigma or as --range; try "
-            "--confidence 0.95 --tolerance 1% --proven --range reward=0,1 --range COST=0,5"
+            "--proven: expected a confidence, and the scale of the noise either as --sigma or as --range; try "
+            "--confidence 0.95 --proven --range reward=0,1 --range COST=0,5"
         )
     if (sigma or ranges) and not proven:
         raise ValueError("--sigma and --range: only --proven uses the scale of the noise; add it, or leave them out")

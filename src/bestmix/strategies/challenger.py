@@ -2,7 +2,7 @@
 
 With a fixed budget it decides in rounds; with a confidence it stops when the answer is sure enough, and with a
 tolerance when it is good enough. Nothing about these is proven, what is claimed was measured by simulation; but with
-``proven`` the last one is.
+``proven`` the last two are.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from bestmix.kernels import allocation, conditions, jit, replicate, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled, solve_means
-from bestmix.strategies import enough, program_rounds, proven
+from bestmix.strategies import enough, program_rounds, proven, proven_support
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
@@ -53,11 +53,12 @@ class Challenger:
         confidence it then keeps all limits, and no mix that keeps them earns more by the tolerance: an amount of
         reward, or a text such as ``"1%"`` of what the mix earns. The mix to deploy is the safe one of that moment.
     proven
-        With a tolerance: stop by intervals that provably hold for all arms at all times, instead of by measured
-        ones. It takes many more trials, and needs ``sigma`` or ``ranges``.
+        With a confidence: stop by a theorem that holds for all arms at all times, instead of by measured chances;
+        with a tolerance too, or for the exact support. It takes more trials, and needs ``sigma`` or ``ranges``.
     sigma
         For ``proven``: scale of the sub-Gaussian noise, a number for all metrics or one for each by name ("reward", and
-        the costs); for Gaussian noise its standard deviation.
+        the costs); for Gaussian noise its standard deviation. Without a tolerance the metrics of a trial must be
+        independent, or Gaussian without correlation.
     ranges
         Or the lowest and the highest value of each metric by name, whose noise then has half the width as its scale. A
         trial outside is refused.
@@ -128,11 +129,11 @@ class Challenger:
 
     def _check_tolerance(self) -> None:
         scaled = self.sigma is not None or self.ranges is not None
-        if self.proven and (self.tolerance is None or (self.sigma is None) == (self.ranges is None)):
+        if self.proven and (not self._delta or self.heuristic_stop or (self.sigma is None) == (self.ranges is None)):
             raise checks.InvalidInput(
                 "proven",
-                expected="a tolerance, and either sigma or ranges, with it",
-                got=f"tolerance {self.tolerance}, sigma {self.sigma} and ranges {self.ranges}",
+                expected="a confidence, and either sigma or ranges, with it",
+                got=f"confidence {self.confidence}, sigma {self.sigma} and ranges {self.ranges}",
                 remedy="the proof needs the scale of the noise: try ranges={'reward': (0, 1), ...}",
             )
         if scaled and not self.proven:
@@ -159,7 +160,7 @@ class Challenger:
         if self.tolerance is not None:
             return f"Challenger[{1 - self._delta:g}, within {self.tolerance}{', proven' if self.proven else ''}]"
         if self._delta:
-            return f"Challenger[{1 - self._delta:g}]"
+            return f"Challenger[{1 - self._delta:g}{', proven' if self.proven else ''}]"
         if self.margin_share:
             return f"Challenger[{self.margin_share:.0%} margin]"
         return f"Challenger[stop {self.heuristic_stop:g}]" if self.heuristic_stop else "Challenger"
@@ -186,8 +187,9 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.cells)
         check_budget(problem, budget, least=unknown)
-        if self.tolerance is not None or self.margin_share is not None:
-            check_plain(f"Challenger with a {'tolerance' if self.tolerance is not None else 'margin_share'}", problem)
+        for name in ("tolerance", "margin_share", "proven"):
+            if getattr(self, name):
+                check_plain(f"Challenger with {name}", problem)
         if self.proven:
             proven.scales(problem, self.sigma, self.ranges)
         first = allocation.first_pulls(budget, unknown, self._settings(unknown))
@@ -216,10 +218,19 @@ class Challenger:
         size = allocation.round_size(budget, unknown, int(evidence.counts.sum()), settings)
         if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
             return self._good_enough(evidence, state, size, memory, closed), told
-        if size == 0 or speed(stopping.stops)(settings, state):
+        if size == 0 or self._is_sure(evidence, speed, settings, state):
             return closed, told
         narrowed = self._narrowed(evidence, budget, size, speed(conditions.z_scores)(state))
         return closed | (narrowed or _own_round(speed, evidence.problem, state, size)), told
+
+    def _is_sure(
+        self, evidence: Evidence, speed: jit.Speed, settings: conditions.Settings, state: conditions.State
+    ) -> bool:
+        """Whether the support is known well enough to stop."""
+        if not self.proven:
+            return bool(speed(stopping.stops)(settings, state))
+        scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
+        return proven_support.is_certain(evidence, scale, self._delta)
 
     def _narrowed(self, evidence: Evidence, budget: int, size: int, z: Floats) -> Memory | None:
         """A round for the margin of the safe mix; None where it is too early for one, or there is no margin."""
@@ -297,7 +308,7 @@ class Challenger:
     def with_chances(self, instance: Instance, budget: int) -> Replication | None:
         """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
         self.begin(instance.problem, budget)
-        if self.tolerance is not None or self.margin_share is not None:
+        if self.tolerance is not None or self.margin_share is not None or self.proven:
             return None
         return bind(replicate.challenger, instance, budget, self._settings(len(instance.problem.cells)))
 

@@ -1,0 +1,174 @@
+"""Which arms are in the best mix, with a proof: a generalised likelihood ratio that holds at all times.
+
+The noise of a trial is sub-Gaussian with given scales, E exp(theta.X) <= exp(sum_i theta_i^2 s_i^2 / 2), the same for
+all arms. A basis B of the estimates stops being the answer only where one of its conditions fails: where the columns of
+B but one balance without it (primal), or where B and one more column lie on a hyperplane (dual). With the same scales
+for all arms the smallest change of the means that does this is an eigenvalue, so the distances below are exact, or
+smaller than that; docs/explanation/proven.md has the theorem and its proof.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestmix.answers.evidence import Evidence
+from bestmix.arrays import Floats
+from bestmix.problems.problem import Problem
+from bestmix.problems.solution import solve_means
+from bestmix.strategies.proven import radius, scales
+
+RHOS = 5.0 * 8.0 ** np.arange(4)  # trials at which the mixtures are sharpest, each with the same weight
+INFEASIBLE = 0.1  # of delta: that no mix is said to keep the limits though one does
+NONE = 1e-12  # below it a singular value counts as zero, relative to the largest
+
+
+def joint_scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
+    """Scales (1 + L,) of the metrics together: as given, or from the ranges of metrics that may depend in any way.
+
+    (sum_i |w_i| s_i)^2 is at most 1 + L times sum_i w_i^2 s_i^2.
+
+    >>> joint_scales(Problem(["a"], {"dollars": 1.0}), None, {"reward": (0, 1), "dollars": (0, 2)}).round(3)
+    array([0.707, 1.414])
+    """
+    found = scales(problem, sigma, ranges)
+    return found if ranges is None else found * math.sqrt(len(found))
+
+
+def is_certain(evidence: Evidence, scale: Floats, delta: float) -> bool:
+    """Whether the answer of the estimates, a support or that no mix keeps the limits, is right for certain.
+
+    With probability 1 - ``delta`` no wrong answer is ever called certain, however the trials are allocated.
+    """
+    bound, unknown = evidence.problem.bound, len(evidence.counts)
+    solution = solve_means(evidence.means, bound)
+    if solution.status == "infeasible":
+        return _none_keeps(evidence, scale, INFEASIBLE * delta)
+    if solution.status != "optimal" or len(solution.basis) != 1 + len(bound) or not evidence.counts.all():
+        return False
+    columns = _columns(evidence.means, bound)
+    counts = np.full(len(columns), np.inf)
+    counts[:unknown] = evidence.counts
+    return _Conditions(columns, list(solution.basis), counts, scale).all_hold((1.0 - INFEASIBLE) * delta)
+
+
+@dataclass(frozen=True, eq=False)
+class _Conditions:
+    """The conditions of a basis: how far they are from failing, and how far they have to be.
+
+    A truth at which the basis is wrong differs from the estimates in the arms of the basis and in at most one column
+    more, j, which the truth decides. The basis is certain when none of its conditions fails within the distance that
+    these arms can be from the truth, whatever j is.
+    """
+
+    columns: Floats  # (K + L, 1 + L + 1)
+    basis: list[int]
+    counts: Floats  # (K + L,), infinite for what is known
+    scale: Floats  # (1 + L,)
+
+    def all_hold(self, delta: float) -> bool:
+        """Whether they do for certain."""
+        if self.nearest(self.counts) < self.level(delta):  # the distances below are smaller yet
+            return False
+        return all(self._holds(j, delta) for j in [None, *self.others])
+
+    @property
+    def others(self) -> list[int]:
+        """The columns outside of the basis."""
+        return [j for j in range(len(self.columns)) if j not in self.basis]
+
+    def nearest(self, counts: Floats) -> float:
+        """Squared distance to where the first of them fails."""
+        return min([self.primal(counts), *(self.dual(j, counts) for j in self.others)])
+
+    def _holds(self, j: int | None, delta: float) -> bool:
+        """Whether no truth that differs in the basis and in column ``j`` is near enough, by some pair of mixtures."""
+        return any(self._distance(j, own, rho) >= self.level(delta, j, own, rho) for own in RHOS for rho in RHOS)
+
+    def _distance(self, j: int | None, own: float, rho: float) -> float:
+        """Squared distance to where a condition fails, if only the basis and ``j`` may change."""
+        counts = np.full(len(self.counts), np.inf)
+        counts[self.basis] = shrunk(self.counts[self.basis], rho)
+        if j is not None:
+            counts[j] = shrunk(self.counts[j], own)
+        return self.nearest(counts)
+
+    def level(self, delta: float, j: int | None = None, own: float = math.inf, rho: float = math.inf) -> float:
+        """Squared distance from the truth that arms of a basis and ``j`` never have, for all bases at once."""
+        bases = math.comb(len(self.columns), len(self.basis))
+        used = growth(self.counts[self.basis], rho) + (0.0 if j is None else growth(self.counts[[j]], own))
+        return 2.0 * math.log(len(RHOS) ** 2 * bases / delta) + used
+
+    def primal(self, counts: Floats) -> float:
+        """Squared distance to where a column of the basis has no weight: the others balance without it."""
+        rest = [[k for k in self.basis if k != i] for i in self.basis]
+        return min(flatness(self.columns[rows, 1:-1], counts[rows], self.scale[1:]) for rows in rest)
+
+    def dual(self, j: int, counts: Floats) -> float:
+        """Squared distance to where column ``j`` is as good as the basis: on one hyperplane with it."""
+        rows = [*self.basis, j]
+        return flatness(self.columns[rows], counts[rows], np.append(self.scale, 0.0))
+
+
+def shrunk(counts: Floats, rho: float) -> Floats:
+    """Trials that count, of so many, against a mixture that is sharpest at ``rho``.
+
+    >>> shrunk(np.array([90.0, np.inf]), 10.0)
+    array([81., inf])
+    """
+    return np.asarray(counts / (1.0 + rho / counts))
+
+
+def growth(counts: Floats, rho: float) -> float:
+    """What the mixtures of some arms cost, as a squared distance.
+
+    >>> growth(np.array([90.0, np.inf]), 10.0) == math.log(10)
+    True
+    """
+    return float(np.log1p(counts[np.isfinite(counts)] / rho).sum())
+
+
+def flatness(rows: Floats, counts: Floats, scale: Floats) -> float:
+    """Smallest of sum_a n_a (w.x_a)^2 / sum_i s_i^2 w_i^2 over all w: how far points (k, m) are from a hyperplane.
+
+    Points with infinite counts are exact, coordinates of scale zero too. Infinite where no w will do.
+
+    >>> flatness(np.array([[3.0, 1.0], [5.0, 1.0]]), np.array([8.0, 8.0]), np.array([2.0, 0.0]))  # 2 * 8 (1 / 2)^2
+    4.0
+    """
+    rows, noisy = rows / np.where(scale > 0, scale, 1.0), np.isfinite(counts)
+    free = _null(rows[~noisy])
+    size = free.T @ ((scale > 0)[:, None] * free)
+    value, vector = np.linalg.eigh(size)
+    measured, exact = value > NONE, value <= NONE
+    points = np.sqrt(counts[noisy])[:, None] * (rows[noisy] @ free @ vector)
+    inner, outer = points[:, measured] / np.sqrt(value[measured]), points[:, exact]
+    if not measured.any():
+        return math.inf
+    rest = inner - outer @ (np.linalg.pinv(outer) @ inner)
+    if len(rest) < rest.shape[1]:
+        return 0.0
+    return float(np.linalg.svd(rest, compute_uv=False)[-1] ** 2)
+
+
+def _null(rows: Floats) -> Floats:
+    """Orthonormal directions (m, q) that are orthogonal to all rows."""
+    _, value, directions = np.linalg.svd(rows, full_matrices=True)
+    rank = int((value > NONE * max(value.max(initial=0.0), 1.0)).sum())
+    return np.asarray(directions[rank:].T)
+
+
+def _columns(means: Floats, bound: Floats) -> Floats:
+    """Every column of the program (K + L, 1 + L + 1): reward, costs above their bounds, and its part in the total."""
+    arms = np.column_stack([means[:, 0], means[:, 1:] - bound, np.ones(len(means))])
+    slacks = np.column_stack([np.zeros(len(bound)), np.eye(len(bound)), np.zeros(len(bound))])
+    return np.vstack([arms, slacks])
+
+
+def _none_keeps(evidence: Evidence, scale: Floats, delta: float) -> bool:
+    """Whether for certain no mix keeps the limits: none does with the costs at the lower ends of their intervals."""
+    means = evidence.means.copy()
+    width = radius(evidence.counts.astype(float), means[: len(evidence.counts), 1:].size, delta)
+    means[: len(evidence.counts), 1:] -= width[:, None] * scale[1:]
+    return solve_means(means, evidence.problem.bound).status == "infeasible"

@@ -1,0 +1,122 @@
+"""The proven stop for the support: distances against brute force, the heart of its theorem, and runs."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from bestmix import Challenger, Instance, Problem, limit, solve
+from bestmix.problems.solution import solve_means
+from bestmix.strategies import proven_support
+from bestmix.strategies.proven_support import flatness
+
+EASY = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=1.0, sigma_cost=1.0)
+SURE = Challenger(confidence=0.95, proven=True, sigma=1.0)
+
+
+def drive(strategy, instance, seed):
+    search, rng = strategy.start(instance.problem), np.random.default_rng(seed)
+    while owed := search.ask():
+        for arm, count in owed.items():
+            rows = instance.draw(instance.arms.index(arm), count, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    return search
+
+
+def conditions(means, bound, counts, scale):
+    solution = solve_means(means, bound)
+    columns = proven_support._columns(means, bound)
+    n = np.append(counts, np.full(len(bound), np.inf))
+    return solution, proven_support._Conditions(columns, list(solution.basis), n, scale)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flatness_is_the_smallest_of_its_quotients(seed):
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack([rng.normal(size=(4, 3)), np.ones(4)])
+    counts, scale = rng.uniform(5, 50, 4), np.array([1.0, 0.5, 2.0, 0.0])
+    if seed % 2:
+        counts[1] = np.inf  # an exact point: w is orthogonal to it
+
+    def quotient(w):
+        if seed % 2:
+            w = w - rows[1] * (w @ rows[1]) / (rows[1] @ rows[1])
+        noisy = np.isfinite(counts)
+        return counts[noisy] @ (rows[noisy] @ w) ** 2 / (scale**2 @ w**2)
+
+    found = min(minimize(quotient, rng.normal(size=4)).fun for _ in range(8))
+    assert flatness(rows, counts, scale) == pytest.approx(found, rel=1e-5)
+
+
+def test_exact_points_that_leave_no_hyperplane_are_infinitely_far():
+    assert flatness(np.eye(2), np.full(2, np.inf), np.ones(2)) == np.inf
+    assert flatness(np.array([[1.0, 2.0]]), np.array([9.0]), np.ones(2)) == 0.0
+
+
+def test_at_the_best_shares_the_distance_is_what_the_limit_asks_for():
+    instance, delta = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=1.0, sigma_cost=0.5), 1e-3
+    best = limit(instance, delta=delta)
+    counts = best.trials * np.array([best.shares[arm] for arm in instance.arms])
+    _, found = conditions(instance.means, instance.bound, counts, np.array([1.0, 0.5]))
+    kl = (1 - 2 * delta) * np.log((1 - delta) / delta)
+    assert found.nearest(found.counts) / 2 == pytest.approx(kl, rel=2e-3)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 2))
+@settings(max_examples=100)
+def test_a_truth_with_another_answer_is_no_nearer_than_the_distance(seed, costs):
+    rng = np.random.default_rng(seed)
+    scale, bound = rng.uniform(0.2, 2.0, 1 + costs), np.zeros(costs)
+    truth, counts = rng.normal(size=(5, 1 + costs)), rng.uniform(1, 30, 5)
+    means = truth + rng.normal(size=truth.shape) * scale / np.sqrt(counts)[:, None]
+    solution, found = conditions(means, bound, counts, scale)
+    right = solve_means(truth, bound)
+    if solution.feasible and (not right.feasible or right.basis != solution.basis):
+        away = counts @ ((means - truth) ** 2 / scale**2).sum(axis=1)
+        assert found.nearest(found.counts) <= away * (1 + 1e-9)
+
+
+def test_runs_end_with_the_right_support_and_need_more_than_the_calibrated_rule():
+    calibrated = [drive(Challenger(confidence=0.95), EASY, seed).trials for seed in range(5)]
+    searches = [drive(SURE, EASY, seed) for seed in range(5)]
+    assert {search.recommend().support for search in searches} == {("arm0", "arm1")}
+    assert np.mean(calibrated) < np.mean([search.trials for search in searches]) < 20 * np.mean(calibrated)
+
+
+@pytest.mark.parametrize(("scale", "least", "most"), [(1.0, 0, 8), (0.2, 20, 40)])
+def test_of_two_equal_arms_none_is_called_the_better_but_by_a_scale_that_is_too_small(scale, least, most):
+    rng, looks, wrong = np.random.default_rng(5), np.array([10, 30, 100, 300]), 0
+    for _ in range(40):
+        trials = rng.normal(size=(2, looks[-1], 2))
+        found = (conditions(trials[:, :n].mean(axis=1), np.ones(1), np.full(2, n), np.full(2, scale)) for n in looks)
+        wrong += any(held.all_hold(0.2) for _, held in found)
+    assert least <= wrong <= most  # the theorem allows 20%, 8 of 40, and is cautious
+
+
+def test_that_no_mix_keeps_the_limits_is_proven_too():
+    never = Instance([1.0, 2.0], [[1.5, 1.8]], [1.0], sigma_reward=1.0, sigma_cost=1.0)
+    search = drive(SURE, never, 0)
+    assert not search.recommend().feasible
+    assert search.trials < 20_000
+
+
+def test_known_arms_have_no_noise():
+    known = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=1.0, sigma_cost=1.0, known=1)
+    assert drive(SURE, known, 1).recommend().support == tuple(
+        known.arms[k] for k in np.flatnonzero(solve(known).mixture)
+    )
+
+
+def test_one_arm_alone_is_certain_at_once():
+    assert drive(SURE, Instance([1.0], [[0.0]], [5.0], sigma_reward=1.0, sigma_cost=1.0), 0).trials < 1000
+
+
+def test_it_knows_plain_problems_alone():
+    with pytest.raises(ValueError, match="Challenger with proven knows one segment"):
+        SURE.start(Problem(["a", "b"], limits=["share(a) <= 40%"]), budget=100)
+
+
+def test_its_name_and_its_file():
+    assert SURE.name == "Challenger[0.95, proven]"
+    assert SURE.to_dict() == {**Challenger(confidence=0.95).to_dict(), "proven": True, "sigma": 1.0}
