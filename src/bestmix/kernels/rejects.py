@@ -12,7 +12,7 @@ from types import FunctionType
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import bases, columns, sampling, scores, simplex
+from bestmix.kernels import alone, bases, columns, sampling, scores, simplex
 from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import compiled, compiled_here, is_machine, plain
 from bestmix.kernels.simplex import Basis
@@ -183,11 +183,13 @@ def single(
     bound: Floats,
     unknown: int,
     ends: Integers,
+    kind: int,
+    sigma: Floats,
     answer: Integers,
     weight: Floats,
     pulls: Integers,
 ) -> None:
-    """Successive rejects for the best arm that is feasible on its own."""
+    """Successive rejects for the best arm that is feasible on its own, by one of the rules of ``alone.py``."""
     arms, costs = means.shape[0], bound.shape[0]
     normals = sampling.supply(unknown, 1 + costs)
     rows, left = np.empty((3, unknown * (1 + costs))), np.empty(arms, dtype=np.int64)
@@ -207,7 +209,7 @@ def single(
                 for j in range(tried):
                     for i in range(1 + costs):
                         estimate[left[j], i] = sums[j * (1 + costs) + i] / ends[k]
-            worst = scores.worst_alone(estimate, bound, left[:n], score[:n])
+            worst = alone.reject(kind, estimate, bound, sigma, left[:n], score[:n])
             tried = drop(worst, n, tried, left, rows, nothing)
         pulls[run] = spent
         scores.worst_alone(estimate, bound, left[:1], score[:1])

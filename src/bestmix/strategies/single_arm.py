@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bestmix.answers.evidence import Evidence
-from bestmix.arrays import Integers
-from bestmix.kernels import jit, rejects, scores
+from bestmix.arrays import Floats, Integers
+from bestmix.kernels import alone, jit, rejects
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.strategies.protocol import Memory, check_budget, check_plain
@@ -31,6 +31,7 @@ class SingleArm:
     """
 
     mixes: ClassVar[bool] = False  # the answer is one arm, certain or not
+    kind: ClassVar[int] = alone.WORST  # which arm is rejected
 
     @property
     def name(self) -> str:
@@ -61,8 +62,9 @@ class SingleArm:
         """Reject the arm with the lowest score."""
         arms, names = memory["arms"], evidence.problem.names
         score = np.empty(len(arms))
-        worst_alone = jit.speed_for(evidence.means.size)(scores.worst_alone)
-        loser = worst_alone(evidence.means, evidence.problem.bound, np.array(arms), score)
+        reject = jit.speed_for(evidence.means.size)(alone.reject)
+        sigma = self._sigma(len(evidence.problem.bound))
+        loser = reject(self.kind, evidence.means, evidence.problem.bound, sigma, np.array(arms), score)
         told = {
             "scores": dict(zip([names[a] for a in arms], map(float, score), strict=True)),
             "rejected": names[arms[loser]],
@@ -81,7 +83,11 @@ class SingleArm:
         """Compiled runs."""
         self.begin(instance.problem, budget)
         ends = round_ends(len(instance.arms), len(instance.problem.cells), 0, budget)
-        return bind(rejects.single, instance, np.array(ends, dtype=np.int64))
+        return bind(rejects.single, instance, np.array(ends, dtype=np.int64), self.kind, self._sigma(len(instance.bound)))
+
+    def _sigma(self, costs: int) -> Floats:
+        """What rewards and costs are measured in, where they are compared."""
+        return np.ones(1 + costs)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -1,0 +1,10 @@
+"""Published algorithms for the same questions, each written from its paper, to be compared with those of this package."""
+
+from bestmix.strategies.rivals.cge import CGE
+from bestmix.strategies.rivals.constrained_sr import ConstrainedSR
+from bestmix.strategies.rivals.ctns import CTnS
+from bestmix.strategies.rivals.lagex import LAGEX
+from bestmix.strategies.rivals.lats import LATS
+from bestmix.strategies.rivals.top_two import TopTwo
+
+__all__ = ["CGE", "LAGEX", "LATS", "CTnS", "ConstrainedSR", "TopTwo"]
