@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from bestmix.cli import common, stopping
+from bestmix.cli import common, rivals, stopping
 from bestmix.cli.sweep import check_table, compute, conclude, save, try_out
 
 DEFAULT = ("challenger", "sfsr", "sfsr-l", "uniform")
@@ -31,7 +31,14 @@ def compare(
     sigma: stopping.Sigma = None,
     ranges: stopping.Ranges = None,
     margin_share: stopping.MarginShare = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each strategy with each budget.")] = common.RUNS,
+    beside: Annotated[
+        bool,
+        typer.Option("--rivals", help="Published algorithms too, with a budget and until they are --confidence sure."),
+    ] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs of each strategy with each budget.", show_default="5000; with --rivals 1000"),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of all runs.")] = 0,
     threads: common.Threads = None,
     table: Annotated[
@@ -49,12 +56,15 @@ def compare(
 ) -> None:
     """Compare strategies on one instance by how often each is wrong, or by what its mix loses.
 
-    With --confidence, challenger stops when it is sure, and with --tolerance when a mix is good enough.
+    With --confidence, challenger stops when it is sure, and with --tolerance when a mix is good enough. With --rivals
+    published algorithms are put beside it: one table of those that spend the budget, by default the middle one of those
+    that fit, and one of those that stop when they are --confidence sure, 0.95 by default.
 
     Example: [bold]bestmix compare D2P --strategy sfsr --strategy uniform --budget 4000 --figure d2p.png[/bold]
     """
     from bestmix import checks
     from bestmix.cli.grid import Grid, find_budgets, find_instance, find_strategy
+    from bestmix.simulation import SweepResult
 
     common.Outputs(figure).check()
     check_table(table)
@@ -65,12 +75,22 @@ def compare(
     recipes = {text: find_strategy(text, here, f"--strategy {text}", stop) for text in written}
     name = Path(instance).stem
     budgets = {name: find_budgets(budget or None, found)[instance]}
-    asked = Grid({name: found[instance]}, recipes, budgets, runs, seed)
-    try_out(asked)
-    result = compute(asked, None, None, threads)
-    saved = save(result, table)
+    if beside:
+        rivals.check(strategy, stop)
+        some = budgets[name] if budget else rivals.middle(budgets[name])
+        asked = rivals.grids(name, found[instance], some, stop.get("confidence"), runs or rivals.RUNS, seed)
+    else:
+        asked = [Grid({name: found[instance]}, recipes, budgets, runs or common.RUNS, seed)]
+    results = []
+    for grid in asked:
+        try_out(grid)
+        results.append(compute(grid, None, None, threads))
+    saved = save(joined := SweepResult(tuple(cell for result in results for cell in result)), table)
     if figure:
         from bestmix import plots
 
-        saved.append(plots.save(plots.comparison_figure(result, found[instance], by.value), figure))
-    conclude(result, saved, as_json, {"instance": instance}, by)
+        saved.append(plots.save(plots.comparison_figure(results[0], found[instance], by.value), figure))
+    if beside and not as_json:
+        rivals.conclude(results, saved)
+    else:
+        conclude(joined, saved, as_json, {"instance": instance}, by)

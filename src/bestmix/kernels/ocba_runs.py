@@ -16,13 +16,14 @@ SMALLEST_VARIANCE = 1e-12  # of a metric, in units of the pooled one: arms that 
 @compiled
 def variances(counts: Integers, scatter: Floats) -> Floats:
     """Variance of each metric of each arm (unknown, 1 + L), its own blended with the pooled one."""
-    pooled = np.empty(scatter.shape[1:])
+    arms, d = scatter.shape[0], scatter.shape[1]
+    pooled = np.empty((d, d))
     conditions.pool_scatter(counts, scatter, pooled)
     covariance = conditions.blend(counts, scatter, pooled)
-    result = np.empty(scatter.shape[:2])
-    for i in range(result.shape[1]):
+    result = np.empty((arms, d))
+    for i in range(d):
         least = SMALLEST_VARIANCE * (pooled[i, i] if pooled[i, i] > 0.0 else 1.0)
-        for a in range(result.shape[0]):
+        for a in range(arms):
             result[a, i] = max(covariance[a, i, i], least)
     return result
 

@@ -25,6 +25,8 @@ LEAST_GAP = 1e-9  # of a facet, in units of the reward spread: none is nearer
 LEAST_SHARE = 1e-6
 LEAST_WAY = 1e-12  # to a neighbour, in weight: what is nearer is the vertex itself, in another basis
 HALVINGS = 40  # of an interval
+MOST_STEPS = 60  # of Newton's method
+CLOSE = 1e-9  # to one, for a sum of shares
 
 
 class Facets(NamedTuple):
@@ -74,24 +76,23 @@ def facets(program: Program, basis: Basis, scale: Floats, noise: float, unknown:
     as much. A facet that no noise moves is left out.
     """
     n = program.mu.shape[0] - 1
-    flat = np.zeros(n, dtype=np.bool_)
-    reward_noise = noise / (scale[1] * scale[1])
-    gap, load = np.empty(n), np.zeros((n, unknown))
-    count = edges(program, basis, reward_noise, tolerance / scale[1], gap, load, flat)
+    flat, unseen = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    unit = scale[1]
+    gap, load = np.empty(n + 1), np.zeros((n + 1, unknown))
+    count = edges(program, basis, noise / (unit * unit), tolerance / unit, gap, load, flat)
     result = Facets(gap[:count], load[:count])
     for j in range(n):
-        if flat[j]:
-            other = Basis(basis.column.copy(), basis.work.copy())
-            simplex.set_direction(program, j, other)
-            i = simplex.leaving(other, simplex.STEEPEST)
-            if i >= 0:
-                simplex.pivot(i, j, other)
-                simplex.set_prices(program, other, simplex.VALUE)
-                gap, load = np.empty(n), np.zeros((n, unknown))
-                count = edges(program, other, reward_noise, tolerance / scale[1], gap, load, np.zeros(n, dtype=np.bool_))
-                result = Facets(
-                    np.concatenate((result.gap, gap[:count])), np.concatenate((result.load, load[:count]))
-                )
+        if not flat[j]:
+            continue
+        other = Basis(basis.column.copy(), basis.work.copy())
+        simplex.set_direction(program, j, other)
+        i = simplex.leaving(other, simplex.STEEPEST)
+        if i >= 0:
+            simplex.pivot(i, j, other)
+            simplex.set_prices(program, other, simplex.VALUE)
+            gap, load = np.empty(n + 1), np.zeros((n + 1, unknown))
+            count = edges(program, other, noise / (unit * unit), tolerance / unit, gap, load, unseen)
+            result = Facets(np.concatenate((result.gap, gap[:count])), np.concatenate((result.load, load[:count])))
     return result
 
 
@@ -99,11 +100,14 @@ def facets(program: Program, basis: Basis, scale: Floats, noise: float, unknown:
 def edges(
     program: Program, basis: Basis, noise: float, tolerance: float, gap: Floats, load: Floats, flat: Flags
 ) -> int:
-    """Write the facets that are seen from one basis, and return how many; ``flat`` marks columns that lead nowhere."""
+    """Write the facets that are seen from one basis, and return how many; ``flat`` marks columns that lead nowhere.
+
+    ``gap`` and ``load`` have a row more than there are columns.
+    """
     u, e, m = program.u, program.e, basis.column.shape[0]
     column, inverse, price = basis.column, simplex.inverse(basis), simplex.prices(basis)
     count, unknown = 0, load.shape[1]
-    for j in range(gap.shape[0]):
+    for j in range(flat.shape[0]):
         basic, way = False, np.inf
         load[count] = 0.0
         for i in range(m):
@@ -137,19 +141,18 @@ def nearest(sides: Facets, share: Floats | Integers) -> tuple[int, float]:
 
 @compiled
 def respond(need: Floats, charge: Floats, share: Floats) -> None:
-    """Shares that minimise sum_a need_a / share_a + charge_a share_a: sqrt(need_a / (charge_a + s)), s by bisection."""
-    low = -charge.min()
-    high = low + 1.0
-    while np.sqrt(need / (charge + high)).sum() > 1.0:
-        high = low + 2.0 * (high - low)
-    floor = low
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        if middle <= floor or np.sqrt(need / (charge + middle)).sum() > 1.0:
-            low = middle
-        else:
-            high = middle
-    share[:] = np.sqrt(need / (charge + high))
+    """Shares that minimise sum_a need_a / share_a + charge_a share_a: sqrt(need_a / (charge_a + s)).
+
+    s by Newton's method from below, where the shares sum to more than one: it rises steadily to the root.
+    """
+    first = int(np.argmin(charge))
+    level = need[first] - charge[first]
+    for _ in range(MOST_STEPS):
+        share[:] = np.sqrt(need / (charge + level))
+        over = share.sum() - 1.0
+        if over < CLOSE:
+            break
+        level += 2.0 * over / (share / (charge + level)).sum()
     share[:] = np.maximum(share, LEAST_SHARE)
     share /= share.sum()
 

@@ -6,6 +6,7 @@ from typing import Any
 from bestmix import checks
 from bestmix.strategies.challenger import Challenger
 from bestmix.strategies.protocol import Strategy
+from bestmix.strategies.rivals import CGE, LAGEX, LATS, OCBA, ConstrainedSR, CTnS, PacedThompson, TopTwo
 from bestmix.strategies.sfsr import SFSR
 from bestmix.strategies.single_arm import SingleArm
 from bestmix.strategies.uniform import Uniform
@@ -15,7 +16,7 @@ BUILT_IN: Mapping[str, Callable[..., Strategy]] = {
     "Challenger": Challenger,
     "SingleArm": SingleArm,
     "Uniform": Uniform,
-}
+} | {rival.__name__: rival for rival in (LAGEX, LATS, CTnS, CGE, ConstrainedSR, OCBA, TopTwo, PacedThompson)}
 
 
 def restore_strategy(data: Mapping[str, Any]) -> Strategy:

@@ -13,7 +13,7 @@ from bestmix.strategies.single_arm import SingleArm
 
 @dataclass(frozen=True)
 class ConstrainedSR(SingleArm):
-    """Reject the arm with the largest estimated gap each round; beside ``SingleArm``, which rejects infeasible arms first.
+    """Reject the arm with the largest estimated gap each round; ``SingleArm`` rejects infeasible arms first.
 
     The best arm so far is the feasible one with the highest mean reward or, where none is feasible, the one with the
     least excess. The gap of another arm is what makes it easiest to rule out: of a feasible arm the difference in
@@ -55,7 +55,7 @@ class ConstrainedSR(SingleArm):
         return "Constrained-SR"
 
     def _sigma(self, costs: int) -> Floats:
-        return np.r_[float(self.sigma_reward), np.full(costs, float(self.sigma_cost))]
+        return np.array([self.sigma_reward] + [self.sigma_cost] * costs, dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

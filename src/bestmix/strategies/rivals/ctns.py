@@ -15,9 +15,7 @@ def check_costs(label: str, problem: Problem) -> None:
     >>> from bestmix import Known
     >>> check_costs("CTnS", Problem(["a", "b"], {"dollars": 1.0}, {"a": Known(costs={"dollars": 0.5})}))
     """
-    if problem.plain or any(limit.on_share or limit.arm is not None or limit.equality for limit in problem.limits):
-        check_plain(label, problem)
-    elif problem.segments:
+    if problem.segments or any(limit.on_share or limit.arm is not None or limit.equality for limit in problem.limits):
         check_plain(label, problem)
 
 

@@ -21,11 +21,11 @@ from bestmix.strategies.search import Search
 class PacedThompson:
     """Use the arm with the highest drawn reward minus the price of its costs; prices follow the spending.
 
-    The primal-dual rule of the router ParetoBandit (Taberner-Miller, arXiv 2604.00136, package ``paretobandit``) without
-    its contexts, and with Thompson sampling in place of its upper confidence bounds. After every trial the smoothed
-    cost moves, s <- s + smoothing (cost - s), and the price with it, p <- p + rate (s / bound - 1), between zero and
-    ``most``. The next trial goes to the arm with the largest reward, drawn from its posterior, minus p times its mean
-    cost over the bound.
+    The primal-dual rule of the router ParetoBandit (Taberner-Miller, arXiv 2604.00136, package ``paretobandit``)
+    without its contexts, and with Thompson sampling in place of its upper confidence bounds. After every trial the
+    smoothed cost moves, s <- s + smoothing (cost - s), and the price with it, p <- p + rate (s / bound - 1), between
+    zero and ``most``. The next trial goes to the arm with the largest reward, drawn from its posterior, minus p times
+    its mean cost over the bound.
 
     It minimises regret, and keeps the spending near the bounds while it learns; it is no rule for finding the best mix,
     and does not stop. It assumes rewards of the order of one, positive bounds, and normal noise, whose scale is
@@ -115,7 +115,7 @@ class PacedThompson:
         return None if run is None else WithoutShares(run, len(instance.arms), len(instance.bound))
 
     def ended(self, instance: Instance, budget: int) -> Replication | None:
-        """``replicator`` with two more arrays: (runs, K) shares of the later half, (runs, 1 + L) mean reward and costs."""
+        """``replicator`` with two more arrays: late shares (runs, K), and mean reward and costs (runs, 1 + L)."""
         self.begin(instance.problem, budget)
         return bind(pacing.runs, instance, budget, self._settings)
 

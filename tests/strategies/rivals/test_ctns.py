@@ -1,0 +1,42 @@
+import numpy as np
+import pytest
+
+from bestmix import Instance, Known, Problem
+from bestmix.strategies.rivals import CTnS
+from bestmix.strategies.rivals.ctns import check_costs
+
+# ini_large_exp.py of Carlsson and others' repository: five arms, two known limits on shares of arms.
+COSTS = np.array([[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 0.0]])
+REWARDS = np.array([1.0, 0.5, 0.4, 0.95, 0.8])
+
+
+def partly_known(names):
+    known = {name: Known(costs={"first": COSTS[0, a], "second": COSTS[1, a]}) for a, name in enumerate(names)}
+    return Problem(names, {"first": 0.5, "second": 0.5}, known)
+
+
+def test_known_costs_need_not_be_learnt():
+    """The best mix of the authors' own experiment: half of the first arm, half of the fourth."""
+    names = [f"arm{a}" for a in range(5)]
+    search, rng = CTnS(0.9, growth=0.3).start(partly_known(names), 4000), np.random.default_rng(0)
+    while owed := search.ask():
+        for arm, n in owed.items():
+            a = names.index(arm)
+            search.tell(arm, REWARDS[a] + 0.2 * rng.normal(size=n), np.tile(COSTS[:, a], (n, 1)))
+    assert search.done and search.trials < 4000
+    assert search.recommend(safety=None).mixture == pytest.approx({"arm0": 0.5, "arm3": 0.5})
+
+
+def test_costs_without_noise_are_as_good_as_known():
+    inst = Instance(REWARDS, COSTS, [0.5, 0.5], sigma_reward=0.2, sigma_cost=0.0)
+    search, rng = CTnS(0.9, growth=0.3).start(inst.problem, 4000), np.random.default_rng(0)
+    while owed := search.ask():
+        for arm, n in owed.items():
+            rows = inst.draw(inst.arms.index(arm), n, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    assert search.recommend(safety=None).mixture == pytest.approx({"arm0": 0.5, "arm3": 0.5})
+
+
+def test_limits_beyond_the_paper_are_refused():
+    with pytest.raises(ValueError, match="CTnS knows one segment"):
+        check_costs("CTnS", Problem(["a", "b"], limits=["share(a) <= 40%"]))

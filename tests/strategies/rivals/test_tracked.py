@@ -1,0 +1,43 @@
+import math
+
+import pytest
+from tests.strategies.rivals.kits import check_same
+
+from bestmix import Problem
+from bestmix.strategies.rivals import CGE, LAGEX, LATS, CTnS
+from bestmix.strategies.rivals.tracked import peeled
+
+SIZES = [(4, 4, 0), (5, 3, 1), (4, 4, 2)]
+
+
+@pytest.mark.parametrize(
+    "strategy", [rival(0.7, growth=0.3) for rival in (LATS, LAGEX, CTnS, CGE)], ids=lambda s: s.label
+)
+@pytest.mark.parametrize("size", SIZES)
+def test_kernels_decide_as_live_searches(strategy, size):
+    check_same(strategy, size, budget=25 * size[1])
+
+
+def test_the_proven_threshold_is_near_its_published_approximation():
+    """T(x) is about x + 4 log(1 + x + sqrt(2 x)), the more so the larger x is (Kaufmann and Koolen)."""
+    for x, close in ((5.0, 0.1), (50.0, 0.03), (500.0, 0.01)):
+        assert peeled(x) == pytest.approx(x + 4 * math.log(1 + x + math.sqrt(2 * x)), rel=close)
+    assert LATS(proven=True).name == "LATS[0.95, proven]"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"confidence": 1.0}, "confidence: expected a number between 0 and 1"),
+        ({"tolerance": -1.0}, "tolerance: expected a number from 0"),
+        ({"growth": 2.0}, "growth: expected a number from 0 to 1"),
+    ],
+)
+def test_mistakes(options, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        LAGEX(**options)
+
+
+def test_problems_beyond_the_papers_are_refused():
+    with pytest.raises(ValueError, match="LATS knows one segment and limits on means alone"):
+        LATS().start(Problem(["a", "b"], segments={"x": 0.5, "y": 0.5}))
