@@ -15,8 +15,10 @@ def cell(strategy, budget, wrong, pulls):
 
 def test_both_kinds_of_strategies_are_simulated():
     budgets, sure = rivals.grids("D2P", catalog.load("D2P"), [4000], 0.9, runs=10, seed=0)
-    assert "OCBA" in budgets.strategies and budgets.budgets == {"D2P": [4000]}
-    assert "LAGEX[0.9]" in sure.strategies and sure.budgets == {"D2P": [rivals.CAP * 4000]}
+    assert "OCBA" in budgets.strategies
+    assert budgets.budgets == {"D2P": [4000]}
+    assert "LAGEX[0.9]" in sure.strategies
+    assert sure.budgets == {"D2P": [rivals.CAP * 4000]}
 
 
 def test_the_table_says_who_was_cut_off():

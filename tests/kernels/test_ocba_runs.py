@@ -16,4 +16,5 @@ def test_variances_are_never_zero():
 def test_a_round_is_spent_whole():
     owed, scatter = np.empty(2, dtype=np.int64), np.tile(9 * np.eye(2), (2, 1, 1))
     ocba_runs.plan(np.array([[1.0, 0.5], [0.9, 0.5]]), np.array([1.0]), np.array([10, 10]), scatter, 33, owed)
-    assert owed.sum() == 33 and owed.min() >= 0
+    assert owed.sum() == 33
+    assert owed.min() >= 0

@@ -14,7 +14,7 @@ def test_roots_of_covariances():
 
 
 def test_answers_to_draws_are_as_frequent_as_the_posterior_says():
-    """Two arms without limits: the better one leads in Phi(1 / sqrt 2) = 76% of the draws, 3 standard errors allowed."""
+    """Two arms without limits: the better one leads in Phi(1 / sqrt 2) = 76% of the draws, within 3 standard errors."""
     rng, spare, drawn = np.random.default_rng(1), conditions.new_state(2, 2, 0), np.empty((2, 1))
     roots, everything, first = np.ones((2, 1, 1)), np.arange(2), 0
     for _ in range(2000):
@@ -43,4 +43,5 @@ def test_a_round_is_spent_whole():
     owed = np.empty(3, dtype=np.int64)
     with np.errstate(all="ignore"):
         top_two.allocate(np.random.default_rng(0), 0.5, 37, means, bound, everything, state, spare, owed)
-    assert owed.sum() == 37 and owed.min() >= 0
+    assert owed.sum() == 37
+    assert owed.min() >= 0

@@ -48,7 +48,8 @@ def test_a_clear_answer_stops_and_an_infeasible_one_is_explored_evenly(code):
     assert not owed.any()
     state.scatter[:] = 0.0
     tracked_runs.decide(rule, 10**6, np.array([[1.0, 5.0], [2.0, 6.0]]), bound, np.arange(3), state, tracker, owed)
-    assert owed.sum() == 120 and abs(owed[0] - owed[1]) <= 1
+    assert owed.sum() == 120
+    assert abs(owed[0] - owed[1]) <= 1
 
 
 def test_the_budget_is_a_cap():
@@ -59,4 +60,5 @@ def test_the_budget_is_a_cap():
     arguments = np.array([[1.0, 0.0], [1.01, 2.0]]), np.array([1.0]), np.arange(3), state, tracking.new_tracker(2), owed
     tracked_runs.decide(RULE, 100, *arguments)
     assert not owed.any()
-    assert tracked_runs.first_pulls(9, 3) == 3 and tracked_runs.first_pulls(900, 3) == tracked_runs.FIRST
+    assert tracked_runs.first_pulls(9, 3) == 3
+    assert tracked_runs.first_pulls(900, 3) == tracked_runs.FIRST

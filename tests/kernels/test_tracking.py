@@ -87,8 +87,10 @@ def test_random_programs_have_the_distances_of_their_vertices():
 def test_limits_make_the_hard_environment_harder_than_the_best_arm_and_the_easy_one_easier():
     """Observation 2 of Das and Basu, section 5; the figures are of SLSQP from several starts on the naive distance."""
     hard, easy = (characteristic_time(rewards(third), ROWS, HALVES, restricted=True) for third in (0.5, 1.3))
-    assert hard[0] == pytest.approx(1714.2, rel=1e-3) and hard[0] > best_arm_time(rewards(0.5))
-    assert easy[0] == pytest.approx(64.0, rel=1e-3) and easy[0] < best_arm_time(rewards(1.3))
+    assert hard[0] == pytest.approx(1714.2, rel=1e-3)
+    assert hard[0] > best_arm_time(rewards(0.5))
+    assert easy[0] == pytest.approx(64.0, rel=1e-3)
+    assert easy[0] < best_arm_time(rewards(1.3))
     for _, share in (hard, easy):
         assert (ROWS @ share <= HALVES + 1e-3).all()
 
@@ -135,7 +137,8 @@ def test_projection_is_the_nearest_point():
     tracking.project(point, stiff, share)
     far = (stiff * (share - point) ** 2).sum()
     others = rng.dirichlet(np.ones(4), size=2000)
-    assert share.sum() == pytest.approx(1) and far <= (stiff * (others - point) ** 2).sum(axis=1).min() + 1e-6
+    assert share.sum() == pytest.approx(1)
+    assert far <= (stiff * (others - point) ** 2).sum(axis=1).min() + 1e-6
 
 
 def test_trials_follow_the_sum_of_the_shares_and_forget_no_arm():

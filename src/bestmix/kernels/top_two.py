@@ -11,7 +11,7 @@ from bestmix.kernels.jit import compiled
 from bestmix.kernels.rejects import INFEASIBLE, finish
 
 DRAWS = 10  # pairs in a round
-MOST_DRAWS = 100  # of means, until their answer is another one than the leader's
+MOST_DRAWS = 50  # of means, until their answer is another one than the leader's
 
 
 @compiled

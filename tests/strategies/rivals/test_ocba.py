@@ -6,7 +6,8 @@ from bestmix.strategies.rivals import OCBA
 
 def test_the_answer_is_the_best_arm_that_fits_alone():
     search = drive(OCBA().start(plain().problem, 600), plain(), seed=1)
-    assert search.recommend(safety=None).support == ("arm0",) and search.trials == 600
+    assert search.recommend(safety=None).support == ("arm0",)
+    assert search.trials == 600
 
 
 def test_the_kernel_decides_as_a_live_search():

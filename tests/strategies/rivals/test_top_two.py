@@ -12,17 +12,15 @@ def test_it_finds_a_clear_mix_and_stops():
 
 
 def test_half_of_the_trials_go_to_the_best_arm_without_limits():
-    """Russo (2020): with beta 1/2 the leader's share tends to one half; here over 6 seeds, after a tenth spread evenly."""
-    inst = Instance([1.0, 0.8, 0.6], sigma_reward=0.5)
-    counts = [drive(TopTwo(seed=s).start(inst.problem, 800), inst, s).evidence.counts for s in range(6)]
-    later = np.sum(counts, axis=0) - 6 * 26
+    """Russo (2020): with beta 1/2 the leader's share tends to one half; here over 4 seeds, after an even tenth."""
+    inst = Instance([1.0, 0.9, 0.6], sigma_reward=0.5)
+    counts = [drive(TopTwo(seed=s).start(inst.problem, 600), inst, s).evidence.counts for s in range(4)]
+    later = np.sum(counts, axis=0) - 4 * 20
     assert 0.4 < later[0] / later.sum() < 0.6
 
 
 def test_runs_repeat_by_their_seed():
-    first, again, other = (drive(TopTwo(seed=s).start(plain().problem, 200), plain(), 3).trials for s in (1, 1, 2))
-    assert first == again == other == 200
-    counts = [drive(TopTwo(seed=s).start(plain().problem, 200), plain(), 3).evidence.counts for s in (1, 1, 2)]
+    counts = [drive(TopTwo(seed=s).start(plain().problem, 60), plain(), 3).evidence.counts for s in (1, 1, 2)]
     np.testing.assert_array_equal(counts[0], counts[1])
     assert (counts[0] != counts[2]).any()
 

@@ -30,7 +30,7 @@ class TopTwo:
     has. Russo's rule is that of a single best arm; for a mix the arm is drawn evenly from those of the answer, which is
     this package's reading of it, since no paper was found that states one.
 
-    It assumes normal noise, or enough trials. The noise is estimated. After a hundred draws without another answer the
+    It assumes normal noise, or enough trials. The noise is estimated. After fifty draws without another answer the
     challenger is the column whose condition is most in doubt. A round has ten pairs of leaders and challengers; rounds
     and stop are those of ``Challenger``.
 
