@@ -23,7 +23,7 @@ class LATS(Tracked):
     each arm at first; definition (6) of the tolerance is used, where Theorem 4 has its sign reversed; decisions come
     after every 2% more trials; and the answer is the best mix at the estimates, as for all strategies here, where the
     paper recommends that of the relaxed set, which exceeds the limits by design. The method is implemented, not the
-    authors' script, which gives up after 500 trials.
+    authors' scripts: as published, that of LAGEX ends every run after 500 trials, and that of LATS stops with an error.
 
     Examples
     --------
