@@ -26,6 +26,7 @@ _HOME = {
     "Recommendation": "answers.recommendation",
     "SFSR": "strategies",
     "Search": "strategies",
+    "SegmentInstance": "problems.segment_instance",
     "SingleArm": "strategies",
     "Solution": "problems.solution",
     "Strategy": "strategies",

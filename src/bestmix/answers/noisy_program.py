@@ -14,7 +14,6 @@ from bestmix.answers.safety import Estimates, estimates
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import bounding, jit, layout, segment_conditions, segment_state, segments, simplex
 from bestmix.kernels.layout import Layout, Part
-from bestmix.kernels.layout import new_layout as new_layout
 from bestmix.kernels.segment_conditions import Noise
 from bestmix.kernels.segments import SegmentProgram
 from bestmix.problems.solution import check_settled

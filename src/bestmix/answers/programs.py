@@ -1,20 +1,11 @@
-"""The noisy program of a problem: its segments, limits and known means as columns and rows.
-
-In the program columns stand in order of segments, in each the arms that can be tried and then those that are known;
-in a problem those that can be tried come first, whatever their segment. ``places`` leads from one to the other.
-"""
-
-from functools import lru_cache
+"""The noisy program of a problem: its columns and rows, and what the trials say of them."""
 
 import numpy as np
 
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.noisy_program import NoisyProgram, new_layout, noisy_program
-from bestmix.arrays import Floats, Integers
-from bestmix.kernels.layout import Layout
-from bestmix.problems.limits import Limit
-from bestmix.problems.problem import Cell, Problem
-from bestmix.problems.quantities import Share
+from bestmix.answers.noisy_program import NoisyProgram, noisy_program
+from bestmix.arrays import Floats
+from bestmix.problems.layouts import layout_of, places
 
 
 def program_of(evidence: Evidence) -> NoisyProgram:
@@ -49,74 +40,3 @@ def segment_shares(evidence: Evidence) -> tuple[Floats, float]:
     arrived = evidence.counts.reshape(len(problem.segments), -1).sum(axis=1).astype(np.float64)
     # Nobody of a segment came yet: half a user, so that it has a share.
     return np.where(arrived > 0, arrived, 0.5) / np.where(arrived > 0, arrived, 0.5).sum(), float(arrived.sum())
-
-
-@lru_cache(maxsize=64)
-def places(problem: Problem) -> Integers:
-    """For each column of the program its number among the problem's names (n,).
-
-    >>> places(Problem(["a", "b"], segments={"free": 0.7, "paid": 0.3}))
-    array([0, 1, 2, 3])
-    """
-    groups = max(len(problem.segments), 1)
-    tried, known = len(problem.cells) // groups, len(problem.known_cells) // groups
-    at = [[*range(s * tried, (s + 1) * tried), *_known(s, groups, tried, known)] for s in range(groups)]
-    result = np.array(at, dtype=np.int64).ravel()
-    result.flags.writeable = False
-    return result
-
-
-def _known(s: int, groups: int, tried: int, known: int) -> range:
-    first = groups * tried + s * known
-    return range(first, first + known)
-
-
-@lru_cache(maxsize=64)
-def layout_of(problem: Problem) -> Layout:
-    """Columns and rows before any trial."""
-    cells = [[*problem.cells, *problem.known_cells][place] for place in places(problem)]
-    groups, limits = segments_of(problem), problem.limits
-    transform = np.array([_rows(problem, segment) for segment in groups])
-    constant = np.array([[_constant(limit, cell) for limit in limits] for cell in cells]).reshape(len(cells), -1)
-    given = np.vstack([problem.partly_known, problem.known_measures])[places(problem)]
-    reference = [[_reference(limit, segment, cells) for limit in limits] for segment in groups]
-    return new_layout(
-        [len(cells) // len(groups)] * len(groups),
-        transform,
-        constant,
-        equality=np.array([limit.equality for limit in limits], dtype=np.bool_),
-        reference=np.array(reference, dtype=np.int64).reshape(len(groups), len(limits)),
-        factor=np.array([limit.factor for limit in limits]),
-        given=given,
-    )
-
-
-def segments_of(problem: Problem) -> list[str | None]:
-    """The segments; without any, one of no name."""
-    return list(problem.segments) or [None]
-
-
-def _applies(limit: Limit, segment: str | None) -> bool:
-    return limit.segment is None or limit.segment == segment
-
-
-def _rows(problem: Problem, segment: str | None) -> Floats:
-    """The goal and the limits in the measures of a segment (1 + L, M); zeros for limits of other segments."""
-    applies = [True, *(_applies(limit, segment) for limit in problem.limits)]
-    return problem.rows.transform * np.array(applies, dtype=np.float64)[:, None]
-
-
-def _constant(limit: Limit, cell: Cell) -> float:
-    """What is added to the limit's entry of an arm: minus the bound, and in a limit on shares 1 for its arm."""
-    if not _applies(limit, cell.segment):
-        return 0.0
-    if isinstance(limit.quantity, Share):
-        return limit.sign * (float(limit.quantity.arm == cell.arm) - limit.bound)
-    return -limit.right_side
-
-
-def _reference(limit: Limit, segment: str | None, cells: list[Cell]) -> int:
-    """The column of the arm of reference in a segment; -1 where the limit has none."""
-    if limit.arm is None or not _applies(limit, segment):
-        return -1
-    return cells.index(Cell(limit.arm, segment))

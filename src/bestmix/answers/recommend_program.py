@@ -13,10 +13,11 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.noisy_program import NoisyProgram, Optimum
 from bestmix.answers.program_certificate import certify_program
 from bestmix.answers.program_safety import ProgramLimits
-from bestmix.answers.programs import places, program_of, segment_shares, segments_of
+from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation
 from bestmix.answers.safety import SafeMix
 from bestmix.arrays import Floats, Integers
+from bestmix.problems.layouts import places, segments_of
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Mean, Ratio

@@ -94,10 +94,10 @@ def find_instance(text: str, folder: Path, where: str) -> "Instance":
     from bestmix.problems import catalog
     from bestmix.problems.instance import Instance
 
-    if text in catalog.names():
+    if catalog.has(text):
         return catalog.load(text)
     if Path(text).suffix.lower() not in (".toml", ".json"):
-        known = ", ".join(catalog.names())
+        known = ", ".join([*catalog.names(), *catalog.segment_names()])
         raise ValueError(f"{where}: expected a .toml or .json file or one of {known}; check the spelling")
     if not (folder / text).is_file():
         raise ValueError(f"{where}: there is no file {folder / text}; check the path")
@@ -169,7 +169,7 @@ def default_budgets(name: str, instance: "Instance") -> list[int]:
     """The catalog's own budgets; for any other instance 10 trials an arm, doubled again and again."""
     from bestmix.problems import catalog
 
-    if name in catalog.names():
+    if catalog.has(name):
         return list(catalog.budgets(name))
-    arms = max(len(instance.problem.arms), 2)
+    arms = max(len(instance.problem.cells), 2)
     return [10 * arms * 2**k for k in range(DOUBLINGS)]

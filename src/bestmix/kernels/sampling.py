@@ -3,7 +3,8 @@
 A model is a tuple of kind, factor, table, offset and extra: ``factor`` (K, d, d) maps standard normals,
 or standard t draws, to a trial's noise, ``table`` (rows, d) holds observed trials with those of arm a in rows
 offset[a]..offset[a + 1], and ``extra`` holds the other numbers. Where the sum of several trials has a
-simple law it is one draw. INDEPENDENT is GAUSSIAN with diagonal factors, which are not multiplied out.
+simple law it is one draw. INDEPENDENT is GAUSSIAN with diagonal factors, which are not multiplied out. In MIXED
+noise ``extra`` (d,) has the deviation of each normal coordinate, and -1 for those that are 0 or 1.
 """
 
 import math
@@ -15,7 +16,7 @@ from bestmix.kernels.jit import compiled, inlined
 
 Model = tuple[int, Floats, Floats, Integers, Floats]
 
-GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL, STUDENT_T = 0, 1, 2, 3, 4, 5, 6
+GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL, STUDENT_T, MIXED = 0, 1, 2, 3, 4, 5, 6, 7
 SUPPLY = 4096  # normals drawn at a time
 
 
@@ -123,8 +124,10 @@ def add_student(rng: np.random.Generator, degrees: float, factor: Floats, count:
 def add_other(rng: np.random.Generator, kind: int, extra: Floats, center: Floats, count: int, total: Floats) -> None:
     """Binomial sums for 0/1 coordinates; Beta trials one by one."""
     for i in range(total.shape[0]):
-        if kind == BERNOULLI or (kind == BERNOULLI_REWARD and i == 0):
+        if kind == BERNOULLI or (kind == BERNOULLI_REWARD and i == 0) or (kind == MIXED and extra[i] < 0.0):
             total[i] += rng.binomial(count, center[i])
+        elif kind == MIXED:
+            total[i] += count * center[i] + math.sqrt(count) * extra[i] * rng.standard_normal()
         elif kind == BERNOULLI_REWARD:
             total[i] += count * center[i] + math.sqrt(count) * extra[0] * rng.standard_normal()
         else:
@@ -148,7 +151,7 @@ def origin(model: Model, means: Floats, unknown: int) -> Floats:
     result = np.zeros((unknown, means.shape[1]))
     for a in range(unknown):
         for i in range(means.shape[1]):
-            if centered or (model[0] == BERNOULLI_REWARD and i > 0):
+            if centered or (model[0] == BERNOULLI_REWARD and i > 0) or (model[0] == MIXED and model[4][i] >= 0.0):
                 result[a, i] = means[a, i]
     return result
 
@@ -329,6 +332,12 @@ def draw_trial(rng: np.random.Generator, model: Model, center: Floats, a: int, t
     elif kind == BERNOULLI:
         for i in range(center.shape[0]):
             trial[i] = 1.0 if rng.random() < center[i] else 0.0
+    elif kind == MIXED:
+        for i in range(center.shape[0]):
+            if extra[i] < 0.0:
+                trial[i] = 1.0 if rng.random() < center[i] else 0.0
+            else:
+                trial[i] = extra[i] * rng.standard_normal()
     else:
         trial[:] = 0.0
         if kind == STUDENT_T:

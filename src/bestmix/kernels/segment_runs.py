@@ -263,7 +263,8 @@ def rejects(
             spent += make_trials(rng, model, means, course)
             share, _ = shares(weight, course, way)
             out = segment_rejects.loser(rows, share, course.counts, course.means, left, score)
-            if out >= 0:
-                left[out] = False
+            if out < 0:
+                break
+            left[out] = False
         answers.pulls[run] = spent
         conclude(rows, weight, course, way, left, run, answers)

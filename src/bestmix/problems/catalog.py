@@ -21,12 +21,18 @@ H1, H2, H3 are hard for one flavour of SFSR, or for both:
 They were found by a seeded random search: A among arms scattered below a concave curve, H1 and H3 among
 random variants of the geometries above, ranked by the simulated trials that each strategy needs; H2
 was laid out by hand. Means are rounded to two decimals.
+
+S3L1, S3L2, S8L1 and S8L2 are random problems of 3 or 8 segments with 6 arms that share 1 or 2 limits, by
+``families.random_segments``; S3L1-7 is the one with seed 7, and any other size is named likewise.
 """
+
+import re
 
 import numpy as np
 
 from bestmix import checks
 from bestmix.problems.instance import Instance
+from bestmix.problems.segment_families import random_segments
 
 COST_1 = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4)
 COST_2 = (0.7, 0.9, 1.1, 1.3)
@@ -111,14 +117,18 @@ SINGLE_COST = {
     ),
 }
 
+SEGMENT_NAME = re.compile(r"S([1-9]\d?)L(\d)(?:-(\d{1,9}))?")  # segments, limits, seed
+SEGMENT_ARMS = 6
+
 # Budgets from mostly wrong answers to about one wrong answer in a hundred.
 DOUBLING = (1000, 2000, 4000, 8000, 16000, 32000, 64000, 128000)
 SHORT = (250, 500, 1000, 2000, 4000, 6000, 8000, 12000)
+PER_COLUMN = (10, 20, 40, 80, 160, 320, 640)  # trials of each arm in each segment
 BUDGETS = {"D1I": (*DOUBLING, 256000), "D3I": (*DOUBLING, 256000), "H2": (*SHORT, 16000), "H3": (*SHORT, 16000)}
 
 
 def names() -> list[str]:
-    """Names that ``load`` takes.
+    """Names of the instances with one segment, for ``load``; ``segment_names`` has those with more.
 
     >>> names()
     ['D1P', 'D2P', 'D3P', 'D1I', 'D2I', 'D3I', 'A1', 'A2', 'A3', 'H1', 'H2', 'H3']
@@ -126,8 +136,26 @@ def names() -> list[str]:
     return [*D_REWARDS, *SINGLE_COST]
 
 
+def segment_names() -> list[str]:
+    """Names of random problems with segments, for ``load``; it takes other sizes and seeds too, as in S5L1-7.
+
+    >>> segment_names()
+    ['S3L1', 'S3L2', 'S8L1', 'S8L2']
+    """
+    return [f"S{segments}L{limits}" for segments in (3, 8) for limits in (1, 2)]
+
+
+def has(name: str) -> bool:
+    """Whether ``load`` takes that name.
+
+    >>> has("D2P"), has("S5L1-7"), has("router.toml")
+    (True, True, False)
+    """
+    return name in names() or SEGMENT_NAME.fullmatch(name) is not None
+
+
 def load(name: str) -> Instance:
-    """The instance of that name: D as the paper prints it; A and H as designed for this package.
+    """The instance of that name: D as the paper prints it; A and H as designed for this package; S with segments.
 
     >>> load("D2P").reward.shape, load("D2P").bound
     ((24,), array([1., 1.]))
@@ -136,7 +164,10 @@ def load(name: str) -> Instance:
            [1.3 , 1.2 ],
            [0.82, 0.9 ]])
     """
-    if checks.choice("name", name, names()) in D_REWARDS:
+    if isinstance(name, str) and (found := SEGMENT_NAME.fullmatch(name)):
+        segments, limits, seed = (int(text or 0) for text in found.groups())
+        return random_segments(segments, SEGMENT_ARMS, limits, seed)
+    if checks.choice("name", name, [*names(), *segment_names()]) in D_REWARDS:
         cost = np.array(np.meshgrid(COST_1, COST_2, indexing="ij")).reshape(2, -1)
         reward = np.ravel(D_REWARDS[name])
     else:
@@ -145,10 +176,12 @@ def load(name: str) -> Instance:
 
 
 def budgets(name: str) -> list[int]:
-    """Budgets that show an instance's whole error curve for SFSR, SFSR-L and USLP.
+    """Budgets that show an instance's whole error curve for SFSR, SFSR-L and USLP; of segments from 10 trials a column.
 
     >>> budgets("A1")
     [250, 500, 1000, 2000, 4000, 6000, 8000, 12000]
     """
-    name = checks.choice("name", name, names())
+    if isinstance(name, str) and (found := SEGMENT_NAME.fullmatch(name)):
+        return [trials * SEGMENT_ARMS * int(found[1]) for trials in PER_COLUMN]
+    name = checks.choice("name", name, [*names(), *segment_names()])
     return list(BUDGETS.get(name, DOUBLING if name in D_REWARDS else SHORT))

@@ -1,4 +1,7 @@
-"""Seeded families of instances: the paper's recipe for its D instances, and random ones of any shape."""
+"""Seeded families of instances: the paper's recipe for its D instances, and random ones of any shape, with segments too.
+
+``random_segments`` is that of ``segment_families``.
+"""
 
 import numpy as np
 
@@ -6,6 +9,7 @@ from bestmix import checks
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.catalog import COST_1, COST_2
 from bestmix.problems.instance import Instance
+from bestmix.problems.segment_families import random_segments as random_segments
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import is_settled
 

@@ -97,6 +97,67 @@ class Instance:
             )
         self.noise.check(self.means)
 
+    @classmethod
+    def from_problem(
+        cls,
+        problem: Problem,
+        means: Any,
+        *,
+        sigma: float | Mapping[str, float] | None = None,
+        events: Sequence[str] = (),
+        noise: models.Noise | None = None,
+        shares: Mapping[str, float] | None = None,
+    ) -> "Instance":
+        """A problem of any kind, with segments, limits and partly known arms, with its true means and its noise.
+
+        Parameters
+        ----------
+        problem
+            What is asked.
+        means
+            True mean of each measure of each arm: by segment, arm and measure; without segments by arm and measure; or
+            an array (arms in segments, measures) in the order of ``problem.cells`` and ``problem.measures``. Means
+            that the problem knows may be left out. The mean of a tail is its probability.
+        sigma
+            Standard deviations of normal noise: one for all measures, or one for each by name; 1 where nothing is said.
+        events
+            Names of the metrics that are 0 or 1 in each trial; tails always are.
+        noise
+            Another noise model instead, of the measures in the order of the problem.
+        shares
+            True shares of the segments, where the problem does not know them.
+
+        Examples
+        --------
+        >>> problem = Problem(["small", "large"], goal="minimise dollars", limits=["quality >= 0.8"])
+        >>> means = {"small": {"dollars": 0.2, "quality": 0.7}, "large": {"dollars": 2.0, "quality": 0.9}}
+        >>> Instance.from_problem(problem, means, sigma=0.1, events=["quality"]).mixture
+        {'small': 0.5, 'large': 0.5}
+        """
+        from bestmix.problems.segment_instance import SegmentInstance
+
+        found = SegmentInstance(problem, means, sigma=sigma, events=events, noise=noise, shares=shares)
+        if not (problem.plain and problem.rows.direct):
+            return found
+        names: dict[str, Any] = {"arms": found.arms, "costs": found.costs, "known": found.known}
+        return cls(found.means[:, 0], found.means[:, 1:].T, problem.bound, noise=found.noise, **names)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is an instance of the paper, given by arrays: one segment, and bounds on mean costs alone."""
+        return True
+
+    @property
+    def mixture(self) -> dict[str, float]:
+        """The best mix: the share of each arm that has any.
+
+        >>> Instance(reward=[1.7, 2.6], cost=[[0.0, 2.0]], bound=[1.0]).mixture
+        {'arm0': 0.5, 'arm1': 0.5}
+        """
+        from bestmix.problems.solution import solve
+
+        return {arm: float(p) for arm, p in zip(self.arms, solve(self).mixture, strict=True) if p > 0}
+
     @cached_property
     def means(self) -> Floats:
         """Reward and costs of each arm, one arm a row: (K, 1 + L)."""
@@ -171,10 +232,17 @@ class Instance:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Instance":
-        """Inverse of ``to_dict``. Known arms stand behind the others."""
+        """Inverse of ``to_dict``. Known arms stand behind the others. With a problem in it: as ``from_problem``."""
+        if "problem" in data:
+            from bestmix.problems.segment_instance import SegmentInstance
+
+            return SegmentInstance.from_dict(data)
         if not isinstance(data.get("arms"), list) or set(data) - {"arms", "bounds", "noise"}:
             raise checks.InvalidInput(
-                "instance", expected="the entries arms, bounds and noise", got=sorted(data), remedy="see an example"
+                "instance",
+                expected="the entries arms, bounds and noise, or problem, means and noise",
+                got=sorted(data),
+                remedy="see an example",
             )
         bounds = checks.mapping("bounds", data.get("bounds", {}), "of cost names to bounds")
         arms = [_arm(a, entry, list(bounds)) for a, entry in enumerate(data["arms"])]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from bestmix import checks
-from bestmix.arrays import Floats, Integers
+from bestmix.arrays import Flags, Floats, Integers
 
 # The model that kernels/sampling.py takes: kind, factor, table, offset, extra.
 Model = tuple[int, Floats, Floats, Integers, Floats]
@@ -279,6 +279,74 @@ class Bernoulli:
         return {"kind": self.kind, **extra}
 
 
+@dataclass(frozen=True, init=False, eq=False)
+class Mixed:
+    """Some metrics are 0 or 1, whose means are their probabilities, and the others normal; all independent.
+
+    Parameters
+    ----------
+    sigma
+        Standard deviation of each metric of a trial (1 + L,), whatever the arm; that of a 0/1 metric is not used.
+    binary
+        Which metrics are 0 or 1 (1 + L,).
+
+    Examples
+    --------
+    >>> Mixed(sigma=[0.0, 0.5], binary=[True, False]).covariance(np.array([[0.9, 2.0]]))[0]
+    array([[0.09, 0.  ],
+           [0.  , 0.25]])
+    """
+
+    kind: ClassVar[str] = "mixed"
+    sigma: Floats
+    binary: Flags
+
+    def __init__(self, sigma: Any, binary: Any) -> None:
+        deviation = np.atleast_1d(_deviation("sigma", sigma, 1))
+        flags = np.atleast_1d(np.asarray(binary))
+        if flags.dtype != np.bool_ or flags.shape != deviation.shape:
+            raise checks.InvalidInput(
+                "binary", expected=f"true or false for each of {len(deviation)} metrics", got=checks.shown(binary)
+            )
+        object.__setattr__(self, "sigma", deviation)
+        object.__setattr__(self, "binary", flags)
+
+    def check(self, means: Floats) -> None:
+        """Refuse means that are not probabilities where trials are 0 or 1."""
+        if means.shape[1] != len(self.sigma):
+            raise checks.InvalidInput("Mixed noise", expected=f"{len(self.sigma)} metrics", got=means.shape[1])
+        events = means[:, self.binary]
+        if events.size and not 0 <= events.min() <= events.max() <= 1:
+            raise checks.InvalidInput(
+                "Mixed noise",
+                expected="means from 0 to 1 of what is 0 or 1 in a trial",
+                got=f"{events.min():g} to {events.max():g}",
+                remedy="rescale them, or make these metrics normal",
+            )
+
+    def covariance(self, means: Floats) -> Floats:
+        """Covariance of one trial of each arm."""
+        return _diagonal(np.where(self.binary, means * (1 - means), np.square(self.sigma)))
+
+    def proxy(self, means: Floats) -> Floats:
+        """Half the range of what is 0 or 1, squared (Hoeffding's lemma); of the others their variance."""
+        return _diagonal(np.broadcast_to(np.where(self.binary, 0.25, np.square(self.sigma)), means.shape))
+
+    def draw(self, rng: np.random.Generator, means: Floats, arm: int, size: int) -> Floats:
+        """Trials of one arm."""
+        shape = (size, means.shape[1])
+        normal = means[arm] + self.sigma * rng.standard_normal(shape)
+        return np.where(self.binary, rng.random(shape) < means[arm], normal)
+
+    def compiled(self, means: Floats) -> Model:
+        """For the kernels."""
+        return _model("MIXED", means, extra=np.where(self.binary, -1.0, self.sigma))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        return {"kind": self.kind, "sigma": self.sigma.tolist(), "binary": self.binary.tolist()}
+
+
 @dataclass(frozen=True)
 class Bounded:
     """Beta noise on an interval: rewards and costs never leave [low, high].
@@ -421,7 +489,9 @@ def _model(kind: str, means: Floats, **parts: Any) -> Model:
     )
 
 
-MODELS: dict[str, type[Noise]] = {model.kind: model for model in (Gaussian, StudentT, Bernoulli, Bounded, Empirical)}
+MODELS: dict[str, type[Noise]] = {
+    model.kind: model for model in (Gaussian, StudentT, Bernoulli, Mixed, Bounded, Empirical)
+}
 
 
 def from_dict(data: Mapping[str, Any]) -> Noise:

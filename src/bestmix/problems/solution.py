@@ -1,6 +1,7 @@
 """The linear program when means are known: the best mix, its basis and its shadow prices."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,27 @@ def solve(source: Instance | Problem) -> Solution:
         raise checks.InvalidInput(
             "solve", expected="an Instance or a Problem", got=type(source).__name__, remedy="build an Instance"
         )
-    return solve_means(source.means, source.bound)
+    return solve_means(source.means, source.bound) if source.plain else _solve_program(source)
+
+
+def _solve_program(instance: Any) -> Solution:
+    """Of a ``SegmentInstance``: the mixture in the order of its arms, the value in the goal's own units, no inverse."""
+    truth, problem, at = instance.truth, instance.problem, instance.places
+    mu, rows = instance.entries
+    mixture = np.zeros(len(at))
+    mixture[at] = np.where(truth.basic[: len(at)], truth.weights, 0.0)
+    slack = instance.layout.right - truth.weights @ rows
+    slack[np.abs(slack) <= 1e-12 * np.abs(rows).max(axis=0, initial=0.0)] = 0.0
+    used = np.flatnonzero(truth.basic)
+    return Solution(
+        status="optimal" if truth.feasible else "infeasible",
+        value=problem.goal.sign * float(truth.weights @ mu),
+        mixture=mixture,
+        slack=slack,
+        basis=tuple(sorted(int(at[j]) if j < len(at) else int(j) for j in used)),
+        dual=truth.prices,
+        inverse=np.empty((0, 0)),
+    )
 
 
 def solve_means(means: Floats, bound: Floats, allowed: Integers | None = None) -> Solution:

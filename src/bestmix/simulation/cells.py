@@ -18,7 +18,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
 from bestmix.strategies import Strategy
-from bestmix.strategies.protocol import Compiled, Replicable, Replicator, Scored, certified_mix
+from bestmix.strategies.protocol import Compiled, Replicable, Scored, certified_mix
 
 BLOCK = 250  # runs that share a generator; changing it changes every result
 ROUNDING = 1e-12  # of the largest mean cost: an excess that is none
@@ -63,21 +63,25 @@ class Cell:
     budget: int
     seed: int
 
-    @cached_property
-    def digest(self) -> str:
-        """Names the cell's content: instance, strategy, budget and seed."""
-        content = {
+    @property
+    def content(self) -> dict[str, Any]:
+        """All that a run depends on."""
+        return {
             "instance": self.instance.to_dict(),
             "strategy": self.strategy.to_dict(),
             "code": _code(self.strategy.score) if isinstance(self.strategy, Scored) else None,
             "budget": self.budget,
             "seed": self.seed,
         }
-        text = json.dumps(content, sort_keys=True)
+
+    @cached_property
+    def digest(self) -> str:
+        """Names the cell's content: instance, strategy, budget and seed."""
+        text = json.dumps(self.content, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     @cached_property
-    def fast(self) -> Replicator | None:
+    def fast(self) -> Any:
         """The strategy's own simulated runs, or None."""
         return self.strategy.replicator(self.instance, self.budget) if isinstance(self.strategy, Replicable) else None
 
@@ -97,12 +101,16 @@ class Cell:
 
     def run(self, first: int, last: int, runs: int) -> Outcomes:
         """Outcomes of the blocks [first, last), as far as there are runs."""
-        best = solve(self.instance)
-        parts = []
-        for block in range(first, last):
-            size = min(BLOCK, runs - block * BLOCK)
-            parts.append(self._judge(best, *self._block(block, size)))
-        return Outcomes.join(parts)
+        blocks = range(first, last)
+        return Outcomes.join([self._outcomes(block, min(BLOCK, runs - block * BLOCK)) for block in blocks])
+
+    @cached_property
+    def _best(self) -> Solution:
+        return solve(self.instance)
+
+    def _outcomes(self, block: int, size: int) -> Outcomes:
+        """Outcomes of the first ``size`` runs of a block."""
+        return self._judge(self._best, *self._block(block, size))
 
     def _block(self, block: int, size: int) -> tuple[Integers, Floats, Integers]:
         """Basis, mix (runs, K) and number of trials of each run of a block; the basis -1 is the verdict infeasible."""

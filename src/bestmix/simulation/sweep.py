@@ -9,10 +9,12 @@ from contextlib import closing
 from bestmix import checks
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.progress import bar
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes
 from bestmix.simulation.executors import Chunk, run_chunks
 from bestmix.simulation.results import CellResult, SweepResult
+from bestmix.simulation.segment_cells import SegmentCell
 from bestmix.simulation.store import ChunkFolder
 from bestmix.strategies import Strategy
 
@@ -30,8 +32,9 @@ def simulate(
     executor: Executor | None = None,
     threads: int | None = None,
     progress: bool = False,
+    arriving: bool = False,
 ) -> CellResult:
-    """Repeat a strategy on an instance, and count how often it is wrong.
+    """Repeat a strategy on an instance, and count how often it is wrong; the parameters are those of ``sweep``.
 
     >>> from bestmix import SFSR
     >>> from bestmix import catalog
@@ -39,8 +42,8 @@ def simulate(
     >>> result.runs, result.errors, round(result.error_rate, 3)
     (500, ..., ...)
     """
-    table = sweep([instance], [strategy], [budget], runs, seed, executor=executor, threads=threads, progress=progress)
-    return table.cells[0]
+    options = {"executor": executor, "threads": threads, "progress": progress, "arriving": arriving}
+    return sweep([instance], [strategy], [budget], runs, seed, **options).cells[0]  # type: ignore[arg-type]
 
 
 def sweep(
@@ -54,13 +57,15 @@ def sweep(
     output: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: bool = False,
+    arriving: bool = False,
 ) -> SweepResult:
     """Every strategy on every instance with every budget, many times.
 
     Parameters
     ----------
     instances
-        By name, or a list of instances or of names from the catalog.
+        By name, or a list of instances or of names from the catalog. An instance may have segments and limits of every
+        kind (``Instance.from_problem``): these Challenger, Uniform and ``SFSR(score="lagrangian")`` serve.
     strategies
         The strategies; each needs a name of its own.
     budgets
@@ -77,6 +82,9 @@ def sweep(
         How many threads or processes without an executor; all cores by default.
     progress
         Show a progress bar with the time left.
+    arriving
+        Users arrive, each in a segment by chance, and only their arm is chosen; a budget is then a number of users.
+        Without it, trials of any arm in any segment are chosen, unless the shares of the segments are to be learnt.
 
     Examples
     --------
@@ -88,7 +96,7 @@ def sweep(
     """
     runs = checks.whole("runs", runs, 1, "give the number of runs of each cell")
     seed = checks.whole("seed", seed, 0, "give any whole number")
-    grid = _grid(_named(instances), list(strategies), budgets, seed)
+    grid = _grid(_named(instances), list(strategies), budgets, seed, arriving)
     store = ChunkFolder(output) if output is not None else None
     done = [store.load(cell) if store else {} for _, cell in grid]
     chunks = [Chunk(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
@@ -131,8 +139,21 @@ def _named(instances: Instances) -> dict[str, Instance]:
     return named
 
 
+def new_cell(instance: Instance, strategy: Strategy, budget: int, seed: int, arriving: bool = False) -> Cell:
+    """The cell of an instance of any kind.
+
+    >>> from bestmix import Uniform
+    >>> type(new_cell(catalog.load("S3L1"), Uniform(), 500, seed=0)).__name__
+    'SegmentCell'
+    """
+    if not isinstance(instance, SegmentInstance):
+        return Cell(instance, strategy, budget, seed)
+    plain = instance.as_plain()
+    return SegmentCell(instance, strategy, budget, seed, arriving) if plain is None else Cell(plain, strategy, budget, seed)
+
+
 def _grid(
-    instances: dict[str, Instance], strategies: list[Strategy], budgets: Budgets, seed: int
+    instances: dict[str, Instance], strategies: list[Strategy], budgets: Budgets, seed: int, arriving: bool
 ) -> list[tuple[str, Cell]]:
     """All cells, each tried out before any work starts."""
     names = checks.names("strategies", [s.name for s in strategies], "strategy")
@@ -142,6 +163,10 @@ def _grid(
         checks.same_names("budgets", budgets, list(instances), "instance")
     grid = []
     for name, instance in instances.items():
+        if arriving and not instance.problem.segments:
+            raise checks.InvalidInput(
+                "arriving", f"users arrive in segments, and {name!r} has none", "leave it out: any trial can be chosen"
+            )
         listed = list(budgets[name] if isinstance(budgets, Mapping) else budgets)
         if not listed or len(set(listed)) != len(listed):
             raise checks.InvalidInput(
@@ -154,7 +179,7 @@ def _grid(
                     strategy.begin(instance.problem, budget)
                 except ValueError as error:
                     raise ValueError(f"{strategy.name} on {name!r} with budget {budget}: {error}") from None
-                grid.append((name, Cell(instance, strategy, budget, seed)))
+                grid.append((name, new_cell(instance, strategy, budget, seed, arriving)))
     return grid
 
 

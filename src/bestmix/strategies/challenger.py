@@ -17,13 +17,14 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, conditions, jit, replicate, stopping
+from bestmix.kernels import allocation, conditions, jit, replicate, segment_runs, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.strategies import enough, program_rounds, proven, proven_support
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, arriving, check_budget, check_plain
-from bestmix.strategies.replication import Replication, bind
+from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
@@ -311,6 +312,14 @@ class Challenger:
         if self.tolerance is not None or self.margin_share is not None or self.proven:
             return None
         return bind(replicate.challenger, instance, budget, self._settings(len(instance.problem.cells)))
+
+    def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
+        """Compiled runs on problems of segments."""
+        self.begin(instance.problem, budget)
+        if self.tolerance is not None or self.margin_share is not None:
+            return None
+        settings = self._settings(len(instance.problem.cells))
+        return bind_segments(segment_runs.challenger, instance, budget, way, settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""

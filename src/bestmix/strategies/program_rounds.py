@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.programs import layout_of, places, segment_shares
+from bestmix.answers.programs import segment_shares
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import jit, segment_allocation, segment_conditions, segment_rejects, segment_state, simplex
 from bestmix.kernels.conditions import Settings
+from bestmix.problems.layouts import layout_of, places
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
 

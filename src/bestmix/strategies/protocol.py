@@ -10,8 +10,10 @@ from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.segment_instance import SegmentInstance
 
 if TYPE_CHECKING:
+    from bestmix.strategies.replication import Replication
     from bestmix.strategies.search import Search
 
 Memory = dict[str, Any]
@@ -87,6 +89,17 @@ class Replicable(Protocol):
 
     def replicator(self, instance: Instance, budget: int) -> Replicator | None:
         """The runs; None where this instance has to be simulated by ask and tell."""
+
+
+@runtime_checkable
+class SegmentReplicable(Protocol):
+    """A strategy with simulated runs of its own on problems of segments and limits of every kind."""
+
+    def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> "Replication | None":
+        """The runs, which fill ``kernels.segment_runs.Answers``; None where they have to be simulated round by round.
+
+        ``way`` is CHOSEN, ARRIVING or LEARNT of ``kernels/segment_runs.py``.
+        """
 
 
 @runtime_checkable

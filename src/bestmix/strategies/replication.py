@@ -9,6 +9,7 @@ import numpy as np
 from bestmix.kernels import jit
 from bestmix.problems.instance import Instance
 from bestmix.problems.noise import CompiledNoise
+from bestmix.problems.segment_instance import SegmentInstance
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,3 +36,12 @@ def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Repl
     model = instance.noise.compiled(instance.means)
     known = np.array(instance.means), np.array(instance.bound), len(instance.problem.cells)
     return Replication(kernel, (model, *known, *options))
+
+
+def bind_segments(kernel: Callable[..., None], instance: SegmentInstance, *options: Any) -> Replication | None:
+    """A kernel of ``kernels/segment_runs.py`` bound to an instance; None when its noise cannot be drawn by them."""
+    model = instance.model()
+    if model is None:
+        return None
+    program = np.array(instance.columns), instance.layout, instance.weight, instance.known_columns
+    return Replication(kernel, (model, *program, *options))

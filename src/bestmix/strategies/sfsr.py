@@ -11,13 +11,14 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Flags, Floats, Integers
-from bestmix.kernels import bases, columns, jit, rejects, scores, simplex
+from bestmix.kernels import bases, columns, jit, rejects, scores, segment_runs, simplex
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, scaled
 from bestmix.strategies import program_rounds
 from bestmix.strategies.protocol import Memory, check_budget, check_plain
-from bestmix.strategies.replication import Replication, bind
+from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.schedule import round_ends
 from bestmix.strategies.search import Search
 
@@ -169,6 +170,15 @@ class SFSR:
             return bind(_with_function(self.score), instance, ends, rejects.OWN)
         kind = rejects.INTERSECTION if self.score == "intersection" else rejects.LAGRANGIAN
         return bind(rejects.successive, instance, ends, kind)
+
+    def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
+        """Compiled runs on problems of segments, by reduced costs."""
+        self.begin(instance.problem, budget)
+        if self.score != "lagrangian":
+            return None
+        problem = instance.problem
+        shape = len(problem.names), len(problem.cells), len(problem.limits), budget, max(len(problem.segments), 1)
+        return bind_segments(segment_runs.rejects, instance, np.array(round_ends(*shape), dtype=np.int64), way)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; a function is only named."""

@@ -8,11 +8,12 @@ import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Integers
-from bestmix.kernels import replicate
+from bestmix.kernels import replicate, segment_runs
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.strategies.protocol import Memory, check_budget
-from bestmix.strategies.replication import Replication, bind
+from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 
@@ -74,6 +75,11 @@ class Uniform:
         self.begin(instance.problem, budget)
         size = len(instance.problem.cells)
         return bind(replicate.uniform, instance, budget // size if size else 0)
+
+    def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
+        """Compiled runs on problems of segments."""
+        self.begin(instance.problem, budget)
+        return bind_segments(segment_runs.uniform, instance, budget, way)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
