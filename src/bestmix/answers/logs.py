@@ -77,14 +77,9 @@ def from_log(
     {'s': 0.526, 'l': 0.474}
     """
     checks.choice("uncertainty", uncertainty, ["delta", "bootstrap"])
-    bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
-    goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
-    first, *rest = Rows(goal, parse_limits(limits, bounds)).metrics
-    rows = read_groups(frame, arm, reward if first == "reward" else first, rest, drop_missing, segment)
-    problem = log_problem(list(rows), bounds, known, goal, limits, segments)
-    tables = {problem.index(*group): problem.rows.measure(table) for group, table in rows.items()}
-    none = np.empty((0, len(problem.measures)))
-    evidence = Evidence(problem, [_moments(tables.get(place, none)) for place in range(len(problem.cells))])
+    asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "segments": segments}
+    evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
+    problem = evidence.problem
     answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
     single = [problem.trial_names[place] for place, table in tables.items() if len(table) == 1]
     note = f"One trial only, so no interval: {', '.join(single[:5])}." if single else answer.note
@@ -100,6 +95,36 @@ def check_redrawable(problem: Problem) -> None:
     """Refuse a bootstrap of what it is not made for."""
     if not problem.plain:
         raise checks.InvalidInput("uncertainty", "the bootstrap is for one segment and limits on means", "use 'delta'")
+
+
+def log_evidence(
+    frame: Any,
+    arm: str,
+    reward: str,
+    drop_missing: bool = False,
+    segment: str | None = None,
+    *,
+    bounds: Mapping[str, float] | None = None,
+    known: Mapping[str, Known] | None = None,
+    goal: str | Goal = "maximise reward",
+    limits: Sequence[str | Limit] = (),
+    segments: Mapping[str, float] | None = None,
+) -> tuple[Evidence, dict[int, Floats]]:
+    """What a log tells of the problem that it makes with these limits, and what was measured in each arm's trials.
+
+    >>> log = {"arm": ["a", "b", "b"], "reward": [1.0, 2.0, 4.0]}
+    >>> log_evidence(log, "arm", "reward")[0].means
+    array([[1.],
+           [3.]])
+    """
+    bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
+    goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
+    first, *rest = Rows(goal, parse_limits(limits, bounds)).metrics
+    rows = read_groups(frame, arm, reward if first == "reward" else first, rest, drop_missing, segment)
+    problem = log_problem(list(rows), bounds, known, goal, limits, segments)
+    tables = {problem.index(*group): problem.rows.measure(table) for group, table in rows.items()}
+    none = np.empty((0, len(problem.measures)))
+    return Evidence(problem, [_moments(tables.get(place, none)) for place in range(len(problem.cells))]), tables
 
 
 def read_moments(

@@ -51,6 +51,12 @@ class Measure(StrEnum):
     kept = "kept"
 
 
+Arriving = Annotated[
+    bool,
+    typer.Option(
+        "--arriving", help="With segments: users arrive and only their arm is chosen; a budget is a number of users."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Figure = Annotated[Path | None, typer.Option(help="Save a figure (.png, .svg or .pdf).", show_default=False)]
 Report = Annotated[Path | None, typer.Option(help="Save a report (.html).", show_default=False)]

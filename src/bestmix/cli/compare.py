@@ -9,6 +9,7 @@ from bestmix.cli import common, rivals, stopping
 from bestmix.cli.sweep import check_table, compute, conclude, save, try_out
 
 DEFAULT = ("challenger", "sfsr", "sfsr-l", "uniform")
+SEGMENTS = ("challenger", "sfsr-l", "uniform")  # those that serve segments and limits of every kind
 
 
 def compare(
@@ -19,7 +20,7 @@ def compare(
         list[str] | None,
         typer.Option(
             help="challenger, sfsr, sfsr-l, uniform, single or module:object; repeat it.",
-            show_default=", ".join(DEFAULT),
+            show_default="challenger, sfsr, sfsr-l, uniform; of these with segments those that serve them",
         ),
     ] = None,
     budget: Annotated[
@@ -39,6 +40,7 @@ def compare(
         int | None,
         typer.Option(min=1, help="Runs of each strategy with each budget.", show_default="5000; with --rivals 1000"),
     ] = None,
+    arriving: common.Arriving = False,
     seed: Annotated[int, typer.Option(min=0, help="Of all runs.")] = 0,
     threads: common.Threads = None,
     table: Annotated[
@@ -56,6 +58,7 @@ def compare(
 ) -> None:
     """Compare strategies on one instance by how often each is wrong, or by what its mix loses.
 
+    The instance may have segments and limits of every kind: these challenger, sfsr-l and uniform serve.
     With --confidence, challenger stops when it is sure, and with --tolerance when a mix is good enough. With --rivals
     published algorithms are put beside it: one table of those that spend the budget, by default the middle one of those
     that fit, and one of those that stop when they are --confidence sure, 0.95 by default.
@@ -70,7 +73,8 @@ def compare(
     check_table(table)
     here = Path.cwd()
     found = {instance: find_instance(instance, here, f"instance {instance}")}
-    written = checks.names("--strategy", strategy or DEFAULT, "strategy")
+    usual = DEFAULT if found[instance].problem.plain else SEGMENTS
+    written = checks.names("--strategy", strategy or usual, "strategy")
     stop = stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     recipes = {text: find_strategy(text, here, f"--strategy {text}", stop) for text in written}
     name = Path(instance).stem
@@ -80,7 +84,7 @@ def compare(
         some = budgets[name] if budget else rivals.middle(budgets[name])
         asked = rivals.grids(name, found[instance], some, stop.get("confidence"), runs or rivals.RUNS, seed)
     else:
-        asked = [Grid({name: found[instance]}, recipes, budgets, runs or common.RUNS, seed)]
+        asked = [Grid({name: found[instance]}, recipes, budgets, runs or common.RUNS, seed, arriving)]
     results = []
     for grid in asked:
         try_out(grid)

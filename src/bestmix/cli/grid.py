@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bestmix.problems.instance import Instance
     from bestmix.strategies import Strategy
 
-KEYS = ("instances", "strategies", "budgets", "runs", "seed")
+KEYS = ("instances", "strategies", "budgets", "runs", "seed", "arriving")
 DOUBLINGS = 9  # default budgets for an instance that is not in the catalog
 
 
@@ -27,6 +27,7 @@ class Grid:
     budgets: dict[str, list[int]]
     runs: int
     seed: int
+    arriving: bool = False
 
     def __post_init__(self) -> None:
         """Refuse two strategies of one name, and cells that cannot be."""
@@ -50,8 +51,8 @@ class Grid:
         return [written for written in self.strategies if ":" in written]
 
 
-def read_grid(path: Path, runs: int | None = None, seed: int | None = None) -> Grid:
-    """The grid in a file; ``runs`` and ``seed`` replace the file's.
+def read_grid(path: Path, runs: int | None = None, seed: int | None = None, arriving: bool = False) -> Grid:
+    """The grid in a file; ``runs``, ``seed`` and ``arriving`` replace the file's.
 
     Instances and modules are looked for in the file's folder.
     """
@@ -59,12 +60,12 @@ def read_grid(path: Path, runs: int | None = None, seed: int | None = None) -> G
 
     data = files.read(path)
     try:
-        return _grid(data, path.resolve().parent, runs, seed)
+        return _grid(data, path.resolve().parent, runs, seed, arriving)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 
 
-def _grid(data: Mapping[str, Any], folder: Path, runs: int | None, seed: int | None) -> Grid:
+def _grid(data: Mapping[str, Any], folder: Path, runs: int | None, seed: int | None, arriving: bool) -> Grid:
     if unknown := [key for key in data if key not in KEYS]:
         raise ValueError(f"{unknown[0]}: expected the entries {', '.join(KEYS)}, got this one too; remove it")
     chosen_runs = checks.whole(
@@ -78,7 +79,15 @@ def _grid(data: Mapping[str, Any], folder: Path, runs: int | None, seed: int | N
     strategies = {text: find_strategy(text, folder, f"strategies: {text}") for text in texts}
     budgets = find_budgets(data.get("budgets"), instances)
     by_name = dict(zip(names, instances.values(), strict=True))
-    return Grid(by_name, strategies, dict(zip(names, budgets.values(), strict=True)), chosen_runs, chosen_seed)
+    listed = dict(zip(names, budgets.values(), strict=True))
+    return Grid(by_name, strategies, listed, chosen_runs, chosen_seed, arriving or _flag(data, "arriving"))
+
+
+def _flag(data: Mapping[str, Any], key: str) -> bool:
+    value = data.get(key, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"{key}: expected true or false, got {checks.shown(value)}; write {key} = true")
+    return value
 
 
 def _listed(data: Mapping[str, Any], key: str, example: str) -> list[Any]:

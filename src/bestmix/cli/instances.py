@@ -23,7 +23,7 @@ def instances(
     ] = None,
     as_json: common.Json = False,
 ) -> None:
-    """List the named instances, each with its best mix; or show one of them.
+    """List the named instances, each with its best mix; or show one of them, or of the random ones with segments.
 
     Example: [bold]bestmix instances D2P --export d2p.toml[/bold]
     """
@@ -33,13 +33,14 @@ def instances(
         from bestmix.problems import catalog
         from bestmix.problems.solution import solve
 
-        loaded = {key: catalog.load(key) for key in ([name] if name else catalog.names())}
+        listed = [name] if name else [*catalog.names(), *catalog.segment_names()]
+        loaded = {key: catalog.load(key) for key in listed}
         solved = {key: solve(instance) for key, instance in loaded.items()}
     if name and export:
         loaded[name].save(export)
     if as_json:
-        listed = [_plain(key, loaded[key], solved[key]) for key in loaded]
-        typer.echo(json.dumps(listed[0] if name else listed, indent=1, allow_nan=False))
+        shown = [_plain(key, loaded[key], solved[key]) for key in loaded]
+        typer.echo(json.dumps(shown[0] if name else shown, indent=1, allow_nan=False))
         return
     console = common.output()
     if name:
@@ -63,7 +64,8 @@ def _catalog(loaded: "dict[str, Instance]", solved: "dict[str, Solution]") -> Ta
 
 def _arms(name: str, instance: "Instance", solution: "Solution") -> Table:
     """One arm a row."""
-    table = Table("arm", "share", "mean reward", *(f"mean {c}" for c in instance.costs), title=f"Instance {name}")
+    heads = [f"mean {measure}" for measure in instance.problem.measures]
+    table = Table("arm", "share", *heads, title=f"Instance {name}")
     for column in table.columns[1:]:
         column.justify = "right"
     for arm, row, share in zip(instance.arms, instance.means, solution.mixture, strict=True):
@@ -75,15 +77,22 @@ def _arms(name: str, instance: "Instance", solution: "Solution") -> Table:
 def _facts(instance: "Instance", solution: "Solution") -> str:
     noise = ", ".join(f"{key} {value}" for key, value in instance.noise.to_dict().items())
     known = f"\nKnown arms: the last {instance.known}." if instance.known else ""
-    best = f"Best mix: {_mix(instance, solution)}, reward {solution.value:.4f}."
+    by = f"in {len(instance.problem.segments)} segments, as above" if instance.problem.segments else ""
+    best = f"Best mix: {by or _mix(instance, solution)}, reward {solution.value:.4f}."
     return f"{best}\nBounds: {_bounds(instance)}.\nNoise: {noise}.{known}"
 
 
 def _bounds(instance: "Instance") -> str:
+    if not instance.plain:
+        texts = [f"{c} ≤ {b:g}" if c in instance.problem.metrics else c for c, b in instance.problem.bounds.items()]
+        return ", ".join(texts) or "none"
     return ", ".join(f"{c} ≤ {b:g}" for c, b in zip(instance.costs, instance.bound, strict=True)) or "none"
 
 
 def _mix(instance: "Instance", solution: "Solution") -> str:
+    if instance.problem.segments:
+        verdict = "" if solution.feasible else "infeasible; least violation in "
+        return f"{verdict}{len(instance.problem.segments)} segments"
     shares = [(arm, p) for arm, p in zip(instance.arms, solution.mixture, strict=True) if p > 0]
     mix = " + ".join(f"{p:.1%} {arm}" for arm, p in shares) if len(shares) > 1 else shares[0][0]
     return mix if solution.feasible else f"infeasible; least violation {mix}"

@@ -19,7 +19,9 @@ LogReward = Annotated[str, typer.Option(help="Of a log: column of the reward.")]
 LogSegment = Annotated[
     str | None,
     typer.Option(
-        metavar="COLUMN=NAME", help="Of a log: only the rows of this segment, as in tier=free.", show_default="all rows"
+        metavar="COLUMN",
+        help="Of a log: the column of the segments; with a name, as in tier=free, only the rows of this one.",
+        show_default="one mix for all rows",
     ),
 ]
 LogDrop = Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")]
@@ -51,6 +53,7 @@ def plan(
     reward: LogReward = "reward",
     segment: LogSegment = None,
     drop_missing: LogDrop = False,
+    arriving: common.Arriving = False,
     pilot: Annotated[float, typer.Option(help="Trials of each arm that guessed means are worth.")] = 100.0,
     draws: Annotated[int, typer.Option(min=0, help="Draws around the guesses, for the sensitivity.")] = 20,
     runs: Annotated[
@@ -104,6 +107,7 @@ def plan(
             most=most,
             tolerance=tolerance,
             threads=threads,
+            arriving=arriving,
             progress=lambda sentence: status.update(f"{sentence} ...{hint if 'SFSR' in sentence else ''}"),
         )
     saved = [plots.save(plots.plan_figure(answer), path)] if path else []
@@ -140,21 +144,18 @@ def find_guess(
     return find_instance(source, Path.cwd(), f"guess {source}"), {}
 
 
-def parse_segment(text: str | None) -> tuple[str, str] | None:
-    """A column, and what it says in the rows that count.
+def parse_segment(text: str | None) -> str | tuple[str, str] | None:
+    """The column of the segments; or a column, and what it says in the rows that count.
 
-    >>> parse_segment("tier=free")
-    ('tier', 'free')
+    >>> parse_segment("tier=free"), parse_segment("tier")
+    (('tier', 'free'), 'tier')
     """
     if text is None:
         return None
-    column, _, name = text.partition("=")
-    if not (column.strip() and name.strip()):
-        raise ValueError(
-            f"--segment: expected one segment, as in tier=free, got {text!r}; "
-            "bestmix solve --segment COLUMN takes all segments together"
-        )
-    return column, name.strip()
+    column, equals, name = text.partition("=")
+    if not column.strip() or (equals and not name.strip()):
+        raise ValueError(f"--segment: expected a column, or one segment as in tier=free, got {text!r}; write it so")
+    return (column, name.strip()) if equals else column
 
 
 def show(answer: "Plan") -> None:

@@ -40,6 +40,7 @@ def sweep(
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler: tcp://host:8786.", show_default=False)
     ] = None,
+    arriving: common.Arriving = False,
     threads: common.Threads = None,
     table: Annotated[
         Path | None,
@@ -51,9 +52,9 @@ def sweep(
     """Simulate strategies on instances over budgets, many times each.
 
     GRID lists instances (names from the catalog, or files), strategies (challenger, sfsr, sfsr-l, uniform, single, or
-    module:object next to GRID), budgets, runs and seed. Ctrl-C loses nothing that is finished: the same command goes
-    on, and more budgets or runs compute only what is new. With --cluster the workers must be able to import your
-    modules too.
+    module:object next to GRID), budgets, runs, seed, and with segments whether users arrive (arriving = true). Ctrl-C
+    loses nothing that is finished: the same command goes on, and more budgets or runs compute only what is new. With
+    --cluster the workers must be able to import your modules too.
 
     Example: [bold]bestmix sweep grid.toml --figure errors.png --table errors.csv[/bold]
     """
@@ -64,7 +65,7 @@ def sweep(
     folder = folder or grid.with_suffix(".sweep")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output: expected a folder, got the file {folder}; choose another name")
-    asked = read_grid(grid, runs, seed)
+    asked = read_grid(grid, runs, seed, arriving)
     with kept_in(folder), connected(cluster) as executor:
         try_out(asked)
         count = f"{asked.cells} cell{'' if asked.cells == 1 else 's'} of {asked.runs:,} runs"
@@ -98,7 +99,7 @@ def try_out(grid: "Grid") -> None:
     with common.loading(common.messages()):
         for written, strategy in grid.strategies.items():
             try:
-                simulate(instance, strategy, budget, runs=1, threads=1)
+                simulate(instance, strategy, budget, runs=1, threads=1, arriving=grid.arriving)
             except Exception as error:  # a user's own code may raise anything
                 if written not in grid.own:
                     raise
@@ -172,7 +173,7 @@ def compute(grid: "Grid", folder: Path | None, executor: Executor | None, thread
 
     shown = common.messages().is_terminal
     recipes = list(grid.strategies.values())
-    options: dict[str, Any] = {"output": folder, "threads": threads, "progress": shown}
+    options: dict[str, Any] = {"output": folder, "threads": threads, "progress": shown, "arriving": grid.arriving}
     with common.progress_aside():
         try:
             return simulation.sweep(
@@ -197,7 +198,7 @@ def draw(result: "SweepResult", grid: "Grid", path: Path) -> Path:
     """Error curves of all instances, with their arms where every one has a single cost."""
     from bestmix import plots
 
-    plane = all(len(instance.costs) == 1 for instance in grid.instances.values())
+    plane = all(instance.plain and len(instance.costs) == 1 for instance in grid.instances.values())
     return plots.save(plots.sweep_figure(result, grid.instances if plane else None), path)
 
 

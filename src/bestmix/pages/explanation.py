@@ -11,7 +11,7 @@ from markupsafe import Markup
 from bestmix import files, plots
 from bestmix.pages.rendering import render
 from bestmix.pages.report import check_path
-from bestmix.theory import Explanation
+from bestmix.theory import Explanation, SegmentExplanation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,7 +24,9 @@ class Drawing(NamedTuple):
     content: Markup
 
 
-def explanation_page(explained: Explanation, title: str = "The best mix explained", figure: bool = True) -> str:
+def explanation_page(
+    explained: Explanation | SegmentExplanation, title: str = "The best mix explained", figure: bool = True
+) -> str:
     """The page.
 
     >>> from bestmix import catalog
@@ -38,7 +40,10 @@ def explanation_page(explained: Explanation, title: str = "The best mix explaine
 
 
 def save_explanation(
-    explained: Explanation, path: str | os.PathLike[str], title: str = "The best mix explained", figure: bool = True
+    explained: Explanation | SegmentExplanation,
+    path: str | os.PathLike[str],
+    title: str = "The best mix explained",
+    figure: bool = True,
 ) -> Path:
     """Write ``explanation_page`` to a .html file."""
     path = check_path(path)

@@ -13,7 +13,7 @@ from bestmix.plots.limit import limit_figure, plot_limit
 from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
 from bestmix.plots.rounds import rounds_figure
 from bestmix.plots.scores import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
-from bestmix.plots.segments import plot_segments, segments_figure
+from bestmix.plots.segments import plot_best_shares, plot_segments, segments_figure
 from bestmix.plots.theme import (
     COLOURS,
     MARKERS,
@@ -59,6 +59,7 @@ __all__ = [
     "name_frontier",
     "plan_figure",
     "plot_alternative",
+    "plot_best_shares",
     "plot_bounds",
     "plot_cells",
     "plot_costs",

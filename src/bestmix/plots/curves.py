@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
 from bestmix.plots.instances import plot_costs, plot_instance
+from bestmix.plots.segments import MOST_ARMS, MOST_SEGMENTS, plot_best_shares
 from bestmix.plots.theme import COLOURS, OTHER_MARKERS, OTHERS, new_axes, strategy_style, style
 from bestmix.problems.instance import Instance
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve
 from bestmix.simulation.results import CellResult, SweepResult
 
@@ -217,12 +219,16 @@ def plot_measure(result: SweepResult, by: str, instance: str | None = None, ax: 
 def comparison_figure(result: SweepResult, instance: Instance, by: str = "error") -> "Figure":
     """One instance: its arms against each cost, up to two, and next to them the curves of what is compared.
 
+    With segments or limits of other kinds: the shares of its best mix, and next to them the curves.
+
     >>> from bestmix import SFSR, Uniform, sweep
     >>> from bestmix import catalog
     >>> result = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
     >>> len(comparison_figure(result, catalog.load("D1P")).axes)
     3
     """
+    if isinstance(instance, SegmentInstance):
+        return _segment_comparison(result, instance, by)
     costs = instance.costs[:2]
     shares = solve(instance).mixture
     named = [arm for arm, share in zip(instance.arms, shares, strict=True) if share > 0 or len(shares) <= FEW]
@@ -236,6 +242,21 @@ def comparison_figure(result: SweepResult, instance: Instance, by: str = "error"
             ax = plot_instance(instance, cost, figure.add_subplot(grid[0, place]), named)
             ax.set_ylabel("mean reward" if place == 0 else "")
         plot_measure(result, by, None, figure.add_subplot(grid[0, len(costs)]))
+        _legends(figure, result, by)
+        return figure
+
+
+def _segment_comparison(result: SweepResult, instance: SegmentInstance, by: str) -> "Figure":
+    arms, segments = len(instance.arms) / len(instance.shares), len(instance.shares)
+    with style():
+        from matplotlib.figure import Figure
+
+        size = 2.2 + 0.55 * min(arms, MOST_ARMS), max(4.1, 1.2 + 0.28 * min(segments, MOST_SEGMENTS))
+        figure = Figure(figsize=(size[0] + 4.2, size[1]), layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.08)  # type: ignore[union-attr, call-arg]
+        grid = figure.add_gridspec(1, 2, width_ratios=[size[0], 4.2])
+        plot_best_shares(instance, figure.add_subplot(grid[0, 0]))
+        plot_measure(result, by, None, figure.add_subplot(grid[0, 1]))
         _legends(figure, result, by)
         return figure
 

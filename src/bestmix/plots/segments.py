@@ -8,6 +8,7 @@ from bestmix import checks
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.wording import share_text, shortened
 from bestmix.plots.theme import COLOURS, style
+from bestmix.problems.segment_instance import SegmentInstance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,13 +39,40 @@ def plot_segments(rec: Recommendation, ax: "Axes | None" = None) -> "Axes":
     """
     segments, arms, shares = _table(rec)
     with style():
-        if ax is None:
-            from matplotlib.figure import Figure
-
-            figure = Figure(figsize=(2.6 + 0.75 * len(arms), 1.1 + 0.3 * len(segments)), layout="constrained")
-            ax = figure.add_subplot()
+        ax = _new_axes(len(segments), len(arms)) if ax is None else ax
         _draw(ax, segments, arms, shares)
         return ax
+
+
+def plot_best_shares(instance: SegmentInstance, ax: "Axes | None" = None) -> "Axes":
+    """Share of each arm in each segment in the best mix of an instance, as ``plot_segments`` shows an answer.
+
+    >>> from bestmix import catalog
+    >>> len(plot_best_shares(catalog.load("S3L1")).get_yticklabels())
+    3
+    """
+    problem = instance.problem
+    arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
+    groups = dict(zip(problem.segments or [None], instance.shares, strict=True))
+    table = np.zeros((len(groups), len(arms)))
+    for name, share in instance.mixture.items():
+        cell = problem.cell(name)
+        row = list(groups).index(cell.segment)
+        table[row, arms.index(cell.arm)] = share / instance.shares[row]
+    rows = sorted(range(len(groups)), key=lambda s: -instance.shares[s])[:MOST_SEGMENTS]
+    columns = sorted(range(len(arms)), key=lambda a: -float(instance.weight @ table[:, a]))[:MOST_ARMS]
+    names = [(list(groups)[s] or "everyone", instance.shares[s]) for s in rows]
+    with style():
+        ax = _new_axes(len(names), len(columns)) if ax is None else ax
+        _draw(ax, names, [arms[a] for a in columns], table[np.ix_(rows, columns)])
+        return ax
+
+
+def _new_axes(rows: int, columns: int) -> "Axes":
+    """Axes as high as it takes."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(2.6 + 0.75 * columns, 1.1 + 0.3 * rows), layout="constrained").add_subplot()
 
 
 def segments_figure(rec: Recommendation) -> "Figure":

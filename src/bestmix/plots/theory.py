@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestmix.answers.wording import shortened
 from bestmix.plots.curves import LINE, plot_errors, styles
 from bestmix.plots.instances import plot_instance
+from bestmix.plots.segments import MOST_SEGMENTS, plot_best_shares
 from bestmix.plots.theme import COLOURS, OTHERS, new_axes, strategy_style, style
 from bestmix.problems.instance import Instance
 from bestmix.simulation.results import SweepResult
-from bestmix.theory import Budget, Explanation, Gaps, Plan
+from bestmix.theory import Budget, Explanation, Gaps, Plan, SegmentExplanation
 from bestmix.theory.bounds import any_exponent, budget_for, upper_bound
 
 if TYPE_CHECKING:
@@ -76,14 +78,18 @@ def plot_alternative(instance: Instance, found: Gaps, cost: str, ax: "Axes | Non
         return ax
 
 
-def explanation_figure(explained: Explanation) -> "Figure":
+def explanation_figure(explained: Explanation | SegmentExplanation) -> "Figure":
     """The arms against each cost, up to two, with the nearest other answer; and the margins.
+
+    With segments or limits of other kinds: the shares of the best mix, and the margins.
 
     >>> from bestmix import catalog
     >>> from bestmix import explain
     >>> len(explanation_figure(explain(catalog.load("D2P"))).axes)
     3
     """
+    if isinstance(explained, SegmentExplanation):
+        return _segment_explanation(explained)
     instance, found = explained.instance, explained.gaps
     costs = instance.costs[:2]
     panels = len(costs) + (found is not None)
@@ -104,6 +110,25 @@ def explanation_figure(explained: Explanation) -> "Figure":
         elif not costs:
             _plot_rewards(instance, figure.add_subplot(1, 1, 1))
         _legend(figure)
+        return figure
+
+
+def _segment_explanation(explained: SegmentExplanation) -> "Figure":
+    margins = list(explained.margins.items())[:MOST_BARS]
+    rows = max(len(explained.instance.shares), len(margins), 6)
+    with style():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(9.2, 1.4 + 0.27 * min(rows, MOST_SEGMENTS)), layout="constrained")
+        panels = 1 + bool(margins)
+        plot_best_shares(explained.instance, figure.add_subplot(1, panels, 1))
+        if margins:
+            ax = figure.add_subplot(1, panels, 2)
+            ax.barh(range(len(margins)), [z for _, z in margins], color=COLOURS["support"], height=0.6)
+            ax.set_yticks(range(len(margins)), [shortened(name) for name, _ in margins], parse_math=False)
+            ax.invert_yaxis()
+            ax.grid(visible=False, axis="y")
+            ax.set_xlabel("margin, in standard deviations of a trial")
         return figure
 
 

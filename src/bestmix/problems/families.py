@@ -1,6 +1,6 @@
-"""Seeded families of instances: the paper's recipe for its D instances, and random ones of any shape, with segments too.
+"""Seeded families of instances: the paper's recipe for its D instances, and random ones of any shape.
 
-``random_segments`` is that of ``segment_families``.
+``random_segments``, with segments, is that of ``segment_families``.
 """
 
 import numpy as np

@@ -336,7 +336,7 @@ class Mixed:
         """Trials of one arm."""
         shape = (size, means.shape[1])
         normal = means[arm] + self.sigma * rng.standard_normal(shape)
-        return np.where(self.binary, rng.random(shape) < means[arm], normal)
+        return np.asarray(np.where(self.binary, rng.random(shape) < means[arm], normal), dtype=np.float64)
 
     def compiled(self, means: Floats) -> Model:
         """For the kernels."""

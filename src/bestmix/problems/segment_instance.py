@@ -115,18 +115,18 @@ class SegmentInstance(Instance):
             "use simulate, sweep, plan, explain or solve, which serve every instance",
         )
 
-    @property
-    def reward(self) -> Floats:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def reward(self) -> Floats:
         """Only of an instance with bounds on mean costs alone; here see ``means``."""
         self._no_arrays()
 
-    @property
-    def cost(self) -> Floats:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def cost(self) -> Floats:
         """Only of an instance with bounds on mean costs alone; here see ``means``."""
         self._no_arrays()
 
-    @property
-    def bound(self) -> Floats:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def bound(self) -> Floats:
         """Only of an instance with bounds on mean costs alone; here see ``problem.limits``."""
         self._no_arrays()
 

@@ -37,7 +37,10 @@ def _row(problem: Problem, cell: Cell, means: Mapping[str, Any]) -> list[float]:
     for name in [cell.arm] if cell.segment is None else [cell.segment, cell.arm]:
         if name not in table:
             raise checks.InvalidInput(
-                where, expected=f"an entry {name!r}", got=checks.shown(list(table)), remedy=f"give the means of '{cell}'"
+                where,
+                expected=f"an entry {name!r}",
+                got=checks.shown(list(table)),
+                remedy=f"give the means of '{cell}'",
             )
         where = f"{where}[{name!r}]"
         table = checks.mapping(where, table[name], "of names to means")

@@ -7,6 +7,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.instance import Instance
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import Solution, solve
 
 MARGIN = 1e-9  # of a weight or a reduced cost, as a share of what it is made of
@@ -58,6 +59,8 @@ def broken_condition(instance: Instance, solution: Solution | None = None) -> st
         missed = [f"{c} by {v:.3g}" for c, v in zip(instance.costs, solution.violation, strict=True) if v > 0]
         return f"no mix keeps all bounds; the nearest one misses {', '.join(missed)}"
     names = instance.problem.columns
+    if isinstance(instance, SegmentInstance):
+        return _tie(instance)
     cost = instance.cost - instance.bound[:, None]
     basic, weight, reduced = margins(instance, solution)
     spread = np.r_[np.ones(len(instance.arms)), np.abs(cost).max(axis=1, initial=0.0)]
@@ -69,6 +72,23 @@ def broken_condition(instance: Instance, solution: Solution | None = None) -> st
         return f"the best mix is degenerate: {_listed(empty)} {_are(empty)} in its basis with a weight of zero"
     if tied:
         return f"the best mix is not unique: {_listed(tied)} could take part at no loss of reward"
+    return None
+
+
+def _tie(instance: SegmentInstance) -> str | None:
+    """``broken_condition`` of a feasible instance of segments: what could take part in the answer at no loss."""
+    (mu, rows), truth, n = instance.entries, instance.truth, len(instance.arms)
+    gain = mu - rows @ truth.prices
+    worth = MARGIN * (np.ptp(mu) + np.abs(rows).max(axis=0, initial=0.0) @ np.abs(truth.prices))
+    best = np.array([gain[instance.segment == s].max() for s in range(len(instance.weight))])[instance.segment]
+    columns = np.flatnonzero(~truth.basic[:n] & (gain >= best - worth))
+    tied = [instance.arms[instance.places[j]] for j in columns]
+    if tied:
+        return f"the best mix is not unique: {_listed(tied)} could take part at no loss"
+    just = ~truth.basic[n:] & (truth.prices <= worth) & ~instance.layout.known & ~instance.layout.equality
+    if just.any():
+        met = [f"'{limit}'" for limit, flag in zip(instance.problem.limits, just, strict=True) if flag]
+        return f"the best mix is degenerate: {_listed(met)} {_are(met)} met exactly, at no price"
     return None
 
 

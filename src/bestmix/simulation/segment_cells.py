@@ -61,7 +61,7 @@ class SegmentCell(Cell):
             self.fast(rng, answers)
         else:
             for run in range(size):
-                self._live(rng, run, answers)
+                self._one_by_one(rng, run, answers)
         wrong, judged = self.instance.wrong(answers.basic, answers.feasible), self.instance.judge(answers.mix)
         error = np.where(answers.feasible, WRONG_SUPPORT, WRONGLY_INFEASIBLE)
         outcome = np.where(wrong, error, CORRECT).astype(np.uint8)
@@ -73,7 +73,7 @@ class SegmentCell(Cell):
         flags = np.zeros((runs, n + limits), dtype=np.bool_), np.zeros(runs, dtype=np.bool_)
         return Answers(np.zeros((runs, n)), *flags, np.zeros(runs, dtype=np.int64))
 
-    def _live(self, rng: np.random.Generator, run: int, answers: Answers) -> None:
+    def _one_by_one(self, rng: np.random.Generator, run: int, answers: Answers) -> None:
         """A run of any strategy, round by round."""
         problem, at = self.instance.problem, self.instance.places
         moments, memory = self._rounds(rng)

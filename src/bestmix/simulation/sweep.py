@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
+from typing import Any
 
 from bestmix import checks
 from bestmix.problems import catalog
@@ -42,8 +43,8 @@ def simulate(
     >>> result.runs, result.errors, round(result.error_rate, 3)
     (500, ..., ...)
     """
-    options = {"executor": executor, "threads": threads, "progress": progress, "arriving": arriving}
-    return sweep([instance], [strategy], [budget], runs, seed, **options).cells[0]  # type: ignore[arg-type]
+    options: dict[str, Any] = {"threads": threads, "progress": progress, "arriving": arriving}
+    return sweep([instance], [strategy], [budget], runs, seed, executor, **options).cells[0]
 
 
 def sweep(
@@ -149,7 +150,11 @@ def new_cell(instance: Instance, strategy: Strategy, budget: int, seed: int, arr
     if not isinstance(instance, SegmentInstance):
         return Cell(instance, strategy, budget, seed)
     plain = instance.as_plain()
-    return SegmentCell(instance, strategy, budget, seed, arriving) if plain is None else Cell(plain, strategy, budget, seed)
+    return (
+        SegmentCell(instance, strategy, budget, seed, arriving)
+        if plain is None
+        else Cell(plain, strategy, budget, seed)
+    )
 
 
 def _grid(

@@ -3,6 +3,7 @@
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.bounds import ErrorBounds, error_bounds
 from bestmix.theory.explain import Explanation, explain
+from bestmix.theory.explain_segments import SegmentExplanation
 from bestmix.theory.gaps.measure import Alternative, Gaps, gaps
 from bestmix.theory.limit.measure import LowerBound, limit
 from bestmix.theory.planning.bisection import Budget
@@ -17,6 +18,7 @@ __all__ = [
     "Gaps",
     "LowerBound",
     "Plan",
+    "SegmentExplanation",
     "Sensitivity",
     "broken_condition",
     "built_in",

@@ -8,8 +8,10 @@ from typing import Any
 from bestmix.answers.prices import price_words
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Known
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
+from bestmix.theory.explain_segments import SegmentExplanation, explain_segments
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
 from bestmix.theory.limit.measure import LowerBound, limit_at_once
 from bestmix.theory.planning.guesses import read_guess
@@ -143,15 +145,15 @@ def explain(
     drop_missing: bool = False,
     goal: str = "maximise reward",
     limits: Sequence[str] = (),
-    segment: tuple[str, str] | None = None,
-) -> Explanation:
+    segment: str | tuple[str, str] | None = None,
+) -> Explanation | SegmentExplanation:
     """Optimum, shadow prices, binding bounds, the closest rival and the arms that can be dropped at once.
 
     Parameters
     ----------
     instance
-        An Instance, its file or its name in the catalog; or a log of trials as in ``from_log``, whose estimates are
-        then taken for the truth.
+        An Instance, with segments and limits of any kind too, its file or its name in the catalog; or a log of trials
+        as in ``from_log``, whose estimates are then taken for the truth.
     bounds, known, arm, reward, drop_missing, goal, limits, segment
         Of a log, as in ``plan``.
 
@@ -170,6 +172,8 @@ def explain(
     """
     asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
     instance, _ = read_guess(instance, asked, arm, reward, drop_missing, segment=segment)
+    if isinstance(instance, SegmentInstance):
+        return explain_segments(instance)
     solution = solve(instance)
     columns, size = len(instance.problem.columns), len(instance.bound) + 1
     if reason := broken_condition(instance, solution):

@@ -84,7 +84,7 @@ class Bisection:
 
     def budget(self, runs: int, most: int) -> Budget:
         """The budget to plan with."""
-        found = self.bracket(10 * len(self.rates.instance.problem.arms), SCOUTS, most)
+        found = self.bracket(10 * len(self.rates.instance.problem.cells), SCOUTS, most)
         if found is None:
             return self._beyond(runs, most)
         low, high = found

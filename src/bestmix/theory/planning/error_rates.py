@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from bestmix.problems.instance import Instance
 from bestmix.simulation import simulate
-from bestmix.simulation.cells import BLOCK, Cell
+from bestmix.simulation.cells import BLOCK
 from bestmix.simulation.results import wilson
+from bestmix.simulation.sweep import new_cell
 from bestmix.strategies import Strategy
 
 HOPELESS = 0.3  # an error beyond which a block of runs says all that a curve needs
@@ -17,22 +18,25 @@ Points = Mapping[int, float]  # error rate by budget
 class ErrorRates:
     """Simulations of a strategy on an instance, each number of runs of each budget once."""
 
-    def __init__(self, instance: Instance, strategy: Strategy, seed: int, threads: int | None) -> None:
+    def __init__(
+        self, instance: Instance, strategy: Strategy, seed: int, threads: int | None, arriving: bool = False
+    ) -> None:
         self.instance, self.strategy = instance, strategy
-        self.seed, self.threads = seed, threads
+        self.seed, self.threads, self.arriving = seed, threads, arriving
         self.counts: dict[tuple[int, int], int] = {}
         self.losses: dict[tuple[int, int], tuple[float, tuple[float, float]]] = {}
 
     @property
     def key(self) -> str:
         """Names what the errors depend on, save the budget and the number of runs."""
-        return Cell(self.instance, self.strategy, 0, self.seed).digest
+        return new_cell(self.instance, self.strategy, 0, self.seed, self.arriving).digest
 
     def errors(self, budget: int, runs: int) -> int:
         """Wrong answers among so many runs with a budget."""
         key = budget, runs
         if key not in self.counts:
-            result = simulate(self.instance, self.strategy, budget, runs, self.seed, threads=self.threads)
+            asked = self.instance, self.strategy, budget, runs, self.seed
+            result = simulate(*asked, threads=self.threads, arriving=self.arriving)
             self.counts[key] = result.errors
             self.losses[key] = result.loss, result.loss_interval
         return self.counts[key]
@@ -57,7 +61,7 @@ class ErrorRates:
 
     def smallest(self) -> int:
         """A budget that the strategy accepts, not far above the smallest one."""
-        budget = len(self.instance.problem.arms) + 1
+        budget = len(self.instance.problem.cells) + 1
         while True:
             try:
                 self.strategy.begin(self.instance.problem, budget)

@@ -8,11 +8,18 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs import log_evidence
+from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.tradeoff_sources import of_log
 from bestmix.arrays import Floats
 from bestmix.problems import catalog
 from bestmix.problems import noise as models
 from bestmix.problems.instance import Instance
+from bestmix.problems.layouts import places
+from bestmix.problems.problem import Problem
+from bestmix.problems.rows import parse_limits
+from bestmix.problems.segment_instance import SegmentInstance
 
 PILOT = 100  # trials of each arm that guessed means are taken to be worth
 
@@ -24,13 +31,14 @@ def read_guess(
     reward: str,
     drop_missing: bool,
     pilot: float = PILOT,
-    segment: tuple[str, str] | None = None,
+    segment: str | tuple[str, str] | None = None,
 ) -> tuple[Instance, Floats]:
     """The guessed instance, and how many trials of each unknown arm it is worth; ``asked``, ``segment``: of a log.
 
-    A log's goal and limits are turned into those of an instance: a reward to maximise, and costs to keep below bounds.
+    The goal and the limits on means of a log with one segment are turned into those of an instance of arrays: a reward
+    to maximise, and costs to keep below bounds. ``segment`` is the column of the segments, or with one of them.
     """
-    if isinstance(source, str) and source in catalog.names():
+    if isinstance(source, str) and catalog.has(source):
         source = catalog.load(source)
     if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() in (".toml", ".json"):
         source = Instance.load(source)
@@ -42,7 +50,10 @@ def read_guess(
             raise checks.InvalidInput(
                 "pilot", expected="a positive number of trials", got=f"{worth:g}", remedy="try 100"
             )
-        return source, np.full(len(source.problem.arms), worth)
+        return source, np.full(len(source.problem.cells), worth)
+    if isinstance(segment, str) or (segment is None and not _on_means(asked)):
+        evidence, _ = log_evidence(source, arm, reward, drop_missing, segment, **asked)
+        return _of_program(evidence), evidence.counts.astype(np.float64)
     evidence, _ = of_log(source, arm, reward, drop_missing, segment, **asked)
     if evidence.covariances is None:
         raise checks.InvalidInput(
@@ -58,3 +69,25 @@ def read_guess(
         arms=problem.names,
         costs=problem.costs,
     ), evidence.counts.astype(np.float64)
+
+
+def _on_means(asked: Mapping[str, Any]) -> bool:
+    """Whether all limits are on means alone."""
+    limits = parse_limits(asked["limits"], asked["bounds"] or {})
+    return all(not limit.on_share and limit.arm is None and not limit.equality for limit in limits)
+
+
+def _of_program(evidence: Evidence) -> SegmentInstance:
+    """An instance with the estimates for true means, normal noise, and the shares of segments of the log."""
+    problem, program = evidence.problem, program_of(evidence)
+    untried = [name for name, n in zip(problem.trial_names, evidence.counts, strict=True) if not n]
+    if untried or not program.judgeable:
+        fault = f"there is no trial of '{untried[0]}'" if untried else "no arm has two trials"
+        raise checks.InvalidInput("log", fault, "every arm needs some in every segment to be planned with")
+    covariance = np.empty_like(program.data.covariances)
+    covariance[places(problem)] = program.data.covariances
+    data = problem.to_dict()
+    if problem.segments:
+        data["segments"] = dict(zip(problem.segments, segment_shares(evidence)[0].tolist(), strict=True))
+    means = evidence.measured[: len(problem.cells)]
+    return SegmentInstance(Problem.from_dict(data), means, noise=models.Gaussian(covariance=covariance))

@@ -8,6 +8,7 @@ from typing import Any
 from bestmix import checks
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Known
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.strategies import SFSR, Challenger, SingleArm, Strategy, Uniform
@@ -29,9 +30,20 @@ LARGEST_BUDGET = 10_000_000  # where the search for a budget ends
 NO_THEORY = "The theorems are about the support, not about the loss, so there are no theoretical budgets."
 
 
-def built_in() -> list[Strategy]:
-    """The strategies that a plan compares when none are named."""
-    return [Challenger(), SFSR(), SFSR(score="lagrangian"), Uniform(), SingleArm()]
+NO_THEOREM = "The theorems are about one segment and limits on means, so there are no theoretical budgets."
+
+
+def built_in(instance: Instance | None = None) -> list[Strategy]:
+    """The strategies that a plan compares when none are named: those that serve the instance.
+
+    >>> from bestmix import catalog
+    >>> [strategy.name for strategy in built_in(catalog.load("S3L1"))]
+    ['Challenger', 'SFSR-L', 'USLP']
+    """
+    if instance is None or instance.problem.plain:
+        return [Challenger(), SFSR(), SFSR(score="lagrangian"), Uniform(), SingleArm()]
+    chosen = [] if None in instance.problem.segments.values() else [SFSR(score="lagrangian")]
+    return [Challenger(), *chosen, Uniform()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +201,8 @@ def plan(
     drop_missing: bool = False,
     goal: str = "maximise reward",
     limits: Sequence[str] = (),
-    segment: tuple[str, str] | None = None,
+    segment: str | tuple[str, str] | None = None,
+    arriving: bool = False,
     pilot: float = PILOT,
     draws: int = 20,
     runs: int | None = None,
@@ -204,17 +217,20 @@ def plan(
     Parameters
     ----------
     source
-        Guessed means: an Instance, a .toml or .json file of one, or a name from the catalog. Or a pilot log
-        as in ``from_log``, with ``bounds``, which is turned into Gaussian noise with each arm's own covariance.
+        Guessed means: an Instance, with segments and limits of any kind too, a .toml or .json file of one, or a name
+        from the catalog. Or a pilot log as in ``from_log``, with ``bounds`` or ``limits``, which is turned into
+        Gaussian noise with each arm's own covariance.
     error
         The wanted chance of a wrong support.
     strategies
-        By default all of this package.
+        By default all of this package that serve the problem.
     bounds, known, arm, reward, drop_missing, goal, limits
-        As in ``from_log``, for a pilot log. The plan is that of a reward to maximise, the negative of what is to be
-        minimised, and of costs to keep below bounds.
+        As in ``from_log``, for a pilot log.
     segment
-        Of a pilot log: a column and what it says in the rows that count, as in ``("tier", "free")``.
+        Of a pilot log: the column of the segments, as in ``"tier"``, whose shares are those of the rows; or a column
+        and what it says in the only rows that count, as in ``("tier", "free")``.
+    arriving
+        With segments: users arrive and only their arm is chosen, so that the budget is a number of users.
     pilot
         Trials of each arm that guessed means are worth: how far ``draws`` around them scatter. A pilot log has
         its own counts.
@@ -254,35 +270,37 @@ def plan(
     tell("Reading the guesses")
     asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
     instance, counts = read_guess(source, asked, arm, reward, drop_missing, pilot, segment)
-    recipes = built_in() if strategies is None else list(strategies)
+    recipes = built_in(instance) if strategies is None else list(strategies)
     allowed = None if tolerance is None else _allowed(instance, tolerance)
     _check(instance, recipes, unique=allowed is None)
     tell("Measuring the gaps")
     found, note = _theory(instance) if allowed is None else (None, NO_THEORY)
+    plain = _plain(instance)
     kind, wanted = (ErrorRates, error) if allowed is None else (LossRates, allowed)
     budgets = []
     for strategy in recipes:
         tell(f"Simulating {strategy.name}")
-        budgets.append(Bisection(kind(instance, strategy, seed, threads), wanted).budget(runs, most))
+        budgets.append(Bisection(kind(instance, strategy, seed, threads, arriving), wanted).budget(runs, most))
     budgets.sort(key=lambda b: (b.trials is None, b.trials or 0, b.error_rate))
     chosen = next((s for s in recipes if budgets[0].trials is not None and s.name == budgets[0].strategy), None)
     sensitivity = None
     if draws and allowed is None and chosen is not None and budgets[0].trials is not None:
         tell(f"Simulating {chosen.name} around the guesses")
-        sensitivity = sensitivity_of(instance, counts, chosen, error, budgets[0].trials, draws, seed, threads)
+        around = draws, seed, threads, arriving
+        sensitivity = sensitivity_of(instance, counts, chosen, error, budgets[0].trials, *around)
     exponent = None if found is None else any_exponent(found)
     return Plan(
         instance=instance,
         error=error,
         budgets=tuple(budgets),
         guarantee=None if found is None else budget_for(found, error),
-        at_least=_at_least(exponent, error, len(instance.problem.arms)),
+        at_least=_at_least(exponent, error, len(instance.problem.cells)),
         note=note,
         hard=tuple(reasons(found)) if found else (),
         sensitivity=sensitivity,
         gaps=found,
         tolerance=allowed,
-        limit=limit_at_once(instance, error) if allowed is None else None,
+        limit=limit_at_once(plain, error) if allowed is None and plain is not None else None,
     )
 
 
@@ -292,6 +310,11 @@ def _allowed(instance: Instance, tolerance: float | str) -> float:
     if not best.feasible:
         raise checks.InvalidInput("source", "no mix keeps all bounds, so that no mix has a loss", "raise a bound")
     return parse_tolerance(tolerance).of(best.value)
+
+
+def _plain(instance: Instance) -> Instance | None:
+    """The instance by arrays, which theory is about; None where there is none."""
+    return instance.as_plain() if isinstance(instance, SegmentInstance) else instance
 
 
 def _check(instance: Instance, strategies: list[Strategy], unique: bool) -> None:
@@ -312,7 +335,10 @@ def _check(instance: Instance, strategies: list[Strategy], unique: bool) -> None
 
 
 def _theory(instance: Instance) -> tuple[Gaps | None, str]:
-    columns, size = len(instance.problem.columns), len(instance.bound) + 1
+    plain = _plain(instance)
+    if plain is None:
+        return None, NO_THEOREM
+    instance, columns, size = plain, len(plain.problem.columns), len(plain.bound) + 1
     if not solve(instance).feasible:
         return None, "No mix keeps all bounds, so the right answer is that verdict; the theorems do not speak of it."
     if math.comb(columns, size) > MOST_BASES:

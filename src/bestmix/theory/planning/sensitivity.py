@@ -9,6 +9,7 @@ import numpy as np
 from bestmix.arrays import Floats
 from bestmix.problems import noise as models
 from bestmix.problems.instance import Instance
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.simulation.executors import cores
@@ -70,6 +71,7 @@ def sensitivity_of(
     draws: int,
     seed: int,
     threads: int | None,
+    arriving: bool = False,
 ) -> Sensitivity:
     """Estimate the strategy's budget for instances whose means scatter like those of ``counts`` trials."""
     rng = np.random.default_rng([seed, draws])
@@ -80,7 +82,7 @@ def sensitivity_of(
     def need(one: Instance) -> int | None:
         if solve(one).feasible and broken_condition(one):
             return None
-        return Bisection(ErrorRates(one, strategy, seed, threads=1), error).quick(planned, RUNS, furthest)
+        return Bisection(ErrorRates(one, strategy, seed, 1, arriving), error).quick(planned, RUNS, furthest)
 
     with ThreadPoolExecutor(threads or cores()) as pool:
         rough, *budgets = pool.map(need, [instance, *drawn])
@@ -102,6 +104,8 @@ def around(instance: Instance, counts: Floats, rng: np.random.Generator) -> Inst
 def with_means(instance: Instance, means: Floats) -> Instance:
     """The same problem and noise with other means, as far as the noise allows them."""
     noise: Any = instance.noise
+    if isinstance(noise, models.Mixed):
+        means = np.where(noise.binary, np.clip(means, 0.0, 1.0), means)
     if isinstance(noise, models.Empirical):
         shifts = means - instance.means
         noise = models.Empirical([table + shift for table, shift in zip(noise.tables, shifts, strict=True)])
@@ -112,5 +116,7 @@ def with_means(instance: Instance, means: Floats) -> Instance:
         columns = slice(None) if noise.sigma_cost is None else slice(0, 1)
         means = means.copy()
         means[:, columns] = np.clip(means[:, columns], 0.0, 1.0)
+    if isinstance(instance, SegmentInstance):
+        return instance.with_means(means, noise)
     names: dict[str, Any] = {"known": instance.known, "arms": instance.arms, "costs": instance.costs}
     return Instance(means[:, 0], means[:, 1:].T, instance.bound, noise=noise, **names)
