@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from tests.answers.segmented import SHARES, evidence, problem
 
-from bestmix import Known, Problem
+from bestmix import Problem
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.noisy_program import solve
-from bestmix.answers.programs import layout_of, places, program_of, segment_shares
+from bestmix.answers.programs import program_of, segment_shares
 
 
 def best(asked):
@@ -56,13 +56,6 @@ def test_a_limit_of_one_segment_asks_nothing_of_the_others():
     means = evidence(problem()).measured[:, 0].reshape(2, 3)
     assert strict[0] @ means[0] / 0.7 <= 0.2 + 1e-9
     assert strict[1] @ means[1] / 0.3 > 0.2
-
-
-def test_known_arms_stand_in_every_segment_behind_those_that_are_tried():
-    asked = Problem(["a", "b"], {"c": 1.0}, {"off": Known(0.0, {"c": 0.0})}, segments={"x": 0.5, "y": 0.5})
-    assert asked.names == ("a in x", "b in x", "a in y", "b in y", "off in x", "off in y")
-    assert places(asked).tolist() == [0, 1, 4, 2, 3, 5]
-    assert layout_of(asked).given[[2, 5]].tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 def test_shares_are_learnt_from_who_arrived():

@@ -41,13 +41,24 @@ def test_a_log_is_explained_by_its_estimates(place):
     )
 
 
+def test_a_log_with_all_its_segments_and_an_instance_of_segments(place):
+    (place / "log.csv").write_text(ROWS)
+    data = json.loads(invoke("explain", "log.csv", *LOG, "--segment", "tier", "--json").stdout)
+    assert set(data["by_segment"]) == {"free", "paid"}
+    result = invoke("explain", "S3L1", "--figure", "e.png", "--report", "e.html")
+    assert result.exit_code == 0
+    assert "segment1: arm0." in result.stdout
+    assert "more than the best mix for all segments alike" in (place / "e.html").read_text()
+    assert (place / "e.png").stat().st_size > 10_000
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (["explain", "A1", "--segment", "tier=free"], "--segment: expected with a log of trials only"),
         (
-            ["explain", "log.csv", *LOG, "--segment", "tier"],
-            "expected one segment, as in tier=free, got 'tier'",
+            ["explain", "log.csv", *LOG, "--segment", "tier="],
+            "expected a column, or one segment as in tier=free, got 'tier='",
         ),
         (["explain", "log.csv", *LOG, "--segment", "tier=x"], "expected one of ['free', 'paid'], got 'x'"),
         (["explain", "log.csv", "--arm", "model"], "there is no column 'reward'"),

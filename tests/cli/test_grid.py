@@ -25,6 +25,17 @@ def test_a_grid_is_read_with_its_own_numbers_or_those_given(place):
     assert (read_grid(place / "grid.json", runs=9, seed=0).runs, read_grid(place / "grid.json", seed=0).seed) == (9, 0)
 
 
+def test_users_arrive_where_the_grid_says_so(place):
+    data = {"instances": ["S3L1"], "strategies": ["uniform"], "budgets": [60]}
+    files.write(place / "grid.json", data)
+    files.write(place / "users.json", {**data, "arriving": True})
+    assert [read_grid(place / f"{name}.json").arriving for name in ("grid", "users")] == [False, True]
+    assert read_grid(place / "grid.json", arriving=True).arriving
+    files.write(place / "wrong.json", {**data, "arriving": "yes"})
+    with pytest.raises(ValueError, match="arriving: expected true or false, got 'yes'"):
+        read_grid(place / "wrong.json")
+
+
 def test_instances_come_from_the_catalog_or_a_file(place):
     assert find_instance("D1P", place, "x").arms == catalog.load("D1P").arms
     assert (find_instance("tiny.toml", place, "x").means == TINY.means).all()
@@ -48,3 +59,4 @@ def test_budgets_are_whole_and_can_be_counted(wrong):
 def test_default_budgets_double():
     assert default_budgets("A1", catalog.load("A1")) == list(catalog.budgets("A1"))
     assert default_budgets("tiny", TINY) == [20 * 2**k for k in range(DOUBLINGS)]
+    assert default_budgets("own", catalog.load("S3L1"))[0] == 10 * 3 * 6

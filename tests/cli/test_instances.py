@@ -27,9 +27,17 @@ def test_one_instance():
 
 def test_json():
     listed = json.loads(instances("--json").stdout)
-    assert [entry["name"] for entry in listed] == catalog.names()
+    assert [entry["name"] for entry in listed] == [*catalog.names(), *catalog.segment_names()]
     one = json.loads(instances("D2P", "--json").stdout)
     assert one["best"]["mixture"] == {"arm10": pytest.approx(2 / 3), "arm20": pytest.approx(1 / 3)}
+
+
+def test_an_instance_with_segments(tmp_path):
+    result = instances("S3L1", "--export", tmp_path / "s.toml")
+    assert "arm5 in segment2" in result.stdout
+    assert "Best mix: in 3 segments, as above" in result.stdout
+    assert Instance.load(tmp_path / "s.toml").to_dict() == catalog.load("S3L1").to_dict()
+    assert len(json.loads(instances("S3L1", "--json").stdout)["best"]["mixture"]) == 4
 
 
 def test_export(tmp_path):

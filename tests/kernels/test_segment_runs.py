@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bestmix import SFSR, Challenger, Known, Problem, Uniform
-from bestmix.answers.programs import layout_of
 from bestmix.kernels import sampling, segment_runs
 from bestmix.kernels.segment_runs import ARRIVING, CHOSEN, LEARNT, Answers
 from bestmix.problems.noise import Bernoulli
@@ -29,7 +28,7 @@ def simulated(kernel, way, *options, runs=20, instance=INSTANCE, seed=0):
     kernel(
         np.random.default_rng(seed),
         *common,
-        instance.known,
+        instance.known_columns,
         *options,
         way,
         *([SETTINGS] if kernel is segment_runs.challenger else []),
@@ -58,7 +57,7 @@ def test_runs_spend_their_budget_and_find_the_answer(way):
         if way != LEARNT:
             np.testing.assert_allclose(totals, np.tile(INSTANCE.weight, (10, 1)))
         assert INSTANCE.wrong(found.basic, found.feasible).mean() <= 0.2, name
-        assert INSTANCE.losses(found.mix).mean() < 0.1
+        assert np.nanmean(INSTANCE.judge(found.mix).loss) < 0.1
 
 
 def test_with_few_trials_answers_are_often_wrong():
@@ -68,7 +67,7 @@ def test_with_few_trials_answers_are_often_wrong():
 
 def test_arrivals_come_by_their_shares_and_go_where_the_plan_says():
     course = segment_runs.new_course(INSTANCE.noise.compiled(INSTANCE.means), np.array(INSTANCE.means), 2)
-    segment_runs.begin(course, INSTANCE.known)
+    segment_runs.begin(course, INSTANCE.known_columns)
     plan = np.array([0, 4, 2, 0, 0, 0])
     segment_runs.arrive(np.random.default_rng(1), INSTANCE.layout, INSTANCE.weight, 3000, plan, course.counts, course)
     assert course.owed.sum() == 3000 == course.arrived.sum()
@@ -81,7 +80,7 @@ def test_arrivals_come_by_their_shares_and_go_where_the_plan_says():
 
 def test_columns_that_are_rejected_get_no_more_users():
     course = segment_runs.new_course(INSTANCE.noise.compiled(INSTANCE.means), np.array(INSTANCE.means), 2)
-    segment_runs.begin(course, INSTANCE.known)
+    segment_runs.begin(course, INSTANCE.known_columns)
     counts = np.array([np.inf, 0.0, 0.0, 0.0, np.inf, np.inf])
     segment_runs.arrive(np.random.default_rng(1), INSTANCE.layout, INSTANCE.weight, 100, course.nothing, counts, course)
     assert course.owed[[0, 4, 5]].tolist() == [0, 0, 0]
@@ -95,7 +94,7 @@ def test_a_run_may_stop_when_it_is_sure():
         np.empty((3, n)), np.empty((3, n + limits), dtype=bool), np.empty(3, dtype=bool), np.empty(3, dtype=int)
     )
     common = INSTANCE.noise.compiled(INSTANCE.means), np.array(INSTANCE.means), INSTANCE.layout, INSTANCE.weight
-    segment_runs.challenger(np.random.default_rng(0), *common, INSTANCE.known, 60_000, CHOSEN, sure, answers)
+    segment_runs.challenger(np.random.default_rng(0), *common, INSTANCE.known_columns, 60_000, CHOSEN, sure, answers)
     assert (answers.pulls < 10_000).all()
 
 
@@ -127,7 +126,7 @@ def trials_of(rng, model, column, count):
 )
 def test_a_live_search_that_sees_the_same_trials_gives_the_same_answer(strategy, kernel):
     """Trials of 0 and 1, of which sums are exact: every decision has the same numbers."""
-    instance, budget = SegmentInstance(layout_of(LIVE), np.array([0.6, 0.4]), TRUE, Bernoulli()), 240
+    instance, budget = SegmentInstance(LIVE, TRUE, noise=Bernoulli()), 240
     model = instance.noise.compiled(TRUE)
     for seed in range(4):
         option = np.array(round_ends(6, 6, 2, budget, 2)) if kernel is segment_runs.rejects else budget

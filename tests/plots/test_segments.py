@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 from tests.answers.segmented import evidence, problem
 
-from bestmix import from_log, plots
+from bestmix import Instance, Problem, catalog, from_log, plots
 from bestmix.answers.recommend import recommend
 from bestmix.plots.segments import MOST_SEGMENTS
 
@@ -48,3 +49,13 @@ def test_one_mix_for_all_has_another_figure():
     answer = from_log({"arm": ["a", "a", "b", "b"], "reward": [1.0, 1.1, 2.0, 2.1]})
     with pytest.raises(ValueError, match="rec: expected a recommendation by segment, got one mix for all"):
         plots.plot_segments(answer)
+
+
+def test_the_best_shares_of_an_instance_are_those_of_its_mix():
+    instance = catalog.load("S3L1")
+    ax = plots.plot_best_shares(instance)
+    shown = ax.collections[0].get_array().reshape(3, 6)
+    np.testing.assert_allclose(shown.sum(axis=1), 1.0)
+    assert len(ax.texts) == len(instance.mixture)
+    alone = Instance.from_problem(Problem(["a", "b"], limits=["share(b) <= 40%"]), [[1.0], [2.0]])
+    assert [t.get_text() for t in plots.plot_best_shares(alone).get_yticklabels()] == ["everyone, 100% of users"]

@@ -175,8 +175,19 @@ def test_a_saved_instance_comes_back(tmp_path, name, suffix):
 def test_names():
     assert catalog.names() == [*BOLD, *BASES]
     for function in (catalog.load, catalog.budgets):
-        with pytest.raises(ValueError, match=r"name: expected one of 'D1P', .*'H3', got 'D9'"):
+        with pytest.raises(ValueError, match=r"name: expected one of 'D1P', .*'H3', 'S3L1', .*'S8L2', got 'D9'"):
             function("D9")
+
+
+@pytest.mark.parametrize("name", [*catalog.segment_names(), "S2L0", "S3L1-7"])
+def test_random_problems_with_segments_have_names(name):
+    instance, listed = catalog.load(name), catalog.budgets(name)
+    assert catalog.has(name)
+    assert len(instance.problem.segments) == int(name[1])
+    assert len(instance.problem.limits) == int(name[3])
+    assert listed == sorted(set(listed))
+    assert instance.to_dict() == catalog.load(name).to_dict()
+    assert instance.to_dict() != catalog.load(f"{name[:4]}-8").to_dict()
 
 
 def test_budgets_are_a_copy():

@@ -7,10 +7,11 @@ import numpy as np
 from bestmix import checks
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.instance import Instance
-from bestmix.problems.segment_instance import SegmentInstance
+from bestmix.problems.segment_instance import SegmentInstance, truth_of
 from bestmix.problems.solution import Solution, solve
 
 MARGIN = 1e-9  # of a weight or a reduced cost, as a share of what it is made of
+STEP = 1e-3  # of a share, by which a limit on shares is made tighter to see whether the best mix moves
 
 
 class Margins(NamedTuple):
@@ -85,11 +86,21 @@ def _tie(instance: SegmentInstance) -> str | None:
     tied = [instance.arms[instance.places[j]] for j in columns]
     if tied:
         return f"the best mix is not unique: {_listed(tied)} could take part at no loss"
-    just = ~truth.basic[n:] & (truth.prices <= worth) & ~instance.layout.known & ~instance.layout.equality
-    if just.any():
-        met = [f"'{limit}'" for limit, flag in zip(instance.problem.limits, just, strict=True) if flag]
-        return f"the best mix is degenerate: {_listed(met)} {_are(met)} met exactly, at no price"
-    return None
+    just = np.flatnonzero(~truth.basic[n:] & (truth.prices <= worth) & ~instance.layout.equality)
+    met = [
+        f"'{instance.problem.limits[r]}'"
+        for r in just
+        if not instance.layout.known[r] or _moves(instance, int(r), worth)
+    ]
+    return f"the best mix is degenerate: {_listed(met)} {_are(met)} met exactly, at no price" if met else None
+
+
+def _moves(instance: SegmentInstance, row: int, worth: float) -> bool:
+    """Whether a limit without noise can be tighter at no loss: then the mix moves; else only its basis can change."""
+    right = instance.layout.right.copy()
+    right[row] -= STEP
+    tighter = truth_of(instance.layout._replace(right=right), instance.weight, instance.columns)
+    return tighter.feasible and tighter.value >= instance.truth.value - STEP * worth
 
 
 def check_assumption(instance: Instance, solution: Solution) -> None:

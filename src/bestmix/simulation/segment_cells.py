@@ -7,18 +7,20 @@ segments with a share, and limits with something to spare.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bestmix.answers import noisy_program
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommend import recommend
-from bestmix.answers.recommendation import Recommendation
-from bestmix.arrays import Floats
+from bestmix.answers.programs import program_of
+from bestmix.arrays import Floats, Integers
 from bestmix.kernels.segment_runs import ARRIVING, CHOSEN, LEARNT, Answers
 from bestmix.kernels.simplex import FEASIBLE
+from bestmix.problems.layouts import places
 from bestmix.problems.segment_instance import SegmentInstance
+from bestmix.problems.solution import solve_means
 from bestmix.simulation.cells import CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE, Cell, Outcomes
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import Memory, SegmentReplicable, certified_mix
@@ -79,14 +81,16 @@ class SegmentCell(Cell):
         moments, memory = self._rounds(rng)
         answers.pulls[run] = sum(m.count for m in moments)
         columns = self.strategy.columns(problem, memory)
-        said = recommend(Evidence(problem, moments), columns, strategy=self.strategy.name, safety=None)
-        answers.feasible[run] = said.feasible
-        if said.feasible:
-            guess, n = self._by_column(said.best_guess), len(at)
+        if columns is None:
+            return
+        found = _answer(Evidence(problem, moments), columns)
+        answers.feasible[run] = found.feasible
+        if found.feasible:
             certified = certified_mix(self.strategy, problem, memory)
-            answers.mix[run] = guess if certified is None else certified[at]
-            answers.basic[run, :n] = guess > FEASIBLE
-            answers.basic[run, n:] = self._spare(said)
+            answers.mix[run] = found.weights if certified is None else certified[at]
+            answers.basic[run, : len(at)] = found.weights > FEASIBLE
+            answers.basic[run, found.basis[found.basis >= len(at)]] = True
+            answers.basic[run, len(at) :] &= found.slack > FEASIBLE
 
     def _rounds(self, rng: np.random.Generator) -> tuple[list[Moments], Memory]:
         """Sums of the trials of a run, and what the strategy remembers at its end."""
@@ -115,12 +119,24 @@ class SegmentCell(Cell):
                 given[inside.start + rounds.furthest_behind(plan[inside], given[inside])] += 1
         return given
 
-    def _by_column(self, mixture: Any) -> Floats:
-        """Shares by name, in the order of the program's columns (n,)."""
-        return np.array([mixture.get(self.instance.arms[place], 0.0) for place in self.instance.places])
 
-    def _spare(self, said: Recommendation) -> list[bool]:
-        """Limits with something to spare (R,), in the optimum at the estimates."""
-        problem, basis = self.instance.problem, set(said.basis)
-        slacks = zip(problem.columns[len(problem.names) :], problem.costs, strict=True)
-        return [column in basis and said.slack[cost] > FEASIBLE for column, cost in slacks]
+class Answer(NamedTuple):
+    """Weights of the program's columns (n,), what is left of each limit (R,), and the basic columns and slacks."""
+
+    feasible: bool
+    weights: Floats
+    slack: Floats
+    basis: Integers
+
+
+def _answer(evidence: Evidence, columns: Integers) -> Answer:
+    """The optimum at the estimates of these columns, as a recommendation has it."""
+    problem, n = evidence.problem, len(evidence.problem.names)
+    if problem.plain:
+        means = np.where(np.isnan(evidence.means), 0.0, evidence.means)
+        solved = solve_means(means, problem.bound, np.intersect1d(columns, evidence.tried))
+        return Answer(solved.feasible, solved.mixture, solved.slack, np.array(solved.basis))
+    program = program_of(evidence)
+    best = noisy_program.solve(program, np.isin(places(problem), columns))
+    best = best if best.feasible else noisy_program.solve(program)
+    return Answer(best.feasible, best.weights, best.slack, best.basis[best.basis < n + len(problem.limits)])
