@@ -3,8 +3,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from bestmix import SFSR, Instance, Uniform, sweep
+from bestmix import SFSR, Instance, Uniform, families, sweep
 from bestmix.cli import app
+from bestmix.kernels import jit
 
 TINY = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], arms=["a", "b", "c"], costs=["dollars"])
 
@@ -71,3 +72,17 @@ def test_mistakes(words, complaint):
     result = run(*words)
     assert result.exit_code == 2
     assert complaint in result.stderr
+
+
+def test_an_instance_with_segments(place, monkeypatch):
+    monkeypatch.setattr(jit, "machine", jit._in_python)
+    families.random_segments(2, arms=3, costs=1, seed=3, margin=0.2).save(place / "two.toml")
+    words = ["two.toml", "--budget", 90, "--runs", 4, "--threads", 1]
+    result = run(*words, "--figure", "f.svg", "--arriving", "--by", "loss")
+    assert result.exit_code == 0, result.output
+    assert all(name in result.stdout for name in ("Challenger", "SFSR-L", "USLP"))
+    assert "of users" in (place / "f.svg").read_text()
+    refused = run(*words, "--strategy", "sfsr")
+    assert refused.exit_code == 2
+    assert "2 segments; use Challenger(), Uniform()" in " ".join(refused.output.split())
+    assert "users arrive in segments" in " ".join(run("tiny.toml", "--arriving", "--runs", 1).output.split())

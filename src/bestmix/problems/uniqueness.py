@@ -6,12 +6,13 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.arrays import Flags, Floats
+from bestmix.kernels import bounding, segments, simplex
 from bestmix.problems.instance import Instance
 from bestmix.problems.segment_instance import SegmentInstance, truth_of
 from bestmix.problems.solution import Solution, solve
 
 MARGIN = 1e-9  # of a weight or a reduced cost, as a share of what it is made of
-STEP = 1e-3  # of a share, by which a limit on shares is made tighter to see whether the best mix moves
+STEP = 1e-3  # of the objective, or of a share: a change that shows whether the best mix moves
 
 
 class Margins(NamedTuple):
@@ -83,7 +84,7 @@ def _tie(instance: SegmentInstance) -> str | None:
     worth = MARGIN * (np.ptp(mu) + np.abs(rows).max(axis=0, initial=0.0) @ np.abs(truth.prices))
     best = np.array([gain[instance.segment == s].max() for s in range(len(instance.weight))])[instance.segment]
     columns = np.flatnonzero(~truth.basic[:n] & (gain >= best - worth))
-    tied = [instance.arms[instance.places[j]] for j in columns]
+    tied = [instance.arms[instance.places[j]] for j in columns if _joins(instance, int(j))]
     if tied:
         return f"the best mix is not unique: {_listed(tied)} could take part at no loss"
     just = np.flatnonzero(~truth.basic[n:] & (truth.prices <= worth) & ~instance.layout.equality)
@@ -93,6 +94,18 @@ def _tie(instance: SegmentInstance) -> str | None:
         if not instance.layout.known[r] or _moves(instance, int(r), worth)
     ]
     return f"the best mix is degenerate: {_listed(met)} {_are(met)} met exactly, at no price" if met else None
+
+
+def _joins(instance: SegmentInstance, column: int) -> bool:
+    """Whether a little more of the objective would bring a column into the mix: with a weight of zero it may not."""
+    (mu, rows), rules = instance.entries, instance.layout
+    program, mix = segments.new_program(rules.sizes, len(rules.right)), np.empty(len(mu))
+    program.equality[:] = rules.equality
+    bonus = STEP * (np.ptp(mu) or 1.0) * (np.arange(len(mu)) == column)
+    segments.load(program, mu + bonus, rows, rules.right, instance.weight)
+    bounding.maximise(program)
+    segments.weights(program, mix)
+    return bool(mix[column] > simplex.FEASIBLE)
 
 
 def _moves(instance: SegmentInstance, row: int, worth: float) -> bool:

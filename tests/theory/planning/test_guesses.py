@@ -50,7 +50,6 @@ def test_an_instance_comes_by_value_by_name_and_from_a_file(tmp_path, suffix):
     [
         (Instance([1.0, 2.0]), {"bounds": {"x": 1.0}}, "an instance has its own bounds"),
         (Instance([1.0, 2.0]), {"limits": ["x >= 1"]}, "an instance has its own bounds"),
-        (LOG, {"limits": ["share(a) <= 40%"]}, "one segment and limits on means"),
         (Instance([1.0, 2.0]), {"pilot": 0}, "pilot: expected a positive number"),
         ({"arm": ["a", "b"], "reward": [1.0, 2.0]}, {}, "expected an arm with at least two trials"),
     ],
@@ -58,3 +57,24 @@ def test_an_instance_comes_by_value_by_name_and_from_a_file(tmp_path, suffix):
 def test_mistakes(source, options, part):
     with pytest.raises(ValueError, match=part):
         read(source, **options)
+
+
+def test_a_log_with_segments_becomes_an_instance_of_them():
+    log = {name: [*values, *values] for name, values in LOG.items()} | {"tier": ["free"] * 5 + ["paid"] * 5}
+    found, counts = read(log, {"x": 1.5}, {"off": Known(0.5, {"x": 0.0})}, segment="tier")
+    assert found.arms == ("a in free", "b in free", "a in paid", "b in paid", "off in free", "off in paid")
+    assert found.problem.segments == {"free": 0.5, "paid": 0.5}
+    np.testing.assert_allclose(found.means[:4], [[1.5, 0.5], [4.0, 2.0]] * 2)
+    assert counts.tolist() == [2.0, 3.0, 2.0, 3.0]
+    assert not found.covariance[4:].any()
+    assert (found.covariance[:4, 0, 0] > 0).all()
+
+
+def test_limits_on_shares_need_no_segments():
+    found, _ = read(LOG, limits=["share(b) <= 40%"])
+    assert found.mixture == pytest.approx({"a": 0.6, "b": 0.4})
+
+
+def test_every_arm_has_to_be_tried_in_every_segment():
+    with pytest.raises(ValueError, match="there is no trial of 'a in paid'"):
+        read(LOG | {"tier": ["free", "free", "free", "paid", "paid"]}, segment="tier")

@@ -4,7 +4,9 @@ import json
 import numpy as np
 import pytest
 
-from bestmix import SFSR, Instance, Uniform, catalog, plan, simulate
+from bestmix import SFSR, Instance, Problem, Uniform, catalog, families, plan, simulate
+from bestmix.kernels import jit
+from bestmix.theory.planning import bisection, sensitivity
 from bestmix.theory.planning.plan import built_in
 
 EASY = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.2]], [1.0], sigma_reward=1.0, sigma_cost=0.5)
@@ -137,3 +139,25 @@ def test_where_no_budget_is_enough_the_loss_is_told():
     assert hopeless.best is None
     assert "of reward on average; give a tolerance" in hopeless.sentence()
     assert "guarantees" not in str(hopeless)
+
+
+def test_a_plan_with_segments_has_no_theorems_and_draws_around_its_guesses(monkeypatch):
+    monkeypatch.setattr(jit, "machine", jit._in_python)
+    monkeypatch.setattr(bisection, "SCOUTS", 20)
+    monkeypatch.setattr(sensitivity, "RUNS", 10)
+    instance = families.random_segments(2, arms=3, costs=1, seed=3, margin=0.2)
+    for arriving in (False, True):
+        answer = plan(instance, 0.45, [Uniform()], runs=20, draws=1, threads=1, arriving=arriving)
+        assert answer.best.trials >= answer.best.least >= 7
+        assert "one segment" in answer.note
+        assert (answer.guarantee, answer.at_least, answer.limit, answer.hard) == (None, None, None, ())
+        assert len(answer.sensitivity.budgets) == 1
+        json.dumps(answer.to_dict(), allow_nan=False)
+
+
+def test_strategies_that_serve_the_problem_are_compared():
+    assert [s.name for s in built_in(catalog.load("S3L1"))] == ["Challenger", "SFSR-L", "USLP"]
+    learnt = Problem(["a", "b"], segments=["x", "y"])
+    found = built_in(Instance.from_problem(learnt, np.ones((4, 1)), shares={"x": 0.5, "y": 0.5}))
+    assert [s.name for s in found] == ["Challenger", "USLP"]
+    assert len(built_in(EASY)) == 5
