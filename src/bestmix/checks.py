@@ -120,6 +120,18 @@ def number(name: str, value: Any, remedy: str = "give a finite number") -> float
     return result
 
 
+def weight(name: str, value: Any) -> float:
+    """What a result counts, against a fresh one.
+
+    >>> weight("log_weight", 0.5)
+    0.5
+    """
+    number_ = number(name, value, "give 1 for results that count in full")
+    if not 0 < number_ <= 1:
+        raise InvalidInput(name, expected="a number above 0, at most 1", got=shown(value), remedy="leave out the log")
+    return number_
+
+
 def whole(name: str, value: Any, least: int, remedy: str, most: int = 2**62) -> int:
     """``value`` as an int of at least ``least`` and at most ``most``."""
     try:

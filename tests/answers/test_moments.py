@@ -143,3 +143,23 @@ def test_values_of_0_and_1_are_seen_from_the_sums(values, binary):
 
 def test_without_trials_nothing_is_binary():
     assert Moments(2).binary().tolist() == [False, False]
+
+
+@given(tables, tables)
+def test_trials_can_be_taken_away_again(some, others):
+    first, second = moments_of(np.array(some)), moments_of(np.array(others))
+    assert first.joined(second).without(second).to_dict() == first.to_dict()
+
+
+def test_with_less_weight_mean_and_covariance_stay_and_the_count_falls():
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    rows[:, 2] = rows[:, 2] > 0.4
+    whole, half = moments_of(rows), moments_of(rows).weighted(0.5)
+    assert half.count == 20
+    assert half.mean()[:2] == pytest.approx(whole.mean()[:2])
+    assert half.covariance()[:2, :2] == pytest.approx(whole.covariance()[:2, :2])
+    assert half.binary().tolist() == [False, False, True]
+    assert half.mean()[2] == pytest.approx(whole.mean()[2], abs=0.5 / 20)
+    assert np.linalg.eigvalsh(half.covariance()).min() > -1e-9
+    assert whole.weighted(1.0) is whole
+    assert whole.weighted(0.01).to_dict() == Moments(3).to_dict()

@@ -248,6 +248,6 @@ def test_a_run_starts_from_a_log_and_its_budget_is_for_further_trials(place):
     assert calls(place) == 12
     assert json.loads(run(*log, "--json", budget=20).stdout)["trials"] == 30
     assert "has 10 trials of a log; ask for the same, or start over with --fresh" in run(budget=20).stderr
-    refused = run(*log, "--fresh", strategy="sfsr-l")
-    assert (refused.exit_code, calls(place)) == (2, 20)
-    assert "SFSR-L lays out its rounds beforehand" in refused.stderr
+    assert json.loads(run(*log, "--json", "--fresh", "--log-weight", 0.5).stdout)["trials"] == 4 + 12
+    placed = json.loads(run(*log, "--json", "--fresh", strategy="sfsr-l").stdout)
+    assert "left out of the estimates: SFSR-L has a number of places" in placed["note"]

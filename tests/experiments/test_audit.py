@@ -9,7 +9,20 @@ from bestmix import SFSR, Challenger, Uniform, open_experiment
 from bestmix.experiments import StorageError
 from bestmix.experiments.audit import Examination, alike, audit, examine, repair
 
-FIGURES = ["trials", "events", "round", "owing", "due", "freed", "complete", "leased", "surplus", "expired", "failed"]
+FIGURES = [
+    "trials",
+    "events",
+    "round",
+    "owing",
+    "due",
+    "freed",
+    "complete",
+    "leased",
+    "surplus",
+    "extra",
+    "expired",
+    "failed",
+]
 
 
 @pytest.fixture
@@ -68,10 +81,10 @@ def test_what_arms_are_due_is_derived(exp):
     assert audit(exp) == []
 
 
-@pytest.mark.parametrize("state", ["complete", "surplus"])
-def test_the_worker_of_a_trial_from_a_log_is_checked(state):
-    log = {"arm": ["a", "a", "a"], "reward": [0.5] * 3, **{cost: [0.5] * 3 for cost in PROBLEM.costs}}
-    exp = open_experiment("memory://", "a", PROBLEM, len(PROBLEM.arms), Uniform(), log=log)
+@pytest.mark.parametrize(("state", "strategy"), [("complete", Uniform()), ("surplus", SFSR())])
+def test_the_worker_of_a_trial_from_a_log_is_checked(state, strategy):
+    log = {"arm": ["a"] * 9, "reward": [0.5] * 9, **{cost: [0.5] * 9 for cost in PROBLEM.costs}}
+    exp = open_experiment("memory://", "a", PROBLEM, 9, strategy, log=log)
     exp.ask(1)
     assert audit(exp) == []
     row = next(row for row in stored(exp).rows.values() if row.state == state)

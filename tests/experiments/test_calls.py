@@ -116,7 +116,60 @@ def test_a_late_result_before_anybody_asked_is_counted(exp, clock):
     assert len(exp.ask(9)) == 5
 
 
-def test_a_late_result_of_a_filled_slot_is_surplus_and_counted_never(exp, clock):
+@pytest.fixture
+def scheduled(storage, name):
+    """One whose strategy has a number of places for each arm."""
+    return storage.create(name, PROBLEM, 30, SFSR("lagrangian"), lease=10.0)
+
+
+def test_a_late_result_that_no_slot_waits_for_counts(exp, clock):
+    late = exp.ask(worker="w1")[0]
+    clock.pass_time(11.0)
+    taken = exp.ask(worker="w2")[0]
+    assert exp.tell(taken, 2.0, COSTS) == "counted"
+    assert exp.tell(late, 1.0, COSTS) == "counted"
+    assert exp.tell(late, 1.0, COSTS) == "repeated"
+    with pytest.raises(Conflict):
+        exp.tell(late, 3.0, COSTS)
+    assert (exp.recommend().estimates["a"].trials, exp.recommend().estimates["a"].reward) == (2, 1.5)
+    assert (exp.state.complete, exp.state.extra, exp.state.surplus, exp.state.waiting) == (1, 1, 0, 5)
+    assert exp.trial(late).state == "extra"
+    with pytest.raises(Closed, match="told already"):
+        exp.renew(late)
+    assert audit(exp) == []
+
+
+def test_a_result_after_the_end_counts(exp, clock):
+    late = exp.ask(worker="w1")[0]
+    clock.pass_time(11.0)
+    finish(exp)
+    assert exp.state.status == "done"
+    assert exp.tell(late, 1.0, COSTS) == "counted"
+    assert (exp.state.status, exp.state.complete, exp.state.extra) == ("done", 6, 1)
+    assert exp.recommend().trials == 7
+    assert audit(exp) == []
+
+
+def test_extra_results_are_part_of_the_decisions_after_them(storage, name, clock):
+    exp = storage.create(name, PROBLEM, 60, Challenger(rounds=4), lease=10.0)
+    late, n = [], 0
+    while trials := exp.ask(4):
+        n += 1
+        if n % 3 == 0:
+            late += trials
+            clock.pass_time(11.0)
+            continue
+        exp.tell_many([(t, float(t.token % 7), [0.1 * (t.token % 11)]) for t in trials])
+        if late and n % 2:
+            exp.tell(late.pop(), 2.0, [0.3])
+    assert exp.state.extra >= 3
+    assert exp.recommend().trials == exp.state.complete + exp.state.extra
+    assert exp.state.complete + exp.state.extra <= 60 + exp.state.extra
+    assert audit(exp) == []
+
+
+def test_a_late_result_is_left_out_where_there_is_a_schedule(scheduled, clock):
+    exp = scheduled
     late = exp.ask(worker="w1")[0]
     clock.pass_time(11.0)
     taken = exp.ask(worker="w2")[0]
@@ -129,9 +182,12 @@ def test_a_late_result_of_a_filled_slot_is_surplus_and_counted_never(exp, clock)
     assert exp.recommend().to_json() == sums
     assert (exp.state.complete, exp.state.surplus) == (1, 1)
     assert exp.trial(late).reward == 1.0
+    assert exp.recommend(everything=True).estimates["a"].reward == 1.5
+    assert audit(exp) == []
 
 
-def test_the_one_who_lost_the_slot_to_a_late_result_has_surplus(exp, clock):
+def test_the_one_who_lost_the_slot_to_a_late_result_is_left_out(scheduled, clock):
+    exp = scheduled
     late = exp.ask(worker="w1")[0]
     clock.pass_time(11.0)
     taken = exp.ask(worker="w2")[0]
@@ -142,11 +198,13 @@ def test_the_one_who_lost_the_slot_to_a_late_result_has_surplus(exp, clock):
     assert audit(exp) == []
 
 
-def test_two_results_of_one_slot_in_one_batch(exp, clock):
+@pytest.mark.parametrize(("strategy", "second"), [(SFSR(), "surplus"), (Uniform(), "counted")])
+def test_two_results_of_one_slot_in_one_batch(storage, name, clock, strategy, second):
+    exp = storage.create(name, PROBLEM, 30, strategy, lease=10.0)
     late = exp.ask(worker="w1")[0]
     clock.pass_time(11.0)
     taken = exp.ask(worker="w2")[0]
-    assert exp.tell_many([(late, 1.0, COSTS), (taken, 2.0, COSTS)]) == ["counted", "surplus"]
+    assert exp.tell_many([(late, 1.0, COSTS), (taken, 2.0, COSTS)]) == ["counted", second]
     assert audit(exp) == []
 
 

@@ -367,11 +367,38 @@ def test_a_search_from_a_pilot_goes_on_after_it_was_saved():
 
 def test_where_earlier_trials_have_no_place_it_is_said():
     problem = Problem(["a", "b", "c"], {"dollars": 1.0})
-    with pytest.raises(ValueError, match=r"start: SFSR lays out its rounds beforehand.*use Challenger"):
-        SFSR().start(problem, 60).start_from(pilot({"a": 3}))
+    with pytest.raises(ValueError, match=r"log_weight: SFSR fills the places of its schedule.*use Challenger"):
+        SFSR().start(problem, 60).start_from(pilot({"a": 3}), weight=0.5)
     search = Challenger().start(problem, 60)
     search.tell("a", 1.0, {"dollars": 0.5})
     with pytest.raises(RuntimeError, match="1 trials were told already"):
         search.start_from(pilot({"a": 3}))
     with pytest.raises(ValueError, match="arm: expected one of"):
         Challenger().start(problem, 60).start_from(pilot({"z": 3}))
+
+
+def test_a_schedule_takes_what_it_has_places_for_and_says_what_is_left_out():
+    search = SFSR().start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
+    search.start_from(pilot({"a": 40, "b": 13}))
+    assert (search.trials, search.left_out, search.budget) == (26, 27, 60)
+    assert search.ask() == {"c": 13}
+    assert "27 results are left out of the estimates: SFSR has a number of places" in search.recommend().note
+    assert search.recommend(everything=True).estimates["a"].trials == 40
+    assert search.recommend(everything=True).note == ""
+    again = Search.from_json(search.to_json())
+    assert again.to_dict() == search.to_dict()
+    assert again.recommend(everything=True).to_json() == search.recommend(everything=True).to_json()
+
+
+def test_an_old_log_can_count_less():
+    search = Challenger().start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
+    search.start_from(pilot({"a": 41, "b": 12}), weight=0.5)
+    assert (search.evidence.counts.tolist(), search.earlier, search.budget) == ([20, 6, 0], 26, 86)
+    rng = np.random.default_rng(3)
+    while owed := search.ask():
+        for arm, count in owed.items():
+            search.tell(arm, rng.normal(1.5, 0.1, count), rng.normal(0.5, 0.1, (count, 1)))
+    assert search.history[0].pulls["a"] == 41
+    assert "The log and the fresh results of" in search.recommend().note
+    again = Search.from_json(search.to_json())
+    assert again.recommend().to_json() == search.recommend().to_json()

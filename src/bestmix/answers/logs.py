@@ -127,15 +127,15 @@ def log_evidence(
     return Evidence(problem, [_moments(tables.get(place, none)) for place in range(len(problem.cells))]), tables
 
 
-def read_moments(
+def read_metrics(
     problem: Problem, frame: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None
-) -> list[Moments]:
-    """Sums of the trials in a log, for each arm of a problem (in each segment)."""
+) -> list[Floats]:
+    """Metrics of the trials in a log, for each arm of a problem (in each segment): (trials, metrics)."""
     first, *rest = problem.metrics
     found = read_groups(frame, arm, reward if first == "reward" else first, rest, segment=segment)
-    tables = {problem.index(*group): problem.rows.measure(table) for group, table in found.items()}
-    none = np.empty((0, len(problem.measures)))
-    return [_moments(tables.get(place, none)) for place in range(len(problem.cells))]
+    tables = {problem.index(*group): table for group, table in found.items()}
+    none = np.empty((0, len(problem.metrics)))
+    return [tables.get(place, none) for place in range(len(problem.cells))]
 
 
 def log_problem(

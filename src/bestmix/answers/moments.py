@@ -159,6 +159,36 @@ class Moments:
             total.add(more.total, more.shift)
         return result
 
+    def without(self, other: "Moments") -> "Moments":
+        """These trials less those of another that are among them, exactly.
+
+        >>> both = Moments(1).plus(np.array([[1.0], [0.1], [4.0]]))
+        >>> both.without(Moments(1).plus(np.array([[0.1]]))).mean()
+        array([2.5])
+        """
+        result = Moments(self.size, self.count - other.count, [copy(s) for s in self.sums], [*map(copy, self.products)])
+        for total, less in zip([*result.sums, *result.products], [*other.sums, *other.products], strict=True):
+            total.add(-less.total, less.shift)
+        return result
+
+    def weighted(self, weight: float) -> "Moments":
+        """As if they were fewer trials, of the same mean and covariance: a share of them, rounded down.
+
+        >>> half = Moments(1).plus(np.array([[1.0], [2.0], [3.0], [4.0]])).weighted(0.5)
+        >>> half.count, half.mean(), half.covariance().round(3)
+        (2, array([2.5]), array([[1.667]]))
+        """
+        count = int(weight * self.count)
+        if count in (0, self.count):
+            return self if count else Moments(self.size)
+        scatter = self.covariance() * (count - 1)
+        result = Moments.from_statistics(count, self.mean(), scatter)
+        for (i, j), place in zip(self._pairs(), range(len(self.products)), strict=True):
+            if i == j and self.binary()[i]:  # stays of 0 and 1, so that rare events are reckoned with as such
+                total = round(count * float(self.mean()[i]))
+                result.sums[i], result.products[place] = ExactSum(total), ExactSum(total)
+        return result
+
     def mean(self) -> Floats:
         """Mean vector, each entry correctly rounded; NaN without trials."""
         if not self.count:

@@ -83,6 +83,7 @@ def create(
     segment: Annotated[
         str | None, typer.Option(help="Column of the log that has the segment.", show_default=False)
     ] = None,
+    log_weight: Annotated[float, typer.Option(help="What a result of the log counts, such as 0.5 for an old one.")] = 1,
     as_json: common.Json = False,
 ) -> None:
     """Create an experiment.
@@ -96,9 +97,7 @@ def create(
     found = problems.load_problem(problem, bound, limit, goal, segments)
     terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes}
     if log is not None:
-        if url.startswith(("http://", "https://")):
-            raise ValueError("--log: a server takes no log; give the database's own URL, or tell the trials one by one")
-        terms |= {"log": log, "arm": arm, "reward": reward, "segment": segment}
+        terms |= {"log": log, "arm": arm, "reward": reward, "segment": segment, "log_weight": log_weight}
     chosen = common.make_strategy(
         strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     )
@@ -141,6 +140,9 @@ def show(
     report_file: Annotated[Path | None, typer.Option("--report", help="Save a report (.html).")] = None,
     policy: common.PolicyFile = None,
     safety: common.Safety = "0.95",
+    everything: Annotated[
+        bool, typer.Option("--everything", help="Count results too that the strategy has no place for.")
+    ] = False,
     as_json: common.Json = False,
 ) -> None:
     """Show where an experiment is, and the best mix as far as it goes.
@@ -150,7 +152,7 @@ def show(
     outputs, wanted = common.Outputs(figure, report_file, policy), common.parse_safety(safety)
     outputs.check()
     experiment = open_named(url, name)
-    rec, state = experiment.recommend(wanted), experiment.state
+    rec, state = experiment.recommend(wanted, everything), experiment.state
     if as_json:
         outputs.save(rec, name)
         data = {"state": state.to_dict(), "recommendation": rec.to_dict()}
@@ -449,7 +451,8 @@ def report(state: "State", as_json: bool) -> None:
         typer.echo(json.dumps(state.to_dict(), indent=1))
         return
     parts = [f"{state.complete} of {state.budget} trials", f"{state.leased} leased"]
-    parts += [f"{n} {what}" for n, what in ((state.failed, "failed"), (state.surplus, "surplus")) if n]
+    beside = (state.extra, "beside the plan"), (state.surplus, "left out")
+    parts += [f"{n} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
     where = f"round {state.round}, " if state.open else ""
     reason = f" ({state.reason})" if state.reason else ""
     line = f"{state.name}: {state.status}{reason}, {where}{', '.join(parts)}."

@@ -53,6 +53,7 @@ def run(
     segment: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of the log that names the segment.", show_default=False)
     ] = None,
+    log_weight: Annotated[float, typer.Option(help="What a result of the log counts, such as 0.5 for an old one.")] = 1,
     state: Annotated[
         Path | None, typer.Option(help="Where the run is kept (.json).", show_default="next to the problem")
     ] = None,
@@ -89,7 +90,7 @@ def run(
     )
     with locked(state):
         with common.missing_values("fill them in, or take these rows out of the log"):
-            search = open_search(asked, chosen, budget, state, fresh, log, (arm, reward, segment))
+            search = open_search(asked, chosen, budget, state, fresh, log, (arm, reward, segment), log_weight)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
@@ -116,6 +117,7 @@ def open_search(
     fresh: bool,
     log: Path | None = None,
     columns: tuple[str, str, str | None] = ("arm", "reward", None),
+    log_weight: float = 1.0,
 ) -> "Search":
     """The search in the state file if it is of the same work, perhaps with more trials; a new one if there is none."""
     from bestmix.strategies import Search
@@ -123,7 +125,7 @@ def open_search(
     if fresh or not state.exists():
         new = strategy.start(problem, budget)
         if log is not None:
-            new.start_from(log, *columns)
+            new.start_from(log, *columns, log_weight)
         return new
     try:
         search = Search.load(state)
@@ -138,8 +140,8 @@ def open_search(
                 f"{state}: the run kept there has another {what}{detail}; ask for the same, choose another --state, "
                 "or start over with --fresh"
             )
-    if (log is None) is not (search.earlier == 0):
-        held_log = f"{search.earlier} trials of a log" if search.earlier else "no log"
+    if (log is None) is search.has_log:
+        held_log = f"{search.earlier} trials of a log" if search.earlier else "a log" if search.has_log else "no log"
         raise ValueError(f"{state}: the run kept there has {held_log}; ask for the same, or start over with --fresh")
     budget += search.earlier
     if budget < search.budget:

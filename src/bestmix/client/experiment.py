@@ -40,8 +40,16 @@ class Server:
         lease: float = LEASE,
         failures: int = FAILURES,
         notes: str = "",
+        log: Any = None,
+        arm: str = "arm",
+        reward: str = "reward",
+        segment: str | None = None,
+        log_weight: float = 1.0,
     ) -> "RemoteExperiment":
-        """Create an experiment; one that is there already with the same terms is opened."""
+        """Create an experiment; one that is there already with the same terms is opened.
+
+        A log is read here, and its trials are sent.
+        """
         if not isinstance(problem, Problem):
             raise checks.InvalidInput(
                 "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
@@ -49,6 +57,9 @@ class Server:
         body = {"name": name, "problem": problem.to_dict(), "budget": budget, "notes": notes}
         body |= {"lease": checks.number("lease", lease), "failures": failures}
         body |= {} if strategy is None else {"strategy": strategy.to_dict()}
+        if log is not None:
+            weight = checks.weight("log_weight", log_weight)
+            body |= {"log": _columns(problem, log, arm, reward, segment), "log_weight": weight}
         return RemoteExperiment(self.transport, self.transport.call("POST", "/v1/experiments", body)[1])
 
     def open(self, name: str) -> "RemoteExperiment":
@@ -162,10 +173,14 @@ class RemoteExperiment:
         """End the leases of trials that this worker will not finish; no failure is counted."""
         self._post("give_back", {"trials": list(map(_id, trials))})
 
-    def recommend(self, safety: float | None = 0.95) -> Recommendation:
-        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin."""
+    def recommend(self, safety: float | None = 0.95, everything: bool = False) -> Recommendation:
+        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin.
+
+        With ``everything`` results count as well that the strategy's schedule has no place for.
+        """
         wanted = checks.safety(safety)
-        data = self._get("/recommendation", safety="none" if wanted is None else wanted)
+        query = {"everything": "true"} if everything else {}
+        data = self._get("/recommendation", safety="none" if wanted is None else wanted, **query)
         return Recommendation.from_dict({**data, "history": self._rounds()})
 
     def snapshot(self) -> Snapshot:
@@ -305,6 +320,20 @@ class RemoteExperiment:
 
     def _post(self, path: str, body: Any) -> Any:
         return self._call("POST", f"/{path}", body)
+
+
+def _columns(problem: Problem, log: Any, arm: str, reward: str, segment: str | None) -> dict[str, list[Any]]:
+    """The trials of a log as plain columns, with the names that the server knows."""
+    from bestmix.answers.logs import read_metrics  # loads the arithmetic, which no other call here needs
+
+    tables = read_metrics(problem, log, arm, reward, segment)
+    found: dict[str, list[Any]] = {"arm": [], **({"segment": []} if problem.segments else {})}
+    found |= {metric: [value for table in tables for value in table[:, i]] for i, metric in enumerate(problem.metrics)}
+    for cell, table in zip(problem.cells, tables, strict=True):
+        found["arm"] += [cell.arm] * len(table)
+        if cell.segment is not None:
+            found["segment"] += [cell.segment] * len(table)
+    return {name: list(map(float, column)) if name in problem.metrics else column for name, column in found.items()}
 
 
 def _id(trial: Trial | str) -> str:

@@ -10,14 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bestmix.answers.moments import Moments
+from bestmix.experiments.course import Course
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.store import Contents, ExperimentStore, Transaction, digest, fingerprint
 from bestmix.experiments.tally import MOST_SHOWN, SLACK, Log, Tally, read_log, read_trials
 from bestmix.problems.problem import Problem
-from bestmix.strategies import Search, Strategy
+from bestmix.strategies import Strategy, rounds
 from bestmix.strategies.protocol import arriving
+from bestmix.strategies.rounds import Recipe
 
 MOST_SECONDS = 1e10  # that a clock can show: three hundred years
 CLOSE = 1e-6  # how much the numbers of a history may differ from those that this version works out
@@ -70,15 +71,17 @@ def examine(contents: Contents, problem: Problem, strategy: Strategy | None) -> 
     tally = read_trials(contents, log, len(problem.cells), len(problem.metrics) - 1)
     evidence = [*log.problems[:MOST_SHOWN], *tally.problems[:MOST_SHOWN]]
     evidence += [*_fixed(contents, log), *_events(contents, log, tally), *_slots(contents, tally)]
-    evidence += [*_rounds(contents, tally, problem), *_sums(contents, tally, problem)]
-    if strategy is not None and not evidence:
-        evidence += _replay(contents, log, tally, problem, strategy)
+    evidence += _rounds(contents, tally, problem)
+    if not evidence:
+        course = Course(contents, log, tally, problem)
+        evidence += _sums(contents, course)
+        evidence += [] if strategy is None else _replay(contents, course, strategy)
     if evidence:  # figures cannot be derived from evidence that contradicts itself
         return Examination(evidence, [])
-    quota = None if strategy is None else strategy.quota(problem, contents.head.budget, contents.run.memory)
+    quota = None if strategy is None else _quota(contents, problem, strategy)
     if strategy is not None and (problems := list(_status(contents, log, quota is None))):
         return Examination(problems, [])
-    due, owing = _owed(contents, tally, strategy, None if quota is None else [int(n) for n in quota])
+    due, owing = _owed(contents, tally, strategy, quota)
     flow = arriving(problem, contents.run.memory)
     if (sum(due) if flow else min(due, default=0)) < 0 or owing < 0:
         return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
@@ -114,12 +117,13 @@ def repair(store: ExperimentStore, key: str, examination: Examination) -> list[s
 def _fixed(contents: Contents, log: Log) -> Iterator[str]:
     """What is fixed from the beginning, or told by an event when it changes."""
     record, head = contents.record, contents.head
-    first = record if log.first_name is None else replace(record, name=log.first_name)
-    if log.digest is not None and log.digest != digest(first):
+    named = record if log.first_name is None else replace(record, name=log.first_name)
+    if log.digest is not None and log.digest != digest(named):
         yield "problem, strategy, budget, lease, failures or name: not as they were when it was created"
     if log.name is not None and log.name != head.name:
         yield f"name: it is {head.name!r}, the events say {log.name!r}"
-    budget = record.first_budget if log.budget is None else log.budget
+    first = record.first_budget if log.first_budget is None else log.first_budget
+    budget = first if log.budget is None else log.budget
     if head.budget != budget:
         yield f"budget: it is {head.budget}, the events say {budget}"
     if head.status != log.status and not (head.status == "done" and log.may_be_done):
@@ -140,6 +144,8 @@ def _events(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
         yield f"trial {unknown[0]}: it is complete, of which the events know nothing"
     if missing := sorted(log.complete - tally.complete):
         yield f"trial {missing[0]}: the events say that it is complete"
+    if log.extra.keys() != tally.extra.keys():
+        yield f"extra: the events say trials {sorted(log.extra)}, the trials are {sorted(tally.extra)}"
     if log.surplus != tally.surplus:
         yield f"surplus: the events say {log.surplus}, the trials are {tally.surplus}"
     if log.rounds > len(contents.run.rounds):
@@ -179,40 +185,32 @@ def _is_mixture(mixture: Mapping[str, Any], problem: Problem) -> bool:
     return not shares or (min(shares) >= 0 and math.isclose(sum(shares), 1.0, abs_tol=CLOSE))
 
 
-def _sums(contents: Contents, tally: Tally, problem: Problem) -> Iterator[str]:
-    import numpy as np
-
-    moments, size = contents.run.moments, len(problem.metrics)
+def _sums(contents: Contents, course: Course) -> Iterator[str]:
+    moments, problem = contents.run.moments, course.problem
     if not len(moments) == len(contents.due) == len(problem.cells):
         yield f"arms: there are sums of {len(moments)}, the problem has {len(problem.cells)}"
         return
-    for place, sums in enumerate(moments):
-        rows = [values for by_arm in tally.results.values() for values in by_arm.get(place, [])]
-        table = problem.rows.measure(np.array(rows).reshape(len(rows), size))
-        if Moments(table.shape[1]).plus(table).to_dict() != sums.to_dict():
+    for place, (stored, derived) in enumerate(zip(moments, course.sums(), strict=True)):
+        if derived.to_dict() != stored.to_dict():
             yield f"arm {problem.trial_names[place]!r}: its running sums are not those of its trials"
 
 
-def _replay(contents: Contents, log: Log, tally: Tally, problem: Problem, strategy: Strategy) -> Iterator[str]:
-    """Tell a search in this process the same trials, and compare where it gets to."""
-    import numpy as np
+def _quota(contents: Contents, problem: Problem, strategy: Strategy) -> list[int] | None:
+    return rounds.planned(Recipe(problem, strategy), contents.head.budget, contents.run.memory)
 
-    if log.budget is not None:
-        return  # a search has one budget from its beginning
-    search, now = Search(strategy, problem, contents.record.first_budget), contents.run
-    if now.memory.get("arriving"):
-        search.memory = {**search.memory, "arriving": True}
+
+def _replay(contents: Contents, course: Course, strategy: Strategy) -> Iterator[str]:
+    """Give the strategy the same trials, and compare where it gets to."""
+    if course.log.budget is not None:
+        return  # the strategy's budget is one from its beginning
+    now = contents.run
     try:
-        for number in sorted(tally.results):
-            for arm, rows in tally.results[number].items():
-                table = np.array(rows)
-                cell = problem.cells[arm]
-                search.tell(cell.arm, table[:, 0], table[:, 1:], segment=cell.segment)
+        step = course.replay(Recipe(course.problem, strategy))
     except (ValueError, RuntimeError) as error:
-        yield f"replay: a search does not take the trials of round {number} ({error})"
+        yield f"replay: the strategy does not take the trials ({error})"
         return
-    if not alike(search.memory, now.memory) or not alike([vars(r) for r in search.history], [*map(vars, now.rounds)]):
-        yield "replay: a search that is told the same trials gets to another point"
+    if not alike(step.memory, now.memory) or not alike([*map(vars, step.rounds)], [*map(vars, now.rounds)]):
+        yield "replay: the strategy gets to another point with the same trials"
 
 
 def alike(first: Any, second: Any) -> bool:
@@ -260,7 +258,7 @@ def _head(contents: Contents, log: Log, tally: Tally, due: Sequence[int], owing:
         "owing": owing,
         "due": sum(due),
         "freed": tally.open,
-        **{state: tally.states[state] for state in ("complete", "leased", "surplus")},
+        **{state: tally.states[state] for state in ("complete", "leased", "surplus", "extra")},
         "expired": log.expired,
         "failed": log.failed,
         "strikes": log.strikes,

@@ -12,7 +12,7 @@ from bestmix.experiments.model import Outcome, Row
 from bestmix.experiments.store import Transaction, fingerprint
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import Memory, arriving
+from bestmix.strategies.protocol import Memory, arriving, decides_from_counts
 from bestmix.strategies.rounds import Recipe
 
 PAUSE = 1.0  # seconds after which to ask a paused experiment again
@@ -136,7 +136,7 @@ def renew(transaction: Transaction, lease_clock: LeaseClock, numbers: Sequence[i
     for row in found:
         if head.status == "stopped":
             raise Closed(f"renew: the experiment was stopped, so trial {row.number} is no longer wanted; drop it")
-        if row.state in ("complete", "surplus"):
+        if row.state in ("complete", "surplus", "extra"):
             raise Closed(f"renew: trial {row.number} was told already, so it has no lease; ask for new trials")
         if row.state != "leased" and not row.open:
             raise Closed(f"renew: the lease of trial {row.number} is lost and its slot was taken since; drop it")
@@ -161,13 +161,26 @@ def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Re
         _take(transaction, lease_clock, rows, rows[number], values, changed, counted) for number, values in results
     ]
     if changed:
-        _count(transaction, counted, recipe.problem)
+        late = [row for row in changed.values() if row.state == "surplus"]
+        extra = late if decides_from_counts(recipe.strategy) else []
+        _count_beside(transaction, extra)
+        _count(transaction, [*counted, *extra], recipe.problem)
         transaction.update_trials(list(changed.values()))
-        surplus = outcomes.count(Outcome.surplus)
-        transaction.add_event("told", trials=[row.number for row in counted], surplus=surplus)
+        beside = {"extra": [row.number for row in extra]} if extra else {}
+        surplus = len(late) - len(extra)
+        transaction.add_event("told", trials=[row.number for row in counted], surplus=surplus, **beside)
+        outcomes = [Outcome.counted if outcome == "surplus" and extra else outcome for outcome in outcomes]
         if counted and not transaction.head.owing:
             advance(transaction, recipe, lease_clock.clock.now())
     return outcomes
+
+
+def _count_beside(transaction: Transaction, extra: Sequence[Row]) -> None:
+    """Let results count that no slot waits for."""
+    for row in extra:
+        row.state = "extra"
+    transaction.head.surplus -= len(extra)
+    transaction.head.extra += len(extra)
 
 
 def find(transaction: Transaction, numbers: Sequence[int]) -> list[Row]:

@@ -4,6 +4,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
@@ -38,7 +40,7 @@ from bestmix.experiments.model import (
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
-from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, mixes
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, left_out, mixes
 from bestmix.strategies.rounds import Recipe
 
 if TYPE_CHECKING:
@@ -196,9 +198,23 @@ class Experiment:
         numbers = [self._number(trial) for trial in trials]
         self._write(lambda transaction: calls.give_back(transaction, self.storage.lease_clock, numbers))
 
-    def recommend(self, safety: float | None = SAFETY) -> Recommendation:
-        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin."""
-        return self.answer(self.run_state(), safety)
+    def recommend(self, safety: float | None = SAFETY, everything: bool = False) -> Recommendation:
+        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin.
+
+        With ``everything`` results count as well that the strategy's schedule has no place for: surplus ones.
+        """
+        now = self.run_state()
+        if not everything or not now.state.surplus:
+            return self.answer(now, safety)
+        return self.answer(self._with_surplus(now), safety)
+
+    def _with_surplus(self, now: RunState) -> RunState:
+        """The same with surplus results in the sums."""
+        moments = list(now.moments)
+        for row in self.storage.store.trials(self.record.key, TrialQuery("surplus")):
+            table = self.problem.rows.measure(np.array([row.values]))
+            moments[row.arm] = moments[row.arm].plus(table)
+        return replace(now, moments=moments, state=replace(now.state, surplus=0))
 
     def run_state(self) -> RunState:
         """All that the answer is made of, as it is at this moment."""
@@ -208,7 +224,7 @@ class Experiment:
 
     def answer(self, now: RunState, safety: float | None = SAFETY) -> Recommendation:
         """The recommendation of a moment."""
-        return recommend(
+        rec = recommend(
             Evidence(self.problem, now.moments),
             self.strategy.columns(self.problem, now.memory),
             strategy=self.strategy.name,
@@ -219,6 +235,9 @@ class Experiment:
             mixes=mixes(self.strategy),
             certified=certified_mix(self.strategy, self.problem, now.memory),
         )
+        rec = with_conflict(rec, now.moments, now.earlier, now.weight)
+        missing = left_out(self.strategy, now.state.surplus)
+        return replace(rec, note=" ".join(filter(None, [rec.note, missing]))) if missing else rec
 
     def snapshot(self) -> Snapshot:
         """Figures, answer and the answers after each round, all of one moment."""

@@ -10,7 +10,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, TrialQuery, moment
-from bestmix.experiments.store import NO_PREFETCH, Contents, Head, Prefetch, T, digest, gone, opening, state_of
+from bestmix.experiments.store import NO_PREFETCH, Contents, Head, Prefetch, T, birth, gone, opening, state_of
 from bestmix.strategies.protocol import Memory
 
 
@@ -32,6 +32,8 @@ class StoredExperiment:
     slots: dict[int, tuple[int, ...]] = field(default_factory=dict)  # the trials of each slot
     asks: dict[str, tuple[int, int]] = field(default_factory=dict)
     events: dict[int, Event] = field(default_factory=dict)
+    earlier: Sequence[Moments | None] = ()  # sums of the log's trials
+    weight: float = 1.0
 
 
 class MemoryTransaction:
@@ -180,9 +182,10 @@ class MemoryStore:
             stored = StoredExperiment(
                 draft.record, now, head, {"memory": draft.memory}, rounds, {}, dict(enumerate(draft.moments)), due, {}
             )
+            stored.earlier, stored.weight = draft.earlier, draft.weight
             transaction = MemoryTransaction(stored, self.clock)
             transaction.add_trials(draft.rows)
-            transaction.add_event("created", digest=digest(draft.record))
+            transaction.add_event("created", **birth(draft))
             stored.head = transaction.head
             self._experiments[draft.record.key] = stored
             return True
@@ -235,7 +238,8 @@ class MemoryStore:
             stored = self._stored(key)
             rounds, moments = [stored.rounds[n] for n in sorted(stored.rounds)], list(stored.moments.values())
             mixtures = [stored.mixtures.get(r.number) for r in rounds]
-            return RunState(self.state(key), stored.memory["memory"], moments, rounds, mixtures)
+            memory, log = stored.memory["memory"], (stored.earlier, stored.weight)
+            return RunState(self.state(key), memory, moments, rounds, mixtures, *log)
 
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment."""

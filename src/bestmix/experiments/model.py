@@ -40,7 +40,8 @@ class TrialState(StrEnum):
     complete = "complete"
     expired = "expired"  # its lease ran out, and its slot is or was handed out again
     failed = "failed"  # its worker said so, and its slot is or was handed out again
-    surplus = "surplus"  # told when its slot was filled already: kept, never counted
+    surplus = "surplus"  # told when its slot was filled already, and left out: the strategy's schedule has no place
+    extra = "extra"  # told when its slot was filled already, and counted beside what was planned
     withdrawn = "withdrawn"  # its slot was filled by a late result, or the experiment was stopped
 
 
@@ -49,7 +50,7 @@ class Outcome(StrEnum):
 
     counted = "counted"
     repeated = "repeated"  # told before with the same values: nothing changed
-    surplus = "surplus"  # its slot was filled already: kept, never counted
+    surplus = "surplus"  # its slot was filled already, and the strategy's schedule has no place for more: left out
 
 
 @dataclass
@@ -163,6 +164,7 @@ class State:
     created: datetime
     ended: datetime | None
     handed: int  # trials handed out so far; the last one's number
+    extra: int = 0  # results beside what was planned, which count
 
     @property
     def open(self) -> bool:
@@ -177,7 +179,7 @@ class State:
     def from_dict(cls, data: Mapping[str, Any]) -> "State":
         """Inverse of ``to_dict``; other entries are left alone."""
         times = {name: _time(data[name]) for name in ("created", "ended")}
-        known = {name: data[name] for name in cls.__dataclass_fields__}
+        known = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         return cls(**known | times | {"status": Status(data["status"])})
 
 
@@ -233,6 +235,13 @@ class Draft:
     rounds: list[Round]
     moments: list[Moments]
     rows: list[Row]
+    earlier: Sequence[Moments | None] = ()  # sums of the log's trials of each arm
+    weight: float = 1.0  # what each of them counts
+
+    @property
+    def budget(self) -> int:
+        """Trials in all: those that may be made, and those of a log that counts in full."""
+        return self.record.first_budget + (sum(m.count for m in self.moments) if any(self.earlier) else 0)
 
 
 @dataclass(frozen=True)
@@ -244,6 +253,8 @@ class RunState:
     moments: list[Moments]
     rounds: list[Round]
     mixtures: list[Mapping[str, float] | None]  # the answer after each round, where it is known
+    earlier: Sequence[Moments | None] = ()  # sums of the log's trials of each arm, where it started from one
+    weight: float = 1.0  # what each of them counts
 
 
 @dataclass(frozen=True)

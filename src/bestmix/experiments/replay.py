@@ -1,15 +1,19 @@
-"""Starting from trials that were made before: they fill what the strategy owes, round by round."""
+"""Starting from trials that were made before.
+
+Where the strategy decides from counts they all count, whatever a round had planned. Where it has a schedule they fill
+what it owes, round by round, and what it has no place for is left out.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
+from bestmix import checks
+from bestmix.answers.logs import read_metrics
 from bestmix.answers.moments import Moments
-from bestmix.answers.tables import read_groups
 from bestmix.arrays import Floats
 from bestmix.experiments.model import Row
-from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import Checking
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, decides_from_counts
 from bestmix.strategies.rounds import Recipe
 
 WORKER = "log"
@@ -22,14 +26,52 @@ class Start:
     step: rounds.Step
     rows: list[Row]
     moments: list[Moments]
+    earlier: list[Moments | None]  # sums of the log's trials of each arm
 
 
-def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, segment: str | None, now: float) -> Start:
-    """Give the log's trials to the strategy as it asks for them; the rest is surplus."""
-    tables = _tables(recipe.problem, log, arm, reward, segment)
+@dataclass(frozen=True)
+class Log:
+    """Trials from before: where they are, how their columns are called, and what each of them counts."""
+
+    frame: Any
+    arm: str = "arm"
+    reward: str = "reward"
+    segment: str | None = None
+    weight: float = 1.0
+
+
+def replay(recipe: Recipe, budget: int, log: Log, now: float) -> Start:
+    """Where an experiment begins that has a log."""
+    tables = read_metrics(recipe.problem, log.frame, log.arm, log.reward, log.segment)
     if isinstance(recipe.strategy, Checking):
         for table in tables:
             recipe.strategy.check_trials(recipe.problem, table)
+    if decides_from_counts(recipe.strategy):
+        return _in_full(recipe, budget, tables, log.weight, now)
+    if log.weight != 1.0:
+        raise checks.InvalidInput(
+            "log_weight",
+            f"{recipe.strategy.name} fills the places of its schedule with whole results",
+            "leave it out, or use Challenger() or Uniform()",
+        )
+    return _in_places(recipe, budget, tables, now)
+
+
+def _in_full(recipe: Recipe, budget: int, tables: list[Floats], weight: float, now: float) -> Start:
+    """Count all of them; the first round owes what they lack."""
+    measure, none = recipe.problem.rows.measure, rounds.no_trials(recipe.problem)
+    sums = [empty.plus(measure(table)) for empty, table in zip(none, tables, strict=True)]
+    moments = [m.weighted(weight) for m in sums]
+    rows = list[Row]()
+    for place, table in enumerate(tables):
+        rows += _rows(table, place, 1, len(rows), "complete", now)
+    whole = checks.whole("budget", budget + sum(m.count for m in moments), 0, "give fewer", MOST_TRIALS)
+    step = rounds.begin_with(recipe, whole, moments, [m.count for m in sums])
+    return Start(step, rows, moments, [m if m.count else None for m in sums])
+
+
+def _in_places(recipe: Recipe, budget: int, tables: list[Floats], now: float) -> Start:
+    """Give the trials to the strategy as it asks for them; the rest is left out."""
     used, moments, rows = [0] * len(tables), rounds.no_trials(recipe.problem), list[Row]()
     step, closed = rounds.begin(recipe, budget), list[Any]()
     while step.quota is not None:
@@ -50,18 +92,7 @@ def replay(recipe: Recipe, budget: int, log: Any, arm: str, reward: str, segment
         closed += step.rounds
     for place, table in enumerate(tables):
         rows += _rows(table[used[place] :], place, len(closed) + 1, len(rows), "surplus", now)
-    return Start(rounds.Step(step.memory, step.quota, closed), rows, moments)
-
-
-def _tables(problem: Problem, log: Any, arm: str, reward: str, segment: str | None) -> list[Floats]:
-    import numpy as np
-
-    first, *rest = problem.metrics
-    found = read_groups(log, arm, reward if first == "reward" else first, rest, segment=segment)
-    for name, group in found:
-        problem.index(name, group)
-    none = np.empty((0, len(problem.metrics)))
-    return [found.get((cell.arm, cell.segment), none) for cell in problem.cells]
+    return Start(rounds.Step(step.memory, step.quota, closed), rows, moments, [])
 
 
 def _rows(part: Floats, arm: int, number: int, made: int, state: str, now: float) -> list[Row]:

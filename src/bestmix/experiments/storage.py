@@ -39,10 +39,7 @@ class Terms:
     lease: float
     failures: int
     notes: str
-    log: Any
-    arm: str
-    reward: str
-    segment: str | None
+    log: replay.Log | None
 
 
 class Storage:
@@ -77,9 +74,10 @@ class Storage:
         arm: str = "arm",
         reward: str = "reward",
         segment: str | None = None,
+        log_weight: float = 1.0,
     ) -> Experiment:
         """Create an experiment; ``open_experiment`` describes the arguments."""
-        terms = Terms(lease, failures, notes, log, arm, reward, segment)
+        terms = Terms(lease, failures, notes, _log(log, arm, reward, segment, log_weight))
         made = self._create(name, problem, budget, strategy, terms)
         if made is None:
             raise checks.AlreadyExists(
@@ -103,13 +101,11 @@ class Storage:
         )
         notes = check_text("notes", terms.notes, LONGEST_NOTE, empty=True)
         if terms.log is None:
-            start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem))
+            start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem), [])
         else:
-            now = self.lease_clock.clock.now()
-            columns = terms.arm, terms.reward, terms.segment
-            start = replay.replay(recipe, record.first_budget, terms.log, *columns, now)
-        step = start.step
-        draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows)
+            start = replay.replay(recipe, record.first_budget, terms.log, self.lease_clock.clock.now())
+        step, log = start.step, (start.earlier, 1.0 if terms.log is None else terms.log.weight)
+        draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows, *log)
         return Experiment(self, record, recipe) if self.store.create(draft) else None
 
     def open(self, name: str, strategy: Strategy | None = None) -> Experiment:
@@ -197,6 +193,7 @@ def open_experiment(
     arm: str = "arm",
     reward: str = "reward",
     segment: str | None = None,
+    log_weight: float = 1.0,
     patience: float = 60.0,
     clock: Clock | None = None,
 ) -> Experiment:
@@ -221,11 +218,14 @@ def open_experiment(
         Whatever you want to remember about it.
     log
         Trials that were made before, which the experiment starts from: a CSV or Parquet path, a frame
-        or a mapping of columns. They fill the places that the strategy owes their arms, in order, and
-        count as part of the budget; what is left over is kept aside as surplus.
+        or a mapping of columns. With Challenger and Uniform all of them count, the budget is for further trials, and
+        the first round owes what they lack. SFSR has a schedule for the whole budget: they fill its places in order,
+        and the rest is left out of the estimates, unless ``recommend(everything=True)`` asks for it.
     arm, reward, segment
         Names of the log's columns that hold the arm, the reward and, where there are segments, the segment; other
         metrics have their own names.
+    log_weight
+        What a result of the log counts, such as 0.5 for an old log; 1 by default.
     patience
         Seconds that a call keeps trying when the database is out of reach.
 
@@ -245,7 +245,9 @@ def open_experiment(
                 "budget", "a new experiment needs one", f"give the number of trials that {name!r} may make"
             )
         held = LEASE if lease is None else lease, FAILURES if failures is None else failures
-        made = storage._create(name, problem, budget, strategy, Terms(*held, notes, log, arm, reward, segment))
+        made = storage._create(
+            name, problem, budget, strategy, Terms(*held, notes, _log(log, arm, reward, segment, log_weight))
+        )
         if made is not None:
             return made
     found = storage.open(name, strategy)
@@ -270,6 +272,12 @@ def _check_same(found: Experiment, problem: Problem | None, budget: int | None, 
         raise checks.AlreadyExists(
             "lease", f"the experiment {held.name!r} has {held.lease:g} s, got {lease:g}", "leave it out"
         )
+
+
+def _log(frame: Any, arm: str, reward: str, segment: str | None, weight: float) -> replay.Log | None:
+    if frame is None:
+        return None
+    return replay.Log(frame, arm, reward, segment, checks.weight("log_weight", weight))
 
 
 def _check_problem(problem: Any) -> Problem:

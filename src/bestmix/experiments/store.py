@@ -21,16 +21,22 @@ somebody has, or the slot is filled, or the experiment was stopped, the trial is
 **tell(trial, values)** is idempotent. A trial that is told for the first time fills its slot and is *complete*. The
 same values again change nothing; other values are a conflict, and change nothing. A late result (of a trial that
 expired, was reported as failed or was withdrawn) fills its slot if nobody else has: whoever works on the slot now
-has the lease *withdrawn*. If the slot is filled, the result is kept aside as *surplus* and never counted. Several
-results told together are written together or, when one of them is refused, not at all.
+has the lease *withdrawn*. If the slot is filled, the result counts all the same where the strategy decides from counts
+(*extra*): from the next decision on, and in the answer at once. Where a schedule has a number of places for each arm,
+it is left out (*surplus*). Several results told together are written together or, when one of them is refused, not at
+all.
 
 **tell_failed(trial, reason)** puts the slot back. It is idempotent. When the number of failures reaches the
 experiment's cap, the experiment is *failed*: it hands out nothing until it is resumed, which counts from zero.
 
 **Rounds.** With the result that fills a round's last slot the strategy advances, in the same transaction. Its state
 is a pure function of what was told: sums are exact, so that replaying the complete trials in any order gives the
-identical history. If the strategy raises an error, the result is kept all the same and the experiment is *failed*
-with the error as its reason; resuming tries again.
+identical history. Extra results are part of the decisions after them, as the events say. If the strategy raises an
+error, the result is kept all the same and the experiment is *failed* with the error as its reason; resuming tries
+again.
+
+**A log** of trials from before counts in full where the strategy decides from counts: its trials are complete ones of
+the first round, whatever that had planned, and the budget is for further ones. A schedule takes what it has places for.
 
 **Acknowledgement.** A call that returns has its effect safely on disk; a call that raises has none, unless it says
 that the outcome is unknown. Every call can be repeated, so that stores repeat them when a connection is lost. An ask
@@ -90,6 +96,10 @@ class Head:
     expired: int = 0
     failed: int = 0
     strikes: int = 0  # failures since the start or the last resume
+    extra: int = 0  # results that count beside those of slots
+    queued: int = 0  # slots of rounds that are planned and not yet begun
+    beyond: int = 0  # slots at the end of the plan that the next decision does not wait for
+    cutoff: int = 0  # the last slot that it waits for, once that was handed out
 
 
 def worth_writing(before: Head, after: Head) -> bool:
@@ -251,6 +261,12 @@ def digest(record: Record) -> str:
     return fingerprint(json.dumps([*vars(record).values()], default=dict))
 
 
+def birth(draft: Draft) -> dict[str, Any]:
+    """What the event ``created`` tells: the digest, and with a log what a result of it counts and the budget in all."""
+    log = {"log_weight": draft.weight, "budget": draft.budget} if any(draft.earlier) else {}
+    return {"digest": digest(draft.record), **log}
+
+
 def fingerprint(text: str) -> str:
     """A short text that another text has by chance only.
 
@@ -269,7 +285,7 @@ def opening(draft: Draft, clock: Clock, now: float) -> Head:
         "done" if draft.quota is None else "running",
         "",
         draft.notes,
-        draft.record.first_budget,
+        draft.budget,
         now if draft.quota is None else None,
         0.0,
         clock.boot,
@@ -302,6 +318,7 @@ def state_of(head: Head, created: float) -> State:
         moment(created),
         None if head.ended is None else moment(head.ended),
         head.trials,
+        head.extra,
     )
 
 

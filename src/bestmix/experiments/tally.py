@@ -45,7 +45,10 @@ class Log:
     failed: int = 0
     strikes: int = 0
     surplus: int = 0
+    first_budget: int | None = None  # in all, where a log counts beside the one that was given
+    log_weight: float = 1.0  # what a result of the log counts
     complete: set[int] = field(default_factory=set)
+    extra: dict[int, int] = field(default_factory=dict)  # results beside the plan, and the round in which they came
     failures: set[int] = field(default_factory=set)
     asks: list[tuple[int, int, str]] = field(default_factory=list)  # first trial, how many, who
     keys: set[tuple[str, int, int]] = field(default_factory=set)  # fingerprint of a key, first trial, how many
@@ -70,6 +73,8 @@ class Log:
 
     def _created(self, data: Mapping[str, Any]) -> None:
         self.digest = data.get("digest")
+        self.log_weight = float(data.get("log_weight", 1.0))
+        self.first_budget = data.get("budget")
 
     def _asked(self, data: Mapping[str, Any]) -> None:
         self.asks.append((data["first"], data["count"], data["worker"]))
@@ -79,6 +84,7 @@ class Log:
     def _told(self, data: Mapping[str, Any]) -> None:
         self.complete.update(data["trials"])
         self.surplus += data["surplus"]
+        self.extra |= dict.fromkeys(data.get("extra", ()), self.rounds + 1)
 
     def _round(self, data: Mapping[str, Any]) -> None:
         self.rounds = data["number"]
@@ -148,6 +154,8 @@ class Tally:
     results: dict[int, dict[int, list[tuple[float, ...]]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )  # by round and arm
+    extra: dict[int, tuple[int, tuple[float, ...]]] = field(default_factory=dict)  # arm and result, by trial
+    log: dict[int, list[tuple[float, ...]]] = field(default_factory=lambda: defaultdict(list))  # results by arm
     problems: list[str] = field(default_factory=list)
 
     def add(self, row: Row, problem: str | None) -> None:
@@ -161,7 +169,7 @@ class Tally:
             self.problems.append(f"trial {row.number}: it is not like the first trial of its slot {row.slot}")
         self.states[row.state] += 1
         self.open += row.open
-        slot.counts |= row.state != "surplus"
+        slot.counts |= row.state not in ("surplus", "extra")
         slot.holders += row.open or row.state in ("leased", "complete")
         slot.complete |= row.state == "complete"
         if row.state == "leased":
@@ -169,6 +177,8 @@ class Tally:
         if row.state == "complete" and row.values is not None:
             self.complete.add(row.number)
             self.results[row.round][row.arm].append(row.values)
+        if row.state == "extra" and row.values is not None:
+            self.extra[row.number] = row.arm, row.values
 
     def handed(self, number: int, arms: int) -> list[int]:
         """Slots of a round that were ever handed out, by arm."""
@@ -185,6 +195,8 @@ def read_trials(contents: Contents, log: Log, arms: int, costs: int) -> Tally:
         problem = _wrong(row, contents, log, arms, costs) or _unlike(row, tally.count + 1, asked)
         tally.add(row, problem)
         tally.surplus += row.number >= before and row.state == "surplus"
+        if problem is None and row.number < before and row.state == "complete" and row.values is not None:
+            tally.log[row.arm].append(row.values)
     if next(workers, None) is not None:
         tally.problems.append(f"trials: the events tell of more than the {tally.count} that are there")
     return tally
@@ -211,7 +223,7 @@ def _wrong(row: Row, contents: Contents, log: Log, arms: int, costs: int) -> str
         return f"there is no state {row.state!r}, no arm {row.arm} or no round {row.round}"
     if not 1 <= row.slot <= row.number:
         return f"there is no slot {row.slot}"
-    if (row.values is not None) is not (row.state in ("complete", "surplus")):
+    if (row.values is not None) is not (row.state in ("complete", "surplus", "extra")):
         return f"it is {row.state}, with the result {row.values}"
     if row.values is not None and (len(row.values) != 1 + costs or row.told is None):
         return f"its result {row.values} is not whole"

@@ -41,7 +41,7 @@ LONGEST_WHY = 200  # characters of a worker's reason
 UNCOUNTED = {
     "failed": "reported as failed",
     "expired": "lease ran out",
-    "surplus": "came too late to count",
+    "surplus": "left out: its place was filled",
     "withdrawn": "no longer wanted",
 }
 

@@ -77,6 +77,12 @@ class Create(Body):
     lease: Number = Field(60.0, gt=0, description="Seconds that a worker has for a trial.")
     failures: Whole = Field(100, ge=1, le=2**53, description="Failed trials that end it.")
     notes: Note = ""
+    log: dict[str, list[Any]] | None = Field(
+        None,
+        description="Trials from before by column: arm, segment where there are any, and the metrics.",
+        examples=[{"arm": ["small", "large"], "reward": [0.6, 0.9], "dollars": [1.0, 9.1]}],
+    )
+    log_weight: Number = Field(1.0, gt=0, le=1, description="What a result of the log counts.")
 
 
 class Change(Body):

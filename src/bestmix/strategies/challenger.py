@@ -219,7 +219,7 @@ class Challenger:
         size = allocation.round_size(budget, unknown, int(evidence.counts.sum()), settings)
         if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
             return self._good_enough(evidence, state, size, memory, closed), told
-        if size == 0 or self._is_sure(evidence, speed, settings, state):
+        if size <= 0 or self._is_sure(evidence, speed, settings, state):
             return closed, told
         narrowed = self._narrowed(evidence, budget, size, speed(conditions.z_scores)(state))
         return closed | (narrowed or _own_round(speed, evidence.problem, state, size)), told
@@ -259,7 +259,7 @@ class Challenger:
         problem, data, chance = evidence.problem, evidence.estimates, _chance(evidence)
         verdict = self._verdict(evidence, data, chance)
         closed["certificate"] = None if verdict is None else verdict.to_dict()
-        if size == 0 or verdict is None or verdict.enough:
+        if size <= 0 or verdict is None or verdict.enough:
             return closed
         if not memory.get("narrows") and not _says_infeasible(state):
             plan = enough.allocate(data, problem.bound, chance, self._delta, size, len(evidence.counts))

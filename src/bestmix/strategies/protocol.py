@@ -182,6 +182,23 @@ def decides_from_counts(strategy: Strategy) -> bool:
     return bool(getattr(strategy, "decides_from_counts", False))
 
 
+def left_out(strategy: Strategy, results: int) -> str:
+    """Why results are not in the estimates; no text where all are.
+
+    >>> from bestmix import SFSR
+    >>> left_out(SFSR(), 79)  # doctest: +NORMALIZE_WHITESPACE
+    '79 results are left out of the estimates: SFSR has a number of places for each arm, and theirs were filled.
+    recommend(everything=True) counts them.'
+    """
+    if not results:
+        return ""
+    why = f"{strategy.name} has a number of places for each arm, and theirs were filled"
+    if decides_from_counts(strategy):
+        why = "they came when their places were filled, which version 0.1 did not count"
+    some = "1 result is" if results == 1 else f"{results:,} results are"
+    return f"{some} left out of the estimates: {why}. recommend(everything=True) counts them."
+
+
 def arriving(problem: Problem, memory: Memory) -> bool:
     """Whether users arrive and only their arm is chosen: asked so before, or needed to learn the segments' shares.
 

@@ -4,14 +4,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+import numpy as np
+
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Round
+from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies.protocol import Memory, Strategy
 
 Arm = TypeVar("Arm", str, int)
+
+PLAN = "plan"  # entry of a memory: trials of the open round, where they are not those of the strategy's quota
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,27 @@ def begin(recipe: Recipe, budget: int) -> Step:
     """
     memory = recipe.strategy.begin(recipe.problem, budget)
     return settle(recipe, budget, memory, no_trials(recipe.problem), 0)
+
+
+def begin_with(recipe: Recipe, budget: int, moments: list[Moments], rows: Sequence[int]) -> Step:
+    """The first round that owes anything, after trials that were made before: it owes what they lack.
+
+    ``rows`` are how many they were of each arm, which is more than they count where they have less weight.
+
+    >>> from bestmix import Uniform
+    >>> log = [Moments(1).plus(np.array([[1.0], [2.0], [3.0]])), Moments(1)]
+    >>> begin_with(Recipe(Problem(["a", "b"]), Uniform()), 5, log, [3, 0]).quota
+    [0, 2]
+    """
+    counts = np.array([m.count for m in moments], dtype=np.int64)
+    memory = recipe.strategy.begin(recipe.problem, budget)
+    quota = recipe.strategy.quota(recipe.problem, budget, memory)
+    if quota is None:
+        return Step(memory, None, [])
+    owed = level(quota, counts, max(budget - int(counts.sum()), 0))
+    plan = [n + int(more) for n, more in zip(rows, owed, strict=True)]
+    step = Step(memory | {PLAN: plan}, owed.tolist(), [])
+    return step if owed.any() else finish(recipe, budget, step.memory, moments, 0)
 
 
 def no_trials(problem: Problem) -> list[Moments]:
@@ -75,7 +101,8 @@ def close(
     recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], quota: list[int], number: int
 ) -> tuple[Memory, Round]:
     """Memory after the round, and the round as the history tells it."""
-    memory, fields = recipe.strategy.close(Evidence(recipe.problem, moments), budget, memory)
+    known = {key: value for key, value in memory.items() if key != PLAN}
+    memory, fields = recipe.strategy.close(Evidence(recipe.problem, moments), budget, known)
     pulls = {arm: n for arm, n in zip(recipe.problem.trial_names, quota, strict=True) if n}
     return memory, Round(number, pulls, **fields)
 
@@ -88,6 +115,8 @@ def mixture(recipe: Recipe, memory: Memory, moments: list[Moments]) -> dict[str,
 
 def planned(recipe: Recipe, budget: int, memory: Memory) -> list[int] | None:
     """Pulls of each arm in the round that is open; None when the run is over."""
+    if PLAN in memory:
+        return list(memory[PLAN])
     quota = recipe.strategy.quota(recipe.problem, budget, memory)
     return None if quota is None else [int(n) for n in quota]
 
@@ -104,6 +133,21 @@ def coming(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) 
             "correct its quota"
         )
     return quota
+
+
+def level(plan: Integers, counts: Integers, most: int) -> Integers:
+    """What is owed to each arm where some has trials already: at most ``most`` in all, those with the fewest first.
+
+    >>> level(np.array([5, 5, 5]), np.array([9, 0, 3]), most=4)
+    array([0, 3, 0])
+    """
+    owed: Integers = np.maximum(plan - counts, 0)
+    low, high = 0, int(plan.max(initial=0))
+    while low < high and owed.sum() > most:
+        middle = (low + high + 1) // 2
+        fits = np.maximum(np.minimum(plan, middle) - counts, 0).sum() <= most
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return owed if owed.sum() <= most else np.maximum(np.minimum(plan, low) - counts, 0)
 
 
 def furthest_behind(plan: Sequence[int], given: Sequence[int]) -> int:

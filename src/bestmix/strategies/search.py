@@ -2,19 +2,21 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
 from bestmix import checks, files
+from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs import read_moments
+from bestmix.answers.logs import read_metrics
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
-from bestmix.arrays import Integers
+from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import (
@@ -25,6 +27,7 @@ from bestmix.strategies.protocol import (
     certified_mix,
     decides_from_counts,
     extended,
+    left_out,
     mixes,
 )
 
@@ -69,7 +72,10 @@ class Search:
         self.history: list[Round] = first.rounds
         self._before = np.zeros(len(problem.cells), dtype=np.int64)  # trials of each arm before the open round
         self._handed = np.zeros_like(self._before)  # arms given to users who arrived in it
-        self._earlier: Integers | None = None  # trials of each arm from before the run
+        self._earlier: Integers | None = None  # trials of each arm from before the run, as far as they count
+        self._log: list[Moments] = []  # sums of these trials
+        self._log_weight = 1.0  # what each of them counts
+        self._left_out: list[Moments] = []  # sums of those that the strategy's schedule has no place for
 
     @property
     def done(self) -> bool:
@@ -188,8 +194,22 @@ class Search:
             if over:  # what made a run that was over decide once more is no round
                 del self.history[closed : closed + 1]
 
-    def start_from(self, log: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None) -> None:
+    @property
+    def left_out(self) -> int:
+        """Results of a log that the strategy's schedule has no place for."""
+        return sum(m.count for m in self._left_out)
+
+    @property
+    def has_log(self) -> bool:
+        """Whether it started from trials that were made before."""
+        return self._earlier is not None or bool(self._left_out)
+
+    def start_from(
+        self, log: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None, weight: float = 1.0
+    ) -> None:
         """Count trials that were made before the run, such as a pilot's, in full; the budget is for further ones.
+
+        A strategy with a schedule (SFSR) takes what it has places for, as part of its budget, and leaves out the rest.
 
         Parameters
         ----------
@@ -197,6 +217,8 @@ class Search:
             What ``from_log`` takes.
         arm, reward, segment
             Names of the columns that hold them; other metrics have columns of their names.
+        weight
+            What each of them counts, such as 0.5 for an old log.
 
         Examples
         --------
@@ -208,13 +230,36 @@ class Search:
         """
         if self.trials:
             raise RuntimeError(f"start_from: {self.trials} trials were told already; begin a new search with the log")
-        if not decides_from_counts(self.strategy):
+        weight = checks.weight("log_weight", weight)
+        tables = read_metrics(self.problem, log, arm, reward, segment)
+        for table in tables:
+            if isinstance(self.strategy, Checking):
+                self.strategy.check_trials(self.problem, table)
+        measured = [self.problem.rows.measure(table) for table in tables]
+        if decides_from_counts(self.strategy):
+            self._log = [m.plus(table) for m, table in zip(rounds.no_trials(self.problem), measured, strict=True)]
+            self._log_weight = weight
+            self._begin_with([m.weighted(weight) for m in self._log])
+        elif weight == 1.0:
+            self._fill(measured)
+        else:
             raise checks.InvalidInput(
-                "start",
-                f"{self.strategy.name} lays out its rounds beforehand, so that earlier trials have no place in them",
-                "use Challenger() or Uniform()",
+                "log_weight",
+                f"{self.strategy.name} fills the places of its schedule with whole results",
+                "leave it out, or use Challenger() or Uniform()",
             )
-        self._begin_with(read_moments(self.problem, log, arm, reward, segment))
+
+    def _fill(self, tables: Sequence[Floats]) -> None:
+        """Take trials as the rounds owe them; what they have no place for is left out."""
+        left, given = list(tables), True
+        while given and not self.done:
+            owed, given = self._owed().tolist(), False
+            for place, n in enumerate(owed):
+                part, left[place] = left[place][:n], left[place][n:]
+                self.moments[place] = self.moments[place].plus(part)
+                given |= len(part) > 0
+            self._settle()
+        self._left_out = [m.plus(rest) for m, rest in zip(rounds.no_trials(self.problem), left, strict=True)]
 
     def _begin_with(self, moments: list[Moments]) -> None:
         """Take earlier trials for those of the first round, as far as it owes them; the rest counts as well."""
@@ -223,15 +268,21 @@ class Search:
         memory = self.strategy.begin(self.problem, budget)
         quota = self.strategy.quota(self.problem, budget, memory)
         plan = np.zeros_like(counts) if quota is None else quota
-        owed = level(plan, counts, self.budget)
+        owed = rounds.level(plan, counts, self.budget)
         state = {"budget": budget, "memory": memory, "moments": moments, "history": []}
         self.__dict__.update(state, _before=owed - plan + counts, _earlier=counts)
         self._settle()
 
-    def recommend(self, safety: float | None = SAFETY) -> Recommendation:
-        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin."""
-        return recommend(
-            self.evidence,
+    def recommend(self, safety: float | None = SAFETY, everything: bool = False) -> Recommendation:
+        """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin.
+
+        With ``everything`` results of a log count as well that the strategy's schedule has no place for.
+        """
+        moments = self.moments
+        if everything and self._left_out:
+            moments = [m.joined(rest) for m, rest in zip(moments, self._left_out, strict=True)]
+        rec = recommend(
+            Evidence(self.problem, moments),
             self.strategy.columns(self.problem, self.memory),
             strategy=self.strategy.name,
             budget=self.budget,
@@ -241,6 +292,9 @@ class Search:
             mixes=mixes(self.strategy),
             certified=certified_mix(self.strategy, self.problem, self.memory),
         )
+        rec = with_conflict(rec, self.moments, self._log, self._log_weight)
+        missing = "" if everything else left_out(self.strategy, self.left_out)
+        return replace(rec, note=" ".join(filter(None, [rec.note, missing]))) if missing else rec
 
     @property
     def evidence(self) -> Evidence:
@@ -275,7 +329,8 @@ class Search:
         recipe = rounds.Recipe(self.problem, self.strategy)
         pulls = (self.evidence.counts - self._before).tolist() if self.arriving else None
         if self._earlier is not None and not self.history:
-            pulls = self.evidence.counts.tolist()
+            made = [m.count for m in self._log] or self._earlier
+            pulls = (self.evidence.counts - self._earlier + made).tolist()
         step = rounds.finish(recipe, self.budget, self.memory, self.moments, len(self.history), pulls)
         history = [*self.history, *step.rounds]
         before = self.evidence.counts
@@ -297,7 +352,14 @@ class Search:
             "before": self._before.tolist(),
             "moments": [m.to_dict() for m in self.moments],
             "history": [r.to_dict() for r in self.history],
-        } | ({} if self._earlier is None else {"earlier": self._earlier.tolist()})
+        } | self._beginning()
+
+    def _beginning(self) -> dict[str, Any]:
+        """What the run started from, as plain data; nothing where that was nothing."""
+        found: dict[str, Any] = {} if self._earlier is None else {"earlier": self._earlier.tolist()}
+        if self._log:
+            found |= {"log": [m.to_dict() for m in self._log], "log_weight": self._log_weight}
+        return found | ({"left_out": [m.to_dict() for m in self._left_out]} if self._left_out else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], strategy: Strategy | None = None) -> "Search":
@@ -328,6 +390,9 @@ class Search:
             search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
             search._earlier = np.array(data["earlier"], dtype=np.int64) if "earlier" in data else None
+            search._log = [Moments.from_dict(m) for m in data.get("log", ())]
+            search._log_weight = data.get("log_weight", 1.0)
+            search._left_out = [Moments.from_dict(m) for m in data.get("left_out", ())]
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None
@@ -354,21 +419,6 @@ class Search:
     def load(cls, path: str | os.PathLike[str], strategy: Strategy | None = None) -> "Search":
         """Read a search from a .json file."""
         return cls.from_dict(files.read(check_path(path)), strategy)
-
-
-def level(plan: Integers, counts: Integers, most: int) -> Integers:
-    """What is owed to each arm where some has trials already: at most ``most`` in all, those with the fewest first.
-
-    >>> level(np.array([5, 5, 5]), np.array([9, 0, 3]), most=4)
-    array([0, 3, 0])
-    """
-    owed: Integers = np.maximum(plan - counts, 0)
-    low, high = 0, int(plan.max(initial=0))
-    while low < high and owed.sum() > most:
-        middle = (low + high + 1) // 2
-        fits = np.maximum(np.minimum(plan, middle) - counts, 0).sum() <= most
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return owed if owed.sum() <= most else np.maximum(np.minimum(plan, low) - counts, 0)
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:

@@ -21,6 +21,8 @@ JSON = {
     "data": dict,
     "mixture": dict,
     "costs": list,
+    "earlier": dict,
+    "changed": dict,
 }  # columns of JSON text, with what stands in them
 CHOICES = {"role": ("read", "work", "admin")}  # columns of a few words
 TIMES = ("created", "ended", "expires", "asked", "told", "at", "revoked")  # seconds since 1970

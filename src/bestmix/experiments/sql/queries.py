@@ -105,22 +105,24 @@ def state(connection: sa.Connection, key: str) -> State:
 
 def run_state(connection: sa.Connection, key: str) -> RunState:
     """Figures, memory, sums and rounds of one moment."""
-    number, memory = find(connection, key)
+    number, memory, weight = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
-    sums = connection.execute(sa.select(a.moments).where(a.experiment == number).order_by(a.arm)).scalars()
+    arms = connection.execute(sa.select(a.moments, a.earlier).where(a.experiment == number).order_by(a.arm)).all()
     rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
     return RunState(
         state(connection, key),
         json.loads(memory),
-        [Moments.from_dict(json.loads(text)) for text in sums],
+        [Moments.from_dict(json.loads(text)) for text, _ in arms],
         [Round.from_dict(json.loads(text)) for text, _ in rounds],
         [None if mixture is None else json.loads(mixture) for _, mixture in rounds],
+        [None if log is None else Moments.from_dict(json.loads(log)) for _, log in arms],
+        weight,
     )
 
 
 def contents(connection: sa.Connection, key: str, state: str | None, with_events: bool) -> Contents:
     """Everything at one moment."""
-    number, _ = find(connection, key)
+    number, *_ = find(connection, key)
     a, k = tables.arms.c, tables.asks.c
     whole = sa.select(tables.heads, tables.experiments).join(tables.experiments).where(x.key == key)
     found = connection.execute(whole).mappings().one_or_none()
@@ -178,12 +180,12 @@ def select_events(connection: sa.Connection, experiment: int, after: int, limit:
     return (Event(n, kind, json.loads(data), moment(at)) for n, kind, data, at in found)
 
 
-def find(connection: sa.Connection, key: str) -> tuple[int, str]:
-    """The experiment's number in the tables and its strategy's memory."""
-    found = connection.execute(sa.select(x.id, x.memory).where(x.key == key)).one_or_none()
+def find(connection: sa.Connection, key: str) -> tuple[int, str, float]:
+    """The experiment's number in the tables, its strategy's memory, and what a result of its log counts."""
+    found = connection.execute(sa.select(x.id, x.memory, x.log_weight).where(x.key == key)).one_or_none()
     if found is None:
         raise gone()
-    return found[0], found[1]
+    return found[0], found[1], found[2]
 
 
 def key(connection: sa.Connection, number: int) -> str:

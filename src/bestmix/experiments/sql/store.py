@@ -16,7 +16,7 @@ from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal
 from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries
-from bestmix.experiments.store import NO_PREFETCH, Contents, Prefetch, T, digest, gone, opening, state_of
+from bestmix.experiments.store import NO_PREFETCH, Contents, Prefetch, T, birth, gone, opening, state_of
 
 if TYPE_CHECKING:
     import asyncio
@@ -54,14 +54,20 @@ class SqlStore:
             "strategy": json.dumps(draft.record.strategy),
             "memory": json.dumps(draft.memory),
             "created": now,
+            "log_weight": draft.weight,
         }
         made = connection.execute(sa.insert(tables.experiments).values(fixed | seldom).returning(x.id)).scalar_one()
         quota = draft.quota or [0] * len(draft.moments)
         sums = [{"count": m.count, "moments": json.dumps(m.to_dict())} for m in draft.moments]
-        data = json.dumps({"digest": digest(draft.record)})
+        earlier = [*draft.earlier] or [None] * len(sums)
+        logs = [None if m is None else json.dumps(m.to_dict()) for m in earlier]
+        data = json.dumps(birth(draft))
         rows = {
             tables.heads: [head | {"events": 1}],
-            tables.arms: [{"arm": i, "due": due, **s} for i, (due, s) in enumerate(zip(quota, sums, strict=True))],
+            tables.arms: [
+                {"arm": i, "due": due, "earlier": log, **s}
+                for i, (due, log, s) in enumerate(zip(quota, logs, sums, strict=True))
+            ],
             tables.rounds: round_entries(draft.rounds, now),
             tables.events: [{"number": 1, "kind": "created", "data": data, "at": now}],
         }

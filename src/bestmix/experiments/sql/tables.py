@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-VERSION = "0003"
+VERSION = "0004"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -52,6 +52,8 @@ experiments = _table(
     sa.Column("budget", Whole, nullable=False),
     sa.Column("ended", Number),
     sa.Column("memory", sa.Text, nullable=False),
+    sa.Column("log_weight", Number, nullable=False, server_default="1"),  # what a result of the log counts
+    sa.Column("changed", sa.Text),  # the problem as it is now, where it was changed since
     rowid=True,
 )
 
@@ -69,6 +71,7 @@ heads = _table(
             *("complete", "leased", "surplus", "expired", "failed", "strikes"),
         )
     ),
+    *(sa.Column(name, Whole, nullable=False, server_default="0") for name in ("extra", "queued", "beyond", "cutoff")),
     fill=50,
 )
 
@@ -79,6 +82,7 @@ arms = _table(
     sa.Column("due", Whole, nullable=False),
     sa.Column("count", Whole, nullable=False),
     sa.Column("moments", sa.Text, nullable=False),
+    sa.Column("earlier", sa.Text),  # sums of the log's trials, where it started from one
     fill=50,
 )
 

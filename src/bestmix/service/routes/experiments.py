@@ -73,12 +73,19 @@ def create(body: schemas.Create, request: Request) -> Response:
     before = storage.store.find(body.name)
     try:
         terms: dict[str, Any] = {"lease": body.lease, "failures": body.failures, "notes": body.notes}
+        if body.log is not None:
+            terms |= {"log": body.log, "log_weight": body.log_weight, "segment": _column(problem)}
         made = open_experiment(storage, body.name, problem, body.budget, strategy, **terms)
     except checks.AlreadyExists as error:
         raise Refusal("conflict", f"name: there is an experiment of that name already: {error}", "name") from None
     found = opened.keep(made)
     status = 201 if before is None or before.key != made.record.key else 200
     return JSONResponse(described(found), status, {"Location": f"/v1/experiments/{made.record.key}"})
+
+
+def _column(problem: Problem) -> str | None:
+    """The log's column of segments."""
+    return "segment" if problem.segments else None
 
 
 def _parse(field: str, make: Any) -> Any:
@@ -176,9 +183,12 @@ def give_back(experiment: Current, body: schemas.Trials) -> Response:
     responses=ONE,
     dependencies=[Depends(READ_SLOW)],
 )
-def recommendation(experiment: Current, safety: Safety = "0.95") -> Response:
-    """The best mix as far as the trials tell, with the wanted certainty that it keeps all limits."""
-    data = experiment.recommend(checks.safety(safety)).to_dict()
+def recommendation(experiment: Current, safety: Safety = "0.95", everything: bool = False) -> Response:
+    """The best mix as far as the trials tell, with the wanted certainty that it keeps all limits.
+
+    With ``everything`` results count as well that the strategy's schedule has no place for.
+    """
+    data = experiment.recommend(checks.safety(safety), everything).to_dict()
     del data["history"]
     return JSONResponse(data)
 
