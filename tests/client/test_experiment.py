@@ -113,3 +113,13 @@ def test_metrics_and_segments_over_http(running):
         exp.tell(trials[0], {"quality": [1.0, 1.0], "dollars": 0.2})
     with pytest.raises(ValueError, match="metrics"):
         exp.tell(trials[0], {"quality": 1.0})
+
+
+@pytest.mark.parametrize("segments", [None, {"free": 0.7, "paid": 0.3}])
+def test_a_log_is_read_here_and_counts_there(running, segments):
+    problem = Problem(["a", "b"], {"dollars": 1.0}, segments=segments)
+    log = {"model": ["a", "b"] * 6, "score": [0.5] * 12, "dollars": [0.25, 0.75] * 6, "tier": ["free", "paid"] * 6}
+    columns = {"arm": "model", "reward": "score", "segment": "tier" if segments else None}
+    exp = running.connect().create("from a log", problem, 20, Challenger(), log=log, log_weight=0.5, **columns)
+    assert (exp.state.complete, exp.recommend().trials, exp.state.budget) == (12, 6, 26)
+    assert exp.recommend(everything=True).trials == 6

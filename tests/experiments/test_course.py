@@ -27,8 +27,9 @@ def test_sums_rounds_and_memory_are_those_of_the_experiment(strategy, logged, cl
     }
     exp = open_experiment("memory://", "a", PROBLEM, 60, strategy, log=log if logged else None, lease=5.0, clock=clock)
     late = []
-    while trials := exp.ask(7):
-        late.append(trials[0])
+    while not exp.done:
+        trials = exp.ask(7)
+        late += trials[:1]
         clock.pass_time(3.0)
         exp.tell_many([(t, rng.random(), [rng.random()]) for t in trials[1:]])
         if len(late) > 3:
