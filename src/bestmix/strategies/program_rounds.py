@@ -15,6 +15,7 @@ from bestmix.answers.recommendation import ELASTIC
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import jit, segment_allocation, segment_conditions, segment_rejects, segment_state, simplex
 from bestmix.kernels.conditions import Settings
+from bestmix.kernels.segment_state import TriedState
 from bestmix.problems.layouts import layout_of, places
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
@@ -34,25 +35,45 @@ class Decision(NamedTuple):
 def decide(evidence: Evidence, settings: Settings, size: int, arriving: bool) -> Decision:
     """Find the conditions in doubt and decide on the next round of ``size`` trials."""
     problem, at = evidence.problem, places(evidence.problem)
-    rows, (shares, arrivals) = layout_of(problem), segment_shares(evidence)
-    known = len(at) - len(evidence.moments)
-    counts = _counts(evidence)
-    measures = len(problem.measures)
-    scatters = np.concatenate([evidence.measured_scatters, np.zeros((known, measures, measures))])[at]
-    means = np.nan_to_num(evidence.measured[at])
-    speed = jit.speed_for(STEPS * len(at) * (1 + len(problem.limits)))
-    tried = speed(segment_state.tried_state)(rows, shares, arrivals, counts, means, scatters)
-    check_settled(simplex.STALLED if tried.state.status == simplex.STALLED else simplex.OPTIMAL)
+    tried, speed = _tried(evidence)
     state = tried.state
     z = speed(segment_conditions.z_scores)(state.program, state.conditions, state.counts)
     scores = _scores(problem, tried.columns, z)
     if size <= 0 or speed(segment_allocation.stops)(settings, state):
         return Decision(scores, True, [], {})
+    shares = segment_shares(evidence)[0]
     room = capacities(shares, size) if arriving else np.full(len(shares), size)
+    rows, counts = layout_of(problem), _counts(evidence)
     plan = speed(segment_allocation.plan_round)(rows, counts, tried, size, room, not arriving)
     quota = np.zeros(len(at), dtype=np.int64)
     quota[at] = plan.trials
     return Decision(scores, False, quota[: len(problem.cells)].tolist(), _reasons(problem, plan))
+
+
+def plan_ahead(evidence: Evidence, ahead: Floats, size: int, room: Integers) -> Integers:
+    """Trials of each column of the program (n,) that help most, at most ``room`` (S,) in each segment.
+
+    ``ahead`` (n,) are trials that are going to be made in any case: they count as if they had been.
+    """
+    tried, speed = _tried(evidence)
+    counts = _counts(evidence)
+    tried = tried._replace(state=tried.state._replace(counts=(counts + ahead)[tried.columns]))
+    plan = speed(segment_allocation.plan_round)(layout_of(evidence.problem), counts, tried, size, room, False)
+    return np.asarray(plan.trials)
+
+
+def _tried(evidence: Evidence) -> tuple[TriedState, jit.Speed]:
+    """The solved program of what was tried or is known, and how to call kernels on it."""
+    problem, at = evidence.problem, places(evidence.problem)
+    shares, arrivals = segment_shares(evidence)
+    known = len(at) - len(evidence.moments)
+    measures = len(problem.measures)
+    scatters = np.concatenate([evidence.measured_scatters, np.zeros((known, measures, measures))])[at]
+    means = np.nan_to_num(evidence.measured[at])
+    speed = jit.speed_for(STEPS * len(at) * (1 + len(problem.limits)))
+    tried = speed(segment_state.tried_state)(layout_of(problem), shares, arrivals, _counts(evidence), means, scatters)
+    check_settled(simplex.STALLED if tried.state.status == simplex.STALLED else simplex.OPTIMAL)
+    return tried, speed
 
 
 def reject(evidence: Evidence, remaining: Sequence[int]) -> tuple[dict[int, float], int | None]:

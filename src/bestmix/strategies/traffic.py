@@ -1,0 +1,355 @@
+"""Experiments on live traffic: what each round of requests explores, and what it is served.
+
+Every request is a trial. A round of ``m`` requests has weights for each segment: a share ``e`` of the traffic explores
+by Challenger's plan, the rest is served the mix that makes room for it, so that the traffic as a whole keeps its
+limits with the wanted certainty (``answers/traffic_mix.py``). The plan counts in what the served share is about to
+add, so it is left with the arms that nobody is served. Where no mix makes room, half as much is explored, and so on
+down to nothing.
+
+The decision is a pure function of the sums: ``plan_round``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers import noisy_program
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.noisy_program import NoisyProgram, restricted
+from bestmix.answers.program_safety import ProgramLimits, safe_program_mix
+from bestmix.answers.programs import layout_of, places, program_of, segment_shares, segments_of
+from bestmix.answers.traffic_mix import served_mix
+from bestmix.arrays import Flags, Floats, Integers
+from bestmix.problems.problem import Problem
+from bestmix.strategies import program_rounds
+from bestmix.strategies.protocol import Memory
+from bestmix.strategies.search import Search
+
+FIRST = 10  # trials of every arm in a segment before anything is reckoned there
+HALVINGS = 10  # of the exploring share, before it is zero
+REPAY = 10  # rounds over which a debt is paid back
+MOST_EXPLORED = 0.5  # of the traffic
+LONGEST_ROUND = 30 * 86400.0  # seconds
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """How an experiment on live traffic goes about it.
+
+    Parameters
+    ----------
+    explore
+        Share of the traffic that explores, at most half of it: ``"5%"`` or 0.05. ``"0%"`` serves and watches.
+    safety
+        Certainty with which the traffic of a round, explored and served, keeps every limit.
+    requests
+        Requests after which a round ends.
+    seconds
+        Time after which it ends in any case, if any requests came.
+    serve
+        What is served before anything is known: an arm, or a mix of arms; all arms alike by default.
+    carry
+        Whether what earlier rounds have left of a limit may pay for a round's margin. What they lack is paid back in
+        any case.
+
+    Examples
+    --------
+    >>> Traffic(explore="5%").share
+    0.05
+    """
+
+    explore: str | float = "5%"
+    safety: float = 0.95
+    requests: int = 10_000
+    seconds: float = 600.0
+    serve: str | Mapping[str, float] | None = None
+    carry: bool = False
+
+    def __post_init__(self) -> None:
+        share = parse_share(self.explore)
+        if not 0.0 <= share <= MOST_EXPLORED:
+            raise checks.InvalidInput(
+                "explore", expected="a share from 0% to 50%", got=checks.shown(self.explore), remedy="5% is usual"
+            )
+        if checks.safety(self.safety) is None:
+            raise checks.InvalidInput("safety", expected="a certainty such as 0.95", got="none")
+        checks.whole("requests", self.requests, 1, "give the number of requests in a round")
+        if not 0 < checks.number("seconds", self.seconds) <= LONGEST_ROUND:
+            raise checks.InvalidInput(
+                "seconds", expected="between 0 and 30 days", got=self.seconds, remedy="give the length of a round"
+            )
+
+    @property
+    def share(self) -> float:
+        """Share of the traffic that explores."""
+        return parse_share(self.explore)
+
+    @property
+    def name(self) -> str:
+        """What pages call it."""
+        return f"Traffic[{100 * self.share:g}%]"
+
+    def start(self, problem: Problem, budget: int | None) -> Search:
+        """It needs an experiment: requests come and go, and only their sums are told."""
+        raise checks.InvalidInput(
+            "strategy", "Traffic decides for live requests", "open_experiment(url, name, problem, traffic=Traffic())"
+        )
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """Check what is served first."""
+        self.first_served(problem)
+        return {}
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """No trials are handed out, and there is no end."""
+        return np.zeros(len(problem.cells), dtype=np.int64)
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Rounds of traffic are planned by ``plan_round``."""
+        return memory, {}
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """All of them."""
+        return np.arange(len(problem.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        data = {"kind": "Traffic", **vars(self)}
+        return data | ({"serve": dict(self.serve)} if isinstance(self.serve, Mapping) else {})
+
+    def first_served(self, problem: Problem) -> dict[str, float]:
+        """Shares of arms before anything is known.
+
+        >>> Traffic(serve="small").first_served(Problem(["small", "large"]))
+        {'small': 1.0, 'large': 0.0}
+        """
+        arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
+        if self.serve is None:
+            return {arm: 1.0 / len(problem.arms) * (arm in problem.arms) for arm in arms} if problem.arms else {}
+        given = {self.serve: 1.0} if isinstance(self.serve, str) else dict(self.serve)
+        shares = {arm: checks.number(f"serve[{arm!r}]", share) for arm, share in given.items()}
+        unknown = [arm for arm in shares if arm not in arms]
+        if unknown or min(shares.values(), default=0.0) < 0.0 or not abs(sum(shares.values()) - 1.0) < 1e-9:
+            raise checks.InvalidInput(
+                "serve",
+                expected=f"one of {checks.shown(arms)}, or shares of them that add up to 1",
+                got=checks.shown(self.serve),
+                remedy="leave it out to serve all arms alike",
+            )
+        return {arm: shares.get(arm, 0.0) for arm in arms}
+
+
+class Plan(NamedTuple):
+    """What a round does; weights are by segment and arm, in each segment shares that add up to 1.
+
+    Attributes
+    ----------
+    weights, served
+        What requests follow, and the mix of those that do not explore.
+    explore
+        Share that explores.
+    requests
+        Requests after which the round ends.
+    certified
+        Whether the traffic keeps every limit with the wanted certainty, as far as that can be said.
+    alarm
+        What is wrong, where something is.
+    carry
+        What the traffic so far has left of each limit (R,), for all of its requests; below zero what it lacks.
+    """
+
+    weights: dict[str, dict[str, float]]
+    served: dict[str, dict[str, float]]
+    explore: float
+    requests: int
+    certified: bool
+    alarm: str
+    carry: dict[str, float]
+
+
+def plan_round(evidence: Evidence, traffic: Traffic, expected: int, start: Evidence | None = None) -> Plan:
+    """What the next round does, from the sums so far; ``start`` are those of them that were no traffic.
+
+    ``expected`` is the number of requests that the round is going to have.
+
+    >>> from bestmix.answers.moments import Moments
+    >>> problem = Problem(["small", "large"], {"dollars": 1.0})
+    >>> nothing = Evidence(problem, [Moments(2), Moments(2)])
+    >>> plan = plan_round(nothing, Traffic(explore="10%", serve="small"), expected=1000)
+    >>> round(plan.weights[""]["large"], 3), plan.alarm
+    (0.05, 'nothing is certain before every arm has 10 trials')
+    """
+    program = program_of(evidence)
+    starting = _starting(evidence)
+    carry = balance(program) - (0.0 if start is None else balance(program_of(start)))
+    if starting.all() or not program.judgeable:
+        weights = _first(evidence, traffic, starting)
+        return _told(evidence, traffic, weights, _served_first(evidence, traffic), traffic.share, carry, True)
+    found = _decide(evidence, program, traffic, expected, carry, starting)
+    weights, served = found.traffic, found.served
+    if starting.any():
+        some = starting[program.segment]
+        weights = np.where(some, _first(evidence, traffic, starting), weights)
+        served = np.where(some, _served_first(evidence, traffic), served)
+    return _told(evidence, traffic, weights, served, found.explore, carry, bool(starting.any()), found.certain)
+
+
+class Decision(NamedTuple):
+    """What all columns get of the traffic (n,), and of its served part; shares of all users."""
+
+    traffic: Floats
+    served: Floats
+    explore: float
+    certain: bool
+
+
+def _decide(
+    evidence: Evidence, program: NoisyProgram, traffic: Traffic, expected: int, carry: Floats, starting: Flags
+) -> Decision:
+    """Serve and explore as much as keeps the limits; the most certain mix, and no exploring, where nothing does."""
+    best, (inner, some) = noisy_program.solve(program), restricted(program)
+    total, none = np.zeros(len(program.segment)), np.zeros(len(some.columns))
+    allowance, alone = none, None
+    for allowance in _allowances(inner, traffic, carry, expected):
+        alone = served_mix(inner, none, 0.0, allowance, best.chance, traffic.safety)
+        if alone is not None:
+            break
+    if alone is None:
+        total[some.columns] = safe_program_mix(program, best.chance, traffic.safety).mixture[some.columns]
+        return Decision(total, total, 0.0, False)
+    total[some.columns] = alone
+    plan = exploration(evidence, program, total, traffic.share, expected, starting)[some.columns]
+    explore = traffic.share
+    for _ in range(HALVINGS if traffic.share else 0):
+        mix = served_mix(inner, plan, explore, allowance, best.chance, traffic.safety)
+        if mix is not None:
+            every, served = np.zeros((2, len(total)))
+            every[some.columns], served[some.columns] = (1.0 - explore) * mix + explore * plan, mix
+            return Decision(every, served, explore, True)
+        explore /= 2.0
+    return Decision(total, total, 0.0, True)
+
+
+def _allowances(program: NoisyProgram, traffic: Traffic, carry: Floats, expected: int) -> list[Floats]:
+    """What a request of the round may add to its limits: with the debt, and where no mix can pay that, without."""
+    own = np.where(carry < 0, carry / REPAY, carry if traffic.carry else 0.0) / max(expected, 1)
+    own = np.where(ProgramLimits(program).noisy, own, 0.0)
+    return [own, np.maximum(own, 0.0)] if (own < 0).any() else [own]
+
+
+def exploration(
+    evidence: Evidence, program: NoisyProgram, served: Floats, explore: float, expected: int, starting: Flags
+) -> Floats:
+    """Challenger's plan for the exploring share, as shares of all users (n,); where nothing is in doubt it is served.
+
+    ``served`` (n,) is about to add its requests to the evidence.
+    """
+    size, shares = round(explore * expected), program.weight
+    if not size:
+        return served
+    room = np.where(starting, 0, program_rounds.capacities(shares, size))
+    ahead = np.where(np.isfinite(program.data.counts), (1.0 - explore) * expected * served, 0.0)
+    trials = program_rounds.plan_ahead(evidence, ahead, size, room).astype(np.float64)
+    given = np.bincount(program.segment, trials, len(shares))
+    share = np.where(room > 0, given / np.maximum(room, 1), 0.0)  # of a segment's exploring requests that are planned
+    inside = np.where(given > 0, shares / np.where(given > 0, given, 1.0), 0.0)[program.segment] * trials
+    return np.asarray(share[program.segment] * inside + (1.0 - share[program.segment]) * served)
+
+
+def balance(program: NoisyProgram) -> Floats:
+    """What the trials so far have left of each limit (R,), for all of them together; below zero what they lack."""
+    rows = np.nan_to_num(program.entries()[1])
+    trials = np.where(np.isfinite(program.data.counts), program.data.counts, 0.0)
+    return np.asarray(trials @ (program.layout.right - rows) * ~program.layout.equality)
+
+
+def _starting(evidence: Evidence) -> Flags:
+    """Segments in which some arm has too few trials (S,)."""
+    problem = evidence.problem
+    if not problem.cells:
+        return np.zeros(max(len(problem.segments), 1), dtype=np.bool_)
+    return np.asarray((evidence.counts.reshape(max(len(problem.segments), 1), -1) < FIRST).any(axis=1))
+
+
+def _served_first(evidence: Evidence, traffic: Traffic) -> Floats:
+    """What is served before anything is known, as shares of all users (n,)."""
+    problem, shares = evidence.problem, traffic.first_served(evidence.problem)
+    cells, weight = [*problem.cells, *problem.known_cells], segment_shares(evidence)[0]
+    groups = segments_of(problem)
+    return np.array([shares[cells[at].arm] * weight[groups.index(cells[at].segment)] for at in places(problem)])
+
+
+def _first(evidence: Evidence, traffic: Traffic, starting: Flags) -> Floats:
+    """Weights of all columns where every arm needs its first trials (n,): those that lack the most explore the most."""
+    problem, at = evidence.problem, places(evidence.problem)
+    lacking = np.maximum(FIRST - np.r_[evidence.counts, np.full(len(at) - len(evidence.counts), FIRST)], 0.0)[at]
+    weight, segment = segment_shares(evidence)[0], np.repeat(np.arange(len(starting)), len(at) // len(starting))
+    total = np.bincount(segment, lacking, len(starting))
+    inside = np.where(total > 0, weight / np.where(total > 0, total, 1.0), 0.0)[segment] * lacking
+    served = _served_first(evidence, traffic)
+    if traffic.serve is None:
+        return served
+    return np.where(total[segment] > 0, (1.0 - traffic.share) * served + traffic.share * inside, served)
+
+
+def _told(
+    evidence: Evidence,
+    traffic: Traffic,
+    weights: Floats,
+    served: Floats,
+    explore: float,
+    carry: Floats,
+    starting: bool,
+    certain: bool = False,
+) -> Plan:
+    problem = evidence.problem
+    alarm = ""
+    if starting:
+        alarm = f"nothing is certain before every arm has {FIRST} trials"
+    elif not certain:
+        alarm = f"no mix keeps all limits with a certainty of {100 * traffic.safety:g}%: the most certain one is served"
+    requests = traffic.requests
+    if starting and traffic.share:
+        lacking = FIRST * len(problem.cells)
+        requests = min(requests, int(np.ceil(lacking / (1.0 if traffic.serve is None else traffic.share))))
+    return Plan(
+        _by_segment(evidence, weights),
+        _by_segment(evidence, served),
+        explore,
+        requests,
+        certain and not starting,
+        alarm,
+        dict(zip(problem.costs, map(float, carry), strict=True)),
+    )
+
+
+def _by_segment(evidence: Evidence, weights: Floats) -> dict[str, dict[str, float]]:
+    """Shares of the arms in each segment; without segments, in one of no name."""
+    problem = evidence.problem
+    cells = [*problem.cells, *problem.known_cells]
+    result: dict[str, dict[str, float]] = {segment or "": {} for segment in segments_of(problem)}
+    for place, weight in zip(places(problem), weights.tolist(), strict=True):
+        result[cells[place].segment or ""][cells[place].arm] = weight
+    for segment, shares in result.items():
+        total = sum(shares.values())
+        result[segment] = {arm: share / total for arm, share in shares.items() if share > 0.0}
+    return result
+
+
+def parse_share(text: Any) -> float:
+    """A share as a number or as a percentage.
+
+    >>> parse_share("5%"), parse_share(0.05)
+    (0.05, 0.05)
+    """
+    if isinstance(text, str):
+        try:
+            return float(text.strip().removesuffix("%")) / (100.0 if text.strip().endswith("%") else 1.0)
+        except ValueError:
+            raise checks.InvalidInput(
+                "explore", expected="a share such as 5%", got=checks.shown(text), remedy="write 5% or 0.05"
+            ) from None
+    return checks.number("explore", text)
