@@ -34,7 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--quick", action="store_true", help="a smoke run: small sizes, rough figures")
-    parser.add_argument("--runs", type=int, metavar="N", help="runs of a cell of deploy, margin, limit and traffic, at most")
+    parser.add_argument("--runs", type=int, metavar="N", help=f"runs of a cell of {', '.join(RUNS_GIVEN)}, at most")
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"expected parts of {', '.join(PARTS)}, got {', '.join(sorted(unknown))}")

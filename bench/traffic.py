@@ -18,7 +18,13 @@ TITLE = "Traffic: rounds whose traffic truly exceeds a limit, and regret of a re
 ROUNDS, EXPLORE, BEFORE = 30, 0.05, 10  # rounds, exploring share, trials of each arm beforehand
 FEW = 2000  # requests up to which trials are drawn one by one
 KEPT = 5.0  # % of rounds that may exceed a limit
-RULES = ("this rule", "with what is left carried over", "optimum served", "uniform exploration")
+RULES = {
+    "this rule": Traffic(EXPLORE),
+    "this rule at 99%": Traffic(EXPLORE, safety=0.99),
+    "what is left carried over": Traffic(EXPLORE, carry=True),
+    "the plan, optimum served": None,
+    "uniform exploration, optimum served": None,
+}
 
 
 class Course(NamedTuple):
@@ -41,9 +47,7 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
 def prices() -> Instance:
     """Five arms whose prices are 150-fold apart, the limit between them."""
     dollars = np.array([0.01, 0.04, 0.15, 0.6, 1.5])
-    return Instance(
-        [0.55, 0.62, 0.70, 0.76, 0.80], [dollars], [0.3], sigma_reward=0.4, sigma_cost=0.3 * dollars[None]
-    )
+    return Instance([0.55, 0.62, 0.70, 0.76, 0.80], [dollars], [0.3], sigma_reward=0.4, sigma_cost=0.3 * dollars[None])
 
 
 def compared(name: str, instance: Instance, size: int, runs: int) -> list[Figure]:
@@ -60,7 +64,7 @@ def compared(name: str, instance: Instance, size: int, runs: int) -> list[Figure
             f"{100 * (excess <= 1e-12).all(axis=1).mean():.0f}%"
         )
         console.print(f"{name}, {size} a round, {rule}: last ten {late:.1f}%, {note}", highlight=False)
-        target = KEPT if rule == "this rule" else None
+        target = KEPT if RULES[rule] in (Traffic(EXPLORE), Traffic(EXPLORE, safety=0.99)) else None
         figures.append(Figure(f"{name}, {size} a round: {rule}", late, "%", target, at_most=True, note=note))
     return figures
 
@@ -85,13 +89,14 @@ def course(instance: Instance, size: int, rule: str, seed: int) -> Course:
 
 def chosen(evidence: Evidence, start: Evidence, rule: str, size: int) -> tuple[np.ndarray, float]:
     """Weights of a round, and the share that explores."""
-    if rule in RULES[:2]:
-        plan = plan_round(evidence, Traffic(EXPLORE, carry=rule == RULES[1]), size, start)
+    traffic = RULES[rule]
+    if traffic is not None:
+        plan = plan_round(evidence, traffic, size, start)
         return np.array([plan.weights[""].get(arm, 0.0) for arm in evidence.problem.arms]), plan.explore
     program = program_of(evidence)
     mix = noisy_program.solve(program).weights
     even = np.full(len(mix), 1.0 / len(mix))
-    if rule == RULES[2]:
+    if rule.startswith("the plan"):
         even = exploration(evidence, program, mix, EXPLORE, size, np.zeros(1, dtype=np.bool_))
     return (1.0 - EXPLORE) * mix + EXPLORE * even, EXPLORE
 
@@ -102,6 +107,8 @@ def sums(instance: Instance, arm: int, count: int, rng: np.random.Generator) -> 
         return Moments(instance.means.shape[1]).plus(instance.draw(arm, count, rng))
     size = instance.means.shape[1]
     root = np.linalg.cholesky(instance.covariance[arm])
-    low = np.tril(rng.standard_normal((size, size)), -1) + np.diag(np.sqrt(rng.chisquare(count - 1.0 - np.arange(size))))
+    low = np.tril(rng.standard_normal((size, size)), -1) + np.diag(
+        np.sqrt(rng.chisquare(count - 1.0 - np.arange(size)))
+    )
     mean = instance.means[arm] + root @ rng.standard_normal(size) / np.sqrt(count)
     return Moments.from_statistics(count, mean, root @ low @ low.T @ root.T)

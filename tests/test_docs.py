@@ -70,6 +70,7 @@ SETTINGS = {
     *fields(bestmix.Challenger),
     *fields(bestmix.Uniform),
     *fields(bestmix.SingleArm),
+    *fields(bestmix.Traffic),
     *grid.KEYS,
     *bestmix.Problem(["a"]).to_dict(),
     *bestmix.catalog.load("A1").to_dict(),

@@ -32,6 +32,7 @@ _HOME = {
     "Strategy": "strategies",
     "SweepResult": "simulation",
     "TradeOff": "answers.tradeoff",
+    "Traffic": "strategies.traffic",
     "Uniform": "strategies",
     "CellResult": "simulation",
     "ErrorBounds": "theory",

@@ -2,8 +2,8 @@
 
     max r.p   subject to   rows_l.t + width_l(t) <= right_l + allowance_l,   t = (1 - e) p + e w,   p a mix
 
-A share e of the traffic explores by a plan w, the rest is served the mix p. As both p and w fill every segment, rows and
-widths of t are those of p with other entries: the program of ``program_safety.py`` again, whose search finds p.
+A share e of the traffic explores by a plan w, the rest is served the mix p. As both p and w fill every segment, rows
+and widths of t are those of p with other entries: the program of ``program_safety.py`` again, whose search finds p.
 An allowance is what the traffic so far has left of a limit, or lacks. What is left may pay for the margin of a limit,
 never for a mean above it.
 """
@@ -65,7 +65,9 @@ class TrafficLimits(ProgramLimits):
             equality=np.r_[line.equality, np.zeros(none.shape[1], dtype=np.bool_)],
         )
         cones = Cones(
-            np.hstack([cones.margin, none]), np.hstack([cones.factor, none]), np.r_[cones.share, np.zeros(none.shape[1])]
+            np.hstack([cones.margin, none]),
+            np.hstack([cones.factor, none]),
+            np.r_[cones.share, np.zeros(none.shape[1])],
         )
         return program_cone.cone_mix(line, cones)
 

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common, problems, stopping
+from bestmix.cli import common, problems, stopping, traffic
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment, Server
@@ -62,7 +62,7 @@ def create(
     url: Url,
     name: Name,
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Arms, goal and limits (.toml or .json).")],
-    budget: Annotated[int, typer.Option(min=0, help="The most trials to make.", show_default=False)],
+    budget: Annotated[int | None, typer.Option(min=0, help="The most trials to make.", show_default=False)] = None,
     bound: problems.Bound = None,
     goal: problems.Goal = None,
     limit: problems.Limits = None,
@@ -84,6 +84,11 @@ def create(
         str | None, typer.Option(help="Column of the log that has the segment.", show_default=False)
     ] = None,
     log_weight: Annotated[float, typer.Option(help="What a result of the log counts, such as 0.5 for an old one.")] = 1,
+    explore: traffic.Explore = None,
+    serve: traffic.Serve = None,
+    round_requests: traffic.RoundRequests = None,
+    round_seconds: traffic.RoundSeconds = None,
+    carry: traffic.Carry = False,
     as_json: common.Json = False,
 ) -> None:
     """Create an experiment.
@@ -91,6 +96,8 @@ def create(
     Bounds and limits are added to those of the problem's file; a goal and segments take the place of its own.
 
     Example: [bold]bestmix experiment create router.db router problem.toml --budget 2000[/bold]
+
+    Example: [bold]bestmix experiment create router.db live problem.toml --explore 5%[/bold]
     """
     from bestmix.experiments import open_storage
 
@@ -101,12 +108,14 @@ def create(
     chosen = common.make_strategy(
         strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     )
+    live = traffic.settings(explore, serve, round_requests, round_seconds, carry)
+    budget, chosen = traffic.in_place_of(live, budget, chosen)
     # What is wrong is said before a file is made.
     with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as draft:
         draft.create(name, found, budget, chosen, **terms)
     with open_all(url, new=True) as storage:
         report(storage.create(name, found, budget, chosen, **terms).state, as_json)
-    if not as_json:
+    if not as_json and live is None:
         shared = url.startswith(("http", "postgres"))
         where = "any machine" if shared else "this machine, as often as you like"
         trial = "./trial.sh {segment} {arm}" if found.segments else "./trial.sh {arm}"
@@ -197,6 +206,39 @@ def ask(
             when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"
             common.messages().print(f"No trial: {given.why}{when}.", markup=False)
         raise typer.Exit(NOTHING_MORE if given.retry_after is None else NOTHING_NOW)
+
+
+@app.command()
+def weights(
+    url: Url,
+    name: Name,
+    segment: Annotated[str | None, typer.Option(help="Only those of this segment.", show_default=False)] = None,
+    as_json: common.Json = False,
+) -> None:
+    """Show what the requests of live traffic follow now.
+
+    Example: [bold]bestmix experiment weights router.db live[/bold]
+    """
+    traffic.show_weights(open_named(url, name), segment, as_json)
+
+
+@app.command("tell-sums")
+def tell_sums(
+    url: Url,
+    name: Name,
+    key: Annotated[str, typer.Option(help="Who reports, and the number of the report: web-1:12.", show_default=False)],
+    file: Annotated[str, typer.Option(help="Rows as lines of JSON; - is standard input.")] = "-",
+    as_json: common.Json = False,
+) -> None:
+    """Report requests of live traffic as sums; a report is counted once, however often it is sent.
+
+    A line is {"version": 3, "arm": "small", "n": 2, "sums": {"quality": 1.0}, "products": {"quality*quality": 1.0}},
+    with the segment where there are any.
+
+    Example: [bold]bestmix experiment tell-sums router.db live --key web-1:12 --file sums.jsonl[/bold]
+    """
+    outcome = open_named(url, name).tell_sums(traffic.read_rows(file), key)
+    typer.echo(json.dumps(outcome.value) if as_json else outcome.value)
 
 
 @app.command()
@@ -451,6 +493,8 @@ def report(state: "State", as_json: bool) -> None:
         typer.echo(json.dumps(state.to_dict(), indent=1))
         return
     parts = [f"{state.complete} of {state.budget} trials", f"{state.leased} leased"]
+    if state.unlimited:
+        parts = [f"{state.complete} trials"]
     beside = (state.extra, "beside the plan"), (state.surplus, "left out")
     parts += [f"{n} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
     where = f"round {state.round}, " if state.open else ""

@@ -12,10 +12,12 @@ from bestmix import checks, files
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.client.transport import Transport
 from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, Snapshot, State, Trial, one_row
+from bestmix.experiments.traffic_model import Published, TrafficState, Weights
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:
     from bestmix.strategies import Strategy
+    from bestmix.strategies.traffic import Traffic
 
 PAGE = 1000  # entries read at a time
 PATIENCE = 60.0
@@ -34,9 +36,10 @@ class Server:
         self,
         name: str,
         problem: Problem,
-        budget: int,
+        budget: int | None = None,
         strategy: "Strategy | None" = None,
         *,
+        traffic: "Traffic | None" = None,
         lease: float = LEASE,
         failures: int = FAILURES,
         notes: str = "",
@@ -49,7 +52,13 @@ class Server:
         """Create an experiment; one that is there already with the same terms is opened.
 
         A log is read here, and its trials are sent.
+
+        With ``traffic`` it is one on live traffic, which has no budget and no other strategy.
         """
+        if traffic is not None or budget is None:
+            from bestmix.experiments.storage import on_traffic  # loads the arithmetic, which few clients need
+
+            budget, strategy = on_traffic(name, traffic, budget, strategy)
         if not isinstance(problem, Problem):
             raise checks.InvalidInput(
                 "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
@@ -172,6 +181,25 @@ class RemoteExperiment:
     def give_back(self, *trials: Trial | str) -> None:
         """End the leases of trials that this worker will not finish; no failure is counted."""
         self._post("give_back", {"trials": list(map(_id, trials))})
+
+    def weights(self, segment: str | None = None) -> Weights:
+        """What requests of a segment follow now, on live traffic: shares of arms, their version, and until when."""
+        self.problem.check_segment(segment)
+        now = self.published()
+        shares = now.segments[segment or ""]
+        return Weights(shares, now.version, now.valid_until, now.explore, now.certified, now.alarm)
+
+    def published(self) -> Published:
+        """The weights of all segments, as the document that edges cache."""
+        return Published.from_dict(self._get("/weights"))
+
+    def tell_sums(self, rows: Iterable[Mapping[str, Any]], key: str) -> Outcome:
+        """Report the requests of live traffic as sums; counted once, and on return safely on the server's disk."""
+        return Outcome(self._post("sums", {"key": key, "rows": [dict(row) for row in rows]})["outcome"])
+
+    def traffic(self) -> TrafficState:
+        """Versions of the weights with the requests of each, and who reports them."""
+        return TrafficState.from_dict(self._get("/traffic"))
 
     def recommend(self, safety: float | None = 0.95, everything: bool = False) -> Recommendation:
         """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin.

@@ -13,7 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 from bestmix import checks
 from bestmix.checks import AlreadyExists, InvalidInput, Missing
-from bestmix.experiments.errors import Closed, Conflict, StorageError, UnknownTrial
+from bestmix.experiments.errors import Closed, Conflict, OutOfOrder, StorageError, UnknownTrial
 
 VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
 LONGEST_PAUSE = 2.0  # seconds between two attempts
@@ -189,6 +189,8 @@ def failure(status: int, content: bytes) -> Exception:
         return Closed(message)
     if code == "conflict" and field == "trial":
         return Conflict(message)
+    if code == "conflict" and field == "key":
+        return OutOfOrder(message)
     if code == "unauthorized":
         return InvalidInput.quoted(f"token: {message}", code, "token")
     if code not in REFUSALS:

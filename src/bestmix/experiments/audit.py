@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bestmix.experiments import traffic_audit
 from bestmix.experiments.course import Course
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.experiment import Experiment
@@ -19,6 +20,7 @@ from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy, rounds
 from bestmix.strategies.protocol import arriving
 from bestmix.strategies.rounds import Recipe
+from bestmix.strategies.traffic import Traffic
 
 MOST_SECONDS = 1e10  # that a clock can show: three hundred years
 CLOSE = 1e-6  # how much the numbers of a history may differ from those that this version works out
@@ -68,6 +70,8 @@ def audit(experiment: Experiment) -> list[str]:
 def examine(contents: Contents, problem: Problem, strategy: Strategy | None) -> Examination:
     """What is wrong with an experiment; without its strategy rounds are not replayed."""
     log = read_log(contents.events)
+    if contents.traffic.versions:
+        return _examine_traffic(contents, log, problem, strategy)
     tally = read_trials(contents, log, len(problem.cells), len(problem.metrics) - 1)
     evidence = [*log.problems[:MOST_SHOWN], *tally.problems[:MOST_SHOWN]]
     evidence += [*_fixed(contents, log), *_events(contents, log, tally), *_slots(contents, tally)]
@@ -86,6 +90,20 @@ def examine(contents: Contents, problem: Problem, strategy: Strategy | None) -> 
     if (sum(due) if flow else min(due, default=0)) < 0 or owing < 0:
         return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
     return Examination([], [*_head(contents, log, tally, due, owing), *_arms(contents, tally, due)])
+
+
+def _examine_traffic(contents: Contents, log: Log, problem: Problem, strategy: Strategy | None) -> Examination:
+    """The same of live traffic, whose evidence are sums: every version is planned again from its own."""
+    evidence = [*log.problems[:MOST_SHOWN], *_fixed(contents, log), *traffic_audit.damage(contents, problem)]
+    if isinstance(strategy, Traffic) and not evidence:
+        for version, plan in traffic_audit.planned_again(contents.traffic, problem, strategy):
+            if not alike(plan, {name: version.to_dict()[name] for name in plan}):
+                evidence.append(f"version {version.number}: planned again from the same sums it is another")
+    if evidence:
+        return Examination(evidence[:MOST_SHOWN], [])
+    derived = {"events": log.count, "strikes": log.strikes, **traffic_audit.figures(contents)}
+    found = [Difference(n, getattr(contents.head, n), v) for n, v in derived.items() if getattr(contents.head, n) != v]
+    return Examination([], [*found, *_arms(contents, Tally(), contents.due)])
 
 
 def repair(store: ExperimentStore, key: str, examination: Examination) -> list[str]:

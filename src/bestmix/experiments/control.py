@@ -2,13 +2,14 @@
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
-from bestmix.experiments import calls
+from bestmix.experiments import calls, traffic
 from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
 from bestmix.experiments.store import Transaction
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import Memory, extended
 from bestmix.strategies.rounds import Recipe
+from bestmix.strategies.traffic import Traffic
 
 
 def pause(transaction: Transaction) -> None:
@@ -31,7 +32,10 @@ def resume(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe) ->
     head.status, head.reason, head.strikes = "running", "", 0
     transaction.add_event("resumed")
     if not head.owing:  # the strategy could not advance
-        calls.advance(transaction, recipe, lease_clock.clock.now())
+        if isinstance(recipe.strategy, Traffic):
+            traffic.end_round(transaction, lease_clock, recipe)
+        else:
+            calls.advance(transaction, recipe, lease_clock.clock.now())
 
 
 def stop(transaction: Transaction, lease_clock: LeaseClock, reason: str) -> None:

@@ -26,3 +26,10 @@ class Closed(RuntimeError):
 
     code = "closed"
     field: str | None = None
+
+
+class OutOfOrder(RuntimeError):
+    """A report came before another one of the same edge."""
+
+    code = "conflict"
+    field: str | None = "key"

@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,7 +17,7 @@ from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
-from bestmix.experiments import calls, control
+from bestmix.experiments import calls, control, traffic
 from bestmix.experiments.errors import UnknownTrial
 from bestmix.experiments.model import (
     LONGEST_NOTE,
@@ -38,10 +39,13 @@ from bestmix.experiments.model import (
     one_row,
 )
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
+from bestmix.experiments.traffic_model import Published, TrafficState, Weights, published
+from bestmix.experiments.traffic_sums import parse_key, parse_rows
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
 from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, left_out, mixes
 from bestmix.strategies.rounds import Recipe
+from bestmix.strategies.traffic import Traffic
 
 if TYPE_CHECKING:
     from bestmix.experiments.storage import Storage
@@ -136,6 +140,10 @@ class Experiment:
         Handout
             A list of trials; when it is empty, ``why`` and ``retry_after`` say more.
         """
+        if isinstance(self.strategy, Traffic):
+            raise checks.InvalidInput(
+                "ask", "requests are the trials of an experiment on live traffic", "call weights() and tell_sums()"
+            )
         n = checks.whole("n", n, 1, "give the number of trials wanted", MOST_ASKED)
         worker = check_label("worker", f"{socket.gethostname()}-{os.getpid()}" if worker is None else worker)
         key = None if key is None else check_text("key", key)
@@ -198,6 +206,62 @@ class Experiment:
         numbers = [self._number(trial) for trial in trials]
         self._write(lambda transaction: calls.give_back(transaction, self.storage.lease_clock, numbers))
 
+    def weights(self, segment: str | None = None) -> Weights:
+        """What requests of a segment follow now, on live traffic: shares of arms, their version, and until when.
+
+        Parameters
+        ----------
+        segment
+            Of the request; none where the problem has none.
+        """
+        self.problem.check_segment(segment)
+        now = self.published()
+        shares = now.segments[segment or ""]
+        return Weights(shares, now.version, now.valid_until, now.explore, now.certified, now.alarm)
+
+    def published(self) -> Published:
+        """The weights of all segments, as the document that edges cache; a round whose time has passed ends."""
+        self._on_traffic("weights")
+        state, version, owing = self.storage.store.version(self.record.key)
+        assert version is not None
+        passed = self.storage.lease_clock.clock.now() >= version.at + version.seconds
+        if passed and owing < version.requests and state.status == "running":
+            self._write(lambda transaction: traffic.turn(transaction, self.storage.lease_clock, self._recipe))
+            state, version, _ = self.storage.store.version(self.record.key)
+            assert version is not None
+        return published(self.record.key, self.problem, state.status, version)
+
+    def tell_sums(self, rows: Iterable[Mapping[str, Any]], key: str) -> Outcome:
+        """Report the requests of live traffic as sums; counted once, and safely on disk when this returns.
+
+        Parameters
+        ----------
+        rows
+            One for each (version, segment, arm) with requests: ``{"version": 3, "segment": "free", "arm": "small",
+            "n": 2, "sums": {"quality": 1.0}, "products": {"quality*quality": 1.0}}``; the segment only where there are
+            any. Sums are of all measures of the problem, products of each two of them, squares too.
+        key
+            Who reports, and the number of the report: ``"web-1:12"``. The reports of one edge are numbered from 1,
+            without gaps; one that is repeated is not counted again.
+        """
+        prefetch, work = sums_work(self, rows, key)
+        return self._write(work, prefetch)
+
+    def traffic(self) -> TrafficState:
+        """Versions of the weights with the requests of each, and who reports them."""
+        self._on_traffic("traffic")
+        found = self.storage.store.traffic(self.record.key)
+        counts = Counter[int]()
+        for (version, _), sums in found.sums.items():
+            counts[version] += sums.count
+        return TrafficState(found.versions, [counts[version.number] for version in found.versions], found.edges)
+
+    def _on_traffic(self, call: str) -> None:
+        if not isinstance(self.strategy, Traffic):
+            raise checks.InvalidInput(
+                call, "the experiment hands out trials, and has no live traffic", "ask() for trials, and tell() them"
+            )
+
     def recommend(self, safety: float | None = SAFETY, everything: bool = False) -> Recommendation:
         """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin.
 
@@ -228,7 +292,7 @@ class Experiment:
             Evidence(self.problem, now.moments),
             self.strategy.columns(self.problem, now.memory),
             strategy=self.strategy.name,
-            budget=now.state.budget,
+            budget=None if now.state.unlimited else now.state.budget,
             complete=now.state.status == "done",
             history=now.rounds,
             safety=safety,
@@ -430,4 +494,15 @@ def tell_work(
     prefetch = Prefetch(trials=[number for number, _ in checked])
     return prefetch, lambda transaction: calls.tell(
         transaction, experiment.storage.lease_clock, checked, experiment._recipe
+    )
+
+
+def sums_work(
+    experiment: Experiment, rows: Iterable[Mapping[str, Any]], key: str
+) -> tuple[Prefetch, Callable[[Transaction], Outcome]]:
+    """What ``tell_sums`` writes, checked: its work in a transaction."""
+    experiment._on_traffic("tell_sums")
+    (edge, sequence), found = parse_key(key), parse_rows(experiment.problem, rows)
+    return NO_PREFETCH, lambda transaction: traffic.tell_sums(
+        transaction, experiment.storage.lease_clock, experiment._recipe, edge, sequence, found
     )

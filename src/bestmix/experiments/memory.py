@@ -10,7 +10,19 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
 from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, TrialQuery, moment
-from bestmix.experiments.store import NO_PREFETCH, Contents, Head, Prefetch, T, birth, gone, opening, state_of
+from bestmix.experiments.store import (
+    NO_PREFETCH,
+    Contents,
+    Head,
+    Prefetch,
+    T,
+    TrafficContents,
+    birth,
+    gone,
+    opening,
+    state_of,
+)
+from bestmix.experiments.traffic_model import EdgeRow, Version
 from bestmix.strategies.protocol import Memory
 
 
@@ -34,6 +46,9 @@ class StoredExperiment:
     events: dict[int, Event] = field(default_factory=dict)
     earlier: Sequence[Moments | None] = ()  # sums of the log's trials
     weight: float = 1.0
+    versions: dict[int, Version] = field(default_factory=dict)
+    sums: dict[tuple[int, int], Moments] = field(default_factory=dict)  # by version and arm
+    edges: dict[str, EdgeRow] = field(default_factory=dict)
 
 
 class MemoryTransaction:
@@ -161,6 +176,32 @@ class MemoryTransaction:
         event = Event(self.head.events, kind, data, moment(self._clock.now()))
         self._put(self._stored.events, event.number, event)
 
+    def version(self, number: int) -> Version | None:
+        """Weights that were published."""
+        return self._stored.versions.get(number)
+
+    def add_version(self, version: Version) -> None:
+        """Write new weights."""
+        self._put(self._stored.versions, version.number, version)
+
+    def version_sums(self, version: int, arms: Sequence[int] | None = None) -> dict[int, Moments]:
+        """Sums of the requests of a version."""
+        found = {arm: sums for (number, arm), sums in sorted(self._stored.sums.items()) if number == version}
+        return {arm: sums for arm, sums in found.items() if arms is None or arm in arms}
+
+    def write_version_sums(self, version: int, moments: dict[int, Moments]) -> None:
+        """Write sums of the requests of a version."""
+        for arm, sums in moments.items():
+            self._put(self._stored.sums, (version, arm), sums)
+
+    def edge(self, name: str) -> EdgeRow | None:
+        """Who reports sums under this name."""
+        return self._stored.edges.get(name)
+
+    def write_edge(self, edge: EdgeRow) -> None:
+        """Write who reports sums."""
+        self._put(self._stored.edges, edge.name, edge)
+
 
 class MemoryStore:
     """Experiments in this process's memory; they end with it."""
@@ -185,6 +226,9 @@ class MemoryStore:
             stored.earlier, stored.weight = draft.earlier, draft.weight
             transaction = MemoryTransaction(stored, self.clock)
             transaction.add_trials(draft.rows)
+            if draft.version is not None:
+                transaction.add_version(draft.version)
+                transaction.write_version_sums(0, {arm: m for arm, m in enumerate(draft.moments) if m.count})
             transaction.add_event("created", **birth(draft))
             stored.head = transaction.head
             self._experiments[draft.record.key] = stored
@@ -255,6 +299,7 @@ class MemoryStore:
                 [(name, first, count) for name, (first, count) in stored.asks.items()],
                 iter(self.trials(key, TrialQuery(state))),
                 iter(list(stored.events.values()) if events else []),
+                self.traffic(key),
             )
 
     def trials(self, key: str, query: TrialQuery) -> list[Row]:
@@ -270,6 +315,20 @@ class MemoryStore:
         with self._lock:
             events = self._stored(key).events
             return [events[n] for n in range(after + 1, min(after + limit, len(events)) + 1)]
+
+    def version(self, key: str) -> tuple[State, Version | None, int]:
+        """Figures, the newest weights, and the requests that their round still waits for."""
+        with self._lock:
+            stored = self._stored(key)
+            return self.state(key), stored.versions.get(len(stored.versions)), stored.head.owing
+
+    def traffic(self, key: str) -> TrafficContents:
+        """All that is kept of live traffic."""
+        with self._lock:
+            stored = self._stored(key)
+            edges = [stored.edges[name] for name in sorted(stored.edges)]
+            sums = dict(sorted(stored.sums.items()))
+            return TrafficContents([*stored.versions.values()], sums, edges)
 
     def delete(self, key: str) -> None:
         """Remove the experiment."""

@@ -13,6 +13,7 @@ from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:  # the client needs the values alone, without the arithmetic that strategies load
+    from bestmix.experiments.traffic_model import Version
     from bestmix.strategies.protocol import Memory
 
 LEASE = 60.0  # seconds
@@ -20,6 +21,7 @@ FAILURES = 100  # failed trials that end an experiment
 KEY = re.compile(r"[0-9a-f]{12}")  # an experiment's id
 LONGEST_NAME = 200  # characters of a name, a worker or a key
 LONGEST_ARM = 1000  # characters of the name of an arm or a cost
+UNLIMITED = 2**53  # trials: a budget that nothing reaches
 LONGEST_NOTE = 100_000  # characters of notes
 
 
@@ -171,6 +173,11 @@ class State:
         """Whether there may be further trials."""
         return self.status in (Status.running, Status.paused, Status.failed)
 
+    @property
+    def unlimited(self) -> bool:
+        """Whether there is no budget to speak of, as on live traffic."""
+        return self.budget >= UNLIMITED
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in ISO 8601."""
         return _plain(self)
@@ -237,6 +244,7 @@ class Draft:
     rows: list[Row]
     earlier: Sequence[Moments | None] = ()  # sums of the log's trials of each arm
     weight: float = 1.0  # what each of them counts
+    version: "Version | None" = None  # the first weights of an experiment on live traffic
 
     @property
     def budget(self) -> int:

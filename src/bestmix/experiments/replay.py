@@ -12,6 +12,7 @@ from bestmix.answers.logs import read_metrics
 from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats
 from bestmix.experiments.model import Row
+from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import MOST_TRIALS, Checking, decides_from_counts
 from bestmix.strategies.rounds import Recipe
@@ -55,6 +56,13 @@ def replay(recipe: Recipe, budget: int, log: Log, now: float) -> Start:
             "leave it out, or use Challenger() or Uniform()",
         )
     return _in_places(recipe, budget, tables, now)
+
+
+def log_sums(problem: Problem, log: Log) -> list[Moments]:
+    """Sums of the log's trials of each arm, at what each of them counts."""
+    tables = read_metrics(problem, log.frame, log.arm, log.reward, log.segment)
+    none = rounds.no_trials(problem)
+    return [m.plus(problem.rows.measure(t)).weighted(log.weight) for m, t in zip(none, tables, strict=True)]
 
 
 def _in_full(recipe: Recipe, budget: int, tables: list[Floats], weight: float, now: float) -> Start:

@@ -23,11 +23,13 @@ from bestmix.experiments.model import (
     check_text,
 )
 from bestmix.experiments.store import ExperimentStore
+from bestmix.experiments.traffic import first_version
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Challenger, Strategy, rounds
 from bestmix.strategies.built_in import restore_strategy
 from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
 from bestmix.strategies.rounds import Recipe
+from bestmix.strategies.traffic import Traffic
 
 LONGEST_LEASE = 365 * 86400.0  # seconds
 
@@ -64,9 +66,10 @@ class Storage:
         self,
         name: str,
         problem: Problem,
-        budget: int,
+        budget: int | None = None,
         strategy: Strategy | None = None,
         *,
+        traffic: Traffic | None = None,
         lease: float = LEASE,
         failures: int = FAILURES,
         notes: str = "",
@@ -77,6 +80,7 @@ class Storage:
         log_weight: float = 1.0,
     ) -> Experiment:
         """Create an experiment; ``open_experiment`` describes the arguments."""
+        budget, strategy = on_traffic(name, traffic, budget, strategy)
         terms = Terms(lease, failures, notes, _log(log, arm, reward, segment, log_weight))
         made = self._create(name, problem, budget, strategy, terms)
         if made is None:
@@ -100,6 +104,9 @@ class Storage:
             checks.whole("failures", terms.failures, 1, "give the number of failed trials that end it"),
         )
         notes = check_text("notes", terms.notes, LONGEST_NOTE, empty=True)
+        if isinstance(recipe.strategy, Traffic):
+            draft = self._traffic_draft(record, recipe, recipe.strategy, notes, terms)
+            return Experiment(self, record, recipe) if self.store.create(draft) else None
         if terms.log is None:
             start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem), [])
         else:
@@ -107,6 +114,15 @@ class Storage:
         step, log = start.step, (start.earlier, 1.0 if terms.log is None else terms.log.weight)
         draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows, *log)
         return Experiment(self, record, recipe) if self.store.create(draft) else None
+
+    def _traffic_draft(self, record: Record, recipe: Recipe, plan: Traffic, notes: str, terms: "Terms") -> Draft:
+        """A new experiment on live traffic, which knows what a log tells."""
+        moments = rounds.no_trials(recipe.problem)
+        if terms.log is not None:
+            moments = replay.log_sums(recipe.problem, terms.log)
+        memory, quota = plan.begin(recipe.problem, record.first_budget), [0] * len(moments)
+        version = first_version(recipe.problem, plan, moments, self.lease_clock.clock.now())
+        return Draft(record, notes, memory, quota, [], moments, [], version=version)
 
     def open(self, name: str, strategy: Strategy | None = None) -> Experiment:
         """Open an experiment that exists; a strategy with a function of your own must be passed again."""
@@ -186,6 +202,7 @@ def open_experiment(
     budget: int | None = None,
     strategy: Strategy | None = None,
     *,
+    traffic: Traffic | None = None,
     lease: float | None = None,
     failures: int | None = None,
     notes: str = "",
@@ -210,6 +227,9 @@ def open_experiment(
         As for a search in this process; Challenger by default. When the experiment exists they may be left
         out, and must be the same otherwise. A strategy with a function of your own cannot be read
         back from a database: pass it every time.
+    traffic
+        For an experiment on live traffic, in place of budget and strategy: how much of it explores, and so on. Its
+        calls are ``weights`` and ``tell_sums``.
     lease
         Seconds that a worker has for a trial before it is handed to another one; 60 by default.
     failures
@@ -238,12 +258,11 @@ def open_experiment(
     >>> exp.done, exp.recommend().support
     (True, ('b',))
     """
+    if traffic is not None:
+        budget, strategy = on_traffic(name, traffic, budget, strategy)
     storage = url if isinstance(url, Storage) else open_storage(url, patience=patience, clock=clock)
     if problem is not None and storage.store.find(check_text("name", name)) is None:
-        if budget is None:
-            raise checks.InvalidInput(
-                "budget", "a new experiment needs one", f"give the number of trials that {name!r} may make"
-            )
+        budget, strategy = on_traffic(name, None, budget, strategy)
         held = LEASE if lease is None else lease, FAILURES if failures is None else failures
         made = storage._create(
             name, problem, budget, strategy, Terms(*held, notes, _log(log, arm, reward, segment, log_weight))
@@ -253,6 +272,25 @@ def open_experiment(
     found = storage.open(name, strategy)
     _check_same(found, problem, budget, lease)
     return found
+
+
+def on_traffic(name: str, traffic: Any, budget: int | None, strategy: Strategy | None) -> tuple[int, Strategy | None]:
+    """Budget and strategy of a new experiment; live traffic takes the place of both, and has no end of its own."""
+    if traffic is None:
+        if budget is None:
+            raise checks.InvalidInput(
+                "budget", "a new experiment needs one", f"give the number of trials that {name!r} may make"
+            )
+        return budget, strategy
+    if not isinstance(traffic, Traffic):
+        raise checks.InvalidInput(
+            "traffic", expected="Traffic(explore='5%')", got=checks.shown(traffic), remedy="give one"
+        )
+    if budget is not None or strategy is not None:
+        raise checks.InvalidInput(
+            "traffic", "it takes the place of budget and strategy", "leave these out, or the traffic"
+        )
+    return MOST_TRIALS, traffic
 
 
 def _check_same(found: Experiment, problem: Problem | None, budget: int | None, lease: float | None) -> None:

@@ -49,6 +49,9 @@ the strategy knows how. **delete** removes everything.
 **Events** tell everything that changes an experiment, in order, and are never changed; with the trials and the rounds
 they are the evidence that every figure follows from (``audit.py``). The first one keeps a digest of what is fixed.
 
+**Traffic.** Of an experiment on live traffic, whose requests are the trials, only sums are kept (``traffic.py``): it
+hands out no slots, ``owing`` counts the requests that the round waits for, and ``earliest`` is when its time is over.
+
 **Running sums.** No call but those that list trials reads more than the trials it is about, however many there are.
 """
 
@@ -63,6 +66,7 @@ from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.errors import Closed
 from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, Status, TrialQuery, moment
+from bestmix.experiments.traffic_model import EdgeRow, Version
 from bestmix.strategies.protocol import Memory
 
 T = TypeVar("T")
@@ -175,6 +179,24 @@ class Transaction(Protocol):
     def add_event(self, kind: str, **data: Any) -> None:
         """Add an event."""
 
+    def version(self, number: int) -> Version | None:
+        """Weights that were published, without what they were planned from."""
+
+    def add_version(self, version: Version) -> None:
+        """Write new weights."""
+
+    def version_sums(self, version: int, arms: Sequence[int] | None = None) -> dict[int, Moments]:
+        """Sums of the requests of a version, of these arms or of all that have any."""
+
+    def write_version_sums(self, version: int, moments: dict[int, Moments]) -> None:
+        """Write sums of the requests of a version."""
+
+    def edge(self, name: str) -> EdgeRow | None:
+        """Who reports sums under this name."""
+
+    def write_edge(self, edge: EdgeRow) -> None:
+        """Write who reports sums, anew or for the first time."""
+
 
 @dataclass(frozen=True)
 class Prefetch:
@@ -185,6 +207,15 @@ class Prefetch:
 
 
 NO_PREFETCH = Prefetch()
+
+
+@dataclass(frozen=True)
+class TrafficContents:
+    """All that a store keeps of live traffic, as it was at one moment."""
+
+    versions: list[Version]  # with what they were planned from
+    sums: dict[tuple[int, int], Moments]  # by version and arm; version 0 is what was known before
+    edges: list[EdgeRow]
 
 
 @dataclass(frozen=True)
@@ -199,6 +230,7 @@ class Contents:
     asks: list[tuple[str, int, int]]  # idempotency keys, with the first trial and how many
     trials: Iterator[Row]
     events: Iterator[Event]
+    traffic: TrafficContents
 
 
 class ExperimentStore(Protocol):
@@ -241,6 +273,12 @@ class ExperimentStore(Protocol):
     def events(self, key: str, after: int, limit: int) -> list[Event]:
         """Events numbered above ``after``, in order."""
 
+    def version(self, key: str) -> tuple[State, Version | None, int]:
+        """Figures, the newest weights, and the requests that their round still waits for."""
+
+    def traffic(self, key: str) -> TrafficContents:
+        """All that is kept of live traffic, as it is at one moment."""
+
     def delete(self, key: str) -> None:
         """Remove the experiment and all that belongs to it."""
 
@@ -278,7 +316,7 @@ def fingerprint(text: str) -> str:
 
 def opening(draft: Draft, clock: Clock, now: float) -> Head:
     """The head of a new experiment."""
-    owing, rows = sum(draft.quota or []), draft.rows
+    owing, rows, version = sum(draft.quota or []), draft.rows, draft.version
     complete = sum(row.state == "complete" for row in rows)
     return Head(
         draft.record.name,
@@ -290,12 +328,12 @@ def opening(draft: Draft, clock: Clock, now: float) -> Head:
         0.0,
         clock.boot,
         clock.tick(),
-        0.0,
+        0.0 if version is None else version.seconds,
         trials=len(rows),
         round=len(draft.rounds),
-        owing=owing,
+        owing=owing if version is None else version.requests,
         due=owing,
-        complete=complete,
+        complete=complete if version is None else sum(m.count for m in draft.moments),
         surplus=len(rows) - complete,
     )
 

@@ -20,6 +20,7 @@ FIELDS: dict[str, dict[str, type]] = {  # what the data of each kind of event mu
     "round": {"number": int},
     "trial failed": {"trial": int, "reason": str},
     "failed": {"reason": str},
+    "alarm": {"version": int, "reason": str},
     "expired": {"count": int},
     "given back": {"trials": list},
     "stopped": {"reason": str},

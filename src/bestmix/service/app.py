@@ -22,7 +22,7 @@ from bestmix.service.document import Service, allowed
 from bestmix.service.metrics import Metrics
 from bestmix.service.middleware import RequestMiddleware
 from bestmix.service.pools import Pool, Slots
-from bestmix.service.routes import control, experiments, operations, streams
+from bestmix.service.routes import control, experiments, operations, streams, traffic
 from bestmix.service.single_tell import PATTERN, SingleTell
 from bestmix.service.tokens import Token, Tokens
 
@@ -62,9 +62,10 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.state.streams = Slots(most=200, of_caller=50)
     app.state.figures = Cache(lasts=0.0, fresh=0.25, most=500)
     app.state.looks = anyio.CapacityLimiter(4)  # threads for streams, so that they take none from workers' calls
+    app.state.documents = traffic.Documents()
     app.state.metrics = Metrics()
     app.state.stopping = threading.Event()
-    for part in (experiments, control, streams, operations, dashboard):
+    for part in (experiments, control, traffic, streams, operations, dashboard):
         app.router.routes.extend(part.router.routes)  # as they are, so that check_rules sees each of them
     check_rules(app)
     tell = next(route for route in app.routes if isinstance(route, APIRoute) and route.path == PATTERN)

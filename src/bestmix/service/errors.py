@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse
 
 from bestmix.checks import InvalidInput
 from bestmix.experiments import Closed, Conflict, StorageError
+from bestmix.experiments.errors import OutOfOrder
 
 CODES = {
     "bad_request": (400, "The request is not valid HTTP or JSON."),
@@ -66,7 +67,7 @@ def refuse(error: Exception) -> Refusal | None:
         return error
     if isinstance(error, StorageError):
         return Refusal("unavailable", "the database did not do its work; nothing was acknowledged, try again", retry=1)
-    if isinstance(error, (InvalidInput, Conflict, Closed)):
+    if isinstance(error, (InvalidInput, Conflict, Closed, OutOfOrder)):
         return Refusal(error.code, str(error), error.field)
     return Refusal("invalid", str(error)) if isinstance(error, ValueError) else None
 

@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 
 from bestmix import checks
 from bestmix.answers import policy, recommendation
-from bestmix.experiments import model
+from bestmix.experiments import model, traffic_model
 from bestmix.experiments.experiment import MOST_ASKED
-from bestmix.experiments.model import LONGEST_NAME, LONGEST_NOTE, Outcome
+from bestmix.experiments.model import LONGEST_ARM, LONGEST_NAME, LONGEST_NOTE, Outcome
+from bestmix.experiments.traffic_sums import MOST_ROWS
 from bestmix.problems.problem import Problem
 
 MOST_RESULTS = 10_000  # in one batch
@@ -130,6 +131,26 @@ class TellMany(Body):
     """Results; all of them are taken or none."""
 
     results: list[Tell] = Field(max_length=MOST_RESULTS)
+
+
+class SumsRow(Body):
+    """Sums of the requests of one version that an arm, of a segment, was given."""
+
+    version: Whole = Field(ge=1, le=2**53, description="That of the weights that the requests followed.")
+    segment: Name | None = Field(None, description="Where there are any.")
+    arm: str = Field(max_length=LONGEST_ARM)
+    n: Whole = Field(ge=1, le=2**53, description="Number of requests.")
+    sums: dict[str, Number] = Field(description="Of each measure, by name.", examples=[{"quality": 3.0}])
+    products: dict[str, Number] = Field(
+        description="Of each two measures, squares too, by their names.", examples=[{"quality*quality": 2.6}]
+    )
+
+
+class Sums(Body):
+    """A report, which is counted once."""
+
+    key: Name = Field(description="Who reports and the number of the report, from 1 without gaps, as in web-1:12.")
+    rows: list[SumsRow] = Field(max_length=MOST_ROWS)
 
 
 class Fail(Body):
@@ -250,4 +271,8 @@ Rounds = describe("Rounds", f"A page; {NEXT}", {"rounds": many(Round), "next": i
 Events = describe("Events", f"A page; {NEXT}", {"events": many(Event), "next": int | None})
 OneOutcome = describe("OneOutcome", "What became of a result.", {"outcome": Outcome})
 Outcomes = describe("Outcomes", "What became of results, in their order.", {"outcomes": list[Outcome]})
+Published = derive(traffic_model.Published)
+Version = derive(traffic_model.Version, without=["evidence"], more={"counted": int})
+Edge = describe("Edge", "Somebody who reports sums.", entries(traffic_model.EdgeRow) | {"at": str})
+Traffic = describe("Traffic", "Live traffic so far.", {"versions": many(Version), "edges": many(Edge)})
 Health = describe("Health", "How the server is.", {"status": Literal["ok", "not ready"], "version": str})

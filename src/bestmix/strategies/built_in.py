@@ -9,6 +9,7 @@ from bestmix.strategies.protocol import Strategy
 from bestmix.strategies.rivals import CGE, LAGEX, LATS, OCBA, ConstrainedSR, CTnS, PacedThompson, TopTwo
 from bestmix.strategies.sfsr import SFSR
 from bestmix.strategies.single_arm import SingleArm
+from bestmix.strategies.traffic import Traffic
 from bestmix.strategies.uniform import Uniform
 
 BUILT_IN: Mapping[str, Callable[..., Strategy]] = {
@@ -16,6 +17,7 @@ BUILT_IN: Mapping[str, Callable[..., Strategy]] = {
     "Challenger": Challenger,
     "SingleArm": SingleArm,
     "Uniform": Uniform,
+    "Traffic": Traffic,
 } | {rival.__name__: rival for rival in (LAGEX, LATS, CTnS, CGE, ConstrainedSR, OCBA, TopTwo, PacedThompson)}
 
 

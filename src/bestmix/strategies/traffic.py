@@ -9,7 +9,7 @@ down to nothing.
 The decision is a pure function of the sums: ``plan_round``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,11 +18,13 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers import noisy_program
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_safety import ProgramLimits, safe_program_mix
-from bestmix.answers.programs import layout_of, places, program_of, segment_shares, segments_of
+from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.traffic_mix import served_mix
 from bestmix.arrays import Flags, Floats, Integers
+from bestmix.problems.layouts import places, segments_of
 from bestmix.problems.problem import Problem
 from bestmix.strategies import program_rounds
 from bestmix.strategies.protocol import Memory
@@ -147,8 +149,8 @@ class Plan(NamedTuple):
 
     Attributes
     ----------
-    weights, served
-        What requests follow, and the mix of those that do not explore.
+    weights, alone
+        What requests follow, and the mix that keeps the limits when nothing explores.
     explore
         Share that explores.
     requests
@@ -162,7 +164,7 @@ class Plan(NamedTuple):
     """
 
     weights: dict[str, dict[str, float]]
-    served: dict[str, dict[str, float]]
+    alone: dict[str, dict[str, float]]
     explore: float
     requests: int
     certified: bool
@@ -170,12 +172,30 @@ class Plan(NamedTuple):
     carry: dict[str, float]
 
 
-def plan_round(evidence: Evidence, traffic: Traffic, expected: int, start: Evidence | None = None) -> Plan:
-    """What the next round does, from the sums so far; ``start`` are those of them that were no traffic.
+def plan_round(
+    evidence: Evidence,
+    traffic: Traffic,
+    expected: int,
+    start: Evidence | None = None,
+    known: Sequence[Moments] = (),
+) -> Plan:
+    """What the next round does, from the sums so far.
 
-    ``expected`` is the number of requests that the round is going to have.
+    Parameters
+    ----------
+    evidence
+        The sums.
+    traffic
+        How to go about it.
+    expected
+        Number of requests that the round is going to have.
+    start
+        Those of the sums that were no traffic.
+    known
+        How many requests each arm that is known was given, in each segment.
 
-    >>> from bestmix.answers.moments import Moments
+    Examples
+    --------
     >>> problem = Problem(["small", "large"], {"dollars": 1.0})
     >>> nothing = Evidence(problem, [Moments(2), Moments(2)])
     >>> plan = plan_round(nothing, Traffic(explore="10%", serve="small"), expected=1000)
@@ -184,24 +204,24 @@ def plan_round(evidence: Evidence, traffic: Traffic, expected: int, start: Evide
     """
     program = program_of(evidence)
     starting = _starting(evidence)
-    carry = balance(program) - (0.0 if start is None else balance(program_of(start)))
+    carry = balance(evidence, known) - (0.0 if start is None else balance(start))
     if starting.all() or not program.judgeable:
         weights = _first(evidence, traffic, starting)
         return _told(evidence, traffic, weights, _served_first(evidence, traffic), traffic.share, carry, True)
     found = _decide(evidence, program, traffic, expected, carry, starting)
-    weights, served = found.traffic, found.served
+    weights, alone = found.traffic, found.alone
     if starting.any():
         some = starting[program.segment]
         weights = np.where(some, _first(evidence, traffic, starting), weights)
-        served = np.where(some, _served_first(evidence, traffic), served)
-    return _told(evidence, traffic, weights, served, found.explore, carry, bool(starting.any()), found.certain)
+        alone = np.where(some, _served_first(evidence, traffic), alone)
+    return _told(evidence, traffic, weights, alone, found.explore, carry, bool(starting.any()), found.certain)
 
 
 class Decision(NamedTuple):
-    """What all columns get of the traffic (n,), and of its served part; shares of all users."""
+    """What all columns get of the traffic (n,), and what they would get if nothing explored; shares of all users."""
 
     traffic: Floats
-    served: Floats
+    alone: Floats
     explore: float
     certain: bool
 
@@ -226,9 +246,9 @@ def _decide(
     for _ in range(HALVINGS if traffic.share else 0):
         mix = served_mix(inner, plan, explore, allowance, best.chance, traffic.safety)
         if mix is not None:
-            every, served = np.zeros((2, len(total)))
-            every[some.columns], served[some.columns] = (1.0 - explore) * mix + explore * plan, mix
-            return Decision(every, served, explore, True)
+            every = np.zeros(len(total))
+            every[some.columns] = (1.0 - explore) * mix + explore * plan
+            return Decision(every, total, explore, True)
         explore /= 2.0
     return Decision(total, total, 0.0, True)
 
@@ -259,10 +279,18 @@ def exploration(
     return np.asarray(share[program.segment] * inside + (1.0 - share[program.segment]) * served)
 
 
-def balance(program: NoisyProgram) -> Floats:
-    """What the trials so far have left of each limit (R,), for all of them together; below zero what they lack."""
+def balance(evidence: Evidence, known: Sequence[Moments] = ()) -> Floats:
+    """What the trials so far have left of each limit (L,), for all of them together; below zero what they lack.
+
+    >>> problem = Problem(["small", "large"], {"dollars": 1.0})
+    >>> trials = np.array([[1.0, 0.1], [0.0, 0.1]])
+    >>> balance(Evidence(problem, [Moments(2).plus(trials), Moments(2).plus(10 * trials[:1])]))
+    array([1.8])
+    """
+    program, at = program_of(evidence), places(evidence.problem)
+    given = [m.count for m in known] or [0] * (len(at) - len(evidence.moments))
+    trials = np.r_[evidence.counts.astype(np.float64), np.array(given, dtype=np.float64)][at]
     rows = np.nan_to_num(program.entries()[1])
-    trials = np.where(np.isfinite(program.data.counts), program.data.counts, 0.0)
     return np.asarray(trials @ (program.layout.right - rows) * ~program.layout.equality)
 
 
@@ -284,7 +312,7 @@ def _served_first(evidence: Evidence, traffic: Traffic) -> Floats:
 
 def _first(evidence: Evidence, traffic: Traffic, starting: Flags) -> Floats:
     """Weights of all columns where every arm needs its first trials (n,): those that lack the most explore the most."""
-    problem, at = evidence.problem, places(evidence.problem)
+    at = places(evidence.problem)
     lacking = np.maximum(FIRST - np.r_[evidence.counts, np.full(len(at) - len(evidence.counts), FIRST)], 0.0)[at]
     weight, segment = segment_shares(evidence)[0], np.repeat(np.arange(len(starting)), len(at) // len(starting))
     total = np.bincount(segment, lacking, len(starting))
@@ -299,7 +327,7 @@ def _told(
     evidence: Evidence,
     traffic: Traffic,
     weights: Floats,
-    served: Floats,
+    alone: Floats,
     explore: float,
     carry: Floats,
     starting: bool,
@@ -317,7 +345,7 @@ def _told(
         requests = min(requests, int(np.ceil(lacking / (1.0 if traffic.serve is None else traffic.share))))
     return Plan(
         _by_segment(evidence, weights),
-        _by_segment(evidence, served),
+        _by_segment(evidence, alone),
         explore,
         requests,
         certain and not starting,

@@ -23,6 +23,7 @@ JSON = {
     "costs": list,
     "earlier": dict,
     "changed": dict,
+    "evidence": list,
 }  # columns of JSON text, with what stands in them
 CHOICES = {"role": ("read", "work", "admin")}  # columns of a few words
 TIMES = ("created", "ended", "expires", "asked", "told", "at", "revoked")  # seconds since 1970
@@ -105,7 +106,7 @@ def _owners(connection: sa.Connection) -> Iterator[RowProblem]:
             yield RowProblem(None, f"{table.name}: rows of an experiment {number} that there is not")
     for number in headless(connection):
         yield RowProblem(number, "heads: its row of figures is missing")
-    for name, column, first in (("arms", "arm", 0), ("rounds", "number", 1)):
+    for name, column, first in (("arms", "arm", 0), ("rounds", "number", 1), ("versions", "number", 1)):
         text = f"SELECT experiment, count(*), min({column}), max({column}) FROM {name} GROUP BY experiment"
         for number, count, low, high in connection.exec_driver_sql(text):
             if (low, high) != (first, first + count - 1):

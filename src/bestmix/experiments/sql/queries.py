@@ -13,7 +13,8 @@ from bestmix.answers.recommendation import Round
 from bestmix.experiments.model import Event, Record, Row, RunState, State, TrialQuery, moment
 from bestmix.experiments.sql import tables
 from bestmix.experiments.sql.spool import Spool
-from bestmix.experiments.store import Contents, Head, gone, state_of
+from bestmix.experiments.store import Contents, Head, TrafficContents, gone, state_of
+from bestmix.experiments.traffic_model import EdgeRow, Version
 
 t, x = tables.trials.c, tables.experiments.c
 DIALECT = sa.dialects.sqlite.dialect(paramstyle="named")
@@ -140,6 +141,7 @@ def contents(connection: sa.Connection, key: str, state: str | None, with_events
         [(name, first, count) for name, first, count in asks],
         Spool(select_trials(connection, number, TrialQuery(state))),
         Spool(happened),
+        traffic(connection, key),
     )
 
 
@@ -178,6 +180,36 @@ def select_events(connection: sa.Connection, experiment: int, after: int, limit:
     wanted = sa.select(e.number, e.kind, e.data, e.at).where(e.experiment == experiment, e.number > after)
     found = connection.execute(wanted.order_by(e.number).limit(limit))
     return (Event(n, kind, json.loads(data), moment(at)) for n, kind, data, at in found)
+
+
+def version(found: Any, evidence: bool = False) -> Version:
+    """Weights that were published."""
+    sums = [Moments.from_dict(data) for data in json.loads(found.evidence)] if evidence else []
+    return Version.from_dict(json.loads(found.data), sums)
+
+
+def newest_version(connection: sa.Connection, key: str) -> tuple[State, Version | None, int]:
+    """Figures, the newest weights, and the requests that their round still waits for."""
+    v, h = tables.versions.c, tables.heads.c
+    number, *_ = find(connection, key)
+    wanted = sa.select(v.data).where(v.experiment == number).order_by(v.number.desc()).limit(1)
+    found = connection.execute(wanted).one_or_none()
+    owing = connection.execute(sa.select(h.owing).where(h.experiment == number)).scalar_one()
+    return state(connection, key), None if found is None else version(found), owing
+
+
+def traffic(connection: sa.Connection, key: str) -> TrafficContents:
+    """All that is kept of live traffic, as it is at one moment."""
+    number, *_ = find(connection, key)
+    v, s, e = tables.versions.c, tables.sums.c, tables.edges.c
+    versions = connection.execute(sa.select(tables.versions).where(v.experiment == number).order_by(v.number))
+    sums = connection.execute(sa.select(tables.sums).where(s.experiment == number).order_by(s.version, s.arm))
+    edges = connection.execute(sa.select(tables.edges).where(e.experiment == number).order_by(e.name))
+    return TrafficContents(
+        [version(found, evidence=True) for found in versions],
+        {(found.version, found.arm): Moments.from_dict(json.loads(found.moments)) for found in sums},
+        [EdgeRow(f.name, f.sequence, f.requests, f.version, f.at) for f in edges],
+    )
 
 
 def find(connection: sa.Connection, key: str) -> tuple[int, str, float]:

@@ -15,8 +15,19 @@ from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State
 from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal
-from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries
-from bestmix.experiments.store import NO_PREFETCH, Contents, Prefetch, T, birth, gone, opening, state_of
+from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries, sums_entries, version_entry
+from bestmix.experiments.store import (
+    NO_PREFETCH,
+    Contents,
+    Prefetch,
+    T,
+    TrafficContents,
+    birth,
+    gone,
+    opening,
+    state_of,
+)
+from bestmix.experiments.traffic_model import Version
 
 if TYPE_CHECKING:
     import asyncio
@@ -71,6 +82,9 @@ class SqlStore:
             tables.rounds: round_entries(draft.rounds, now),
             tables.events: [{"number": 1, "kind": "created", "data": data, "at": now}],
         }
+        if draft.version is not None:
+            before = {arm: m for arm, m in enumerate(draft.moments) if m.count}
+            rows |= {tables.versions: [version_entry(draft.version)], tables.sums: sums_entries(0, before)}
         for table, entries in rows.items():
             if entries:
                 connection.execute(sa.insert(table), [{"experiment": made, **entry} for entry in entries])
@@ -159,6 +173,14 @@ class SqlStore:
     def events(self, key: str, after: int, limit: int) -> list[Event]:
         """Events in order."""
         return self.database.read(lambda connection: queries.events(connection, key, after, limit))
+
+    def version(self, key: str) -> tuple[State, Version | None, int]:
+        """Figures, the newest weights, and the requests that their round still waits for."""
+        return self.database.read(lambda connection: queries.newest_version(connection, key))
+
+    def traffic(self, key: str) -> TrafficContents:
+        """All that is kept of live traffic."""
+        return self.database.read(lambda connection: queries.traffic(connection, key))
 
     def delete(self, key: str) -> None:
         """Remove the experiment."""

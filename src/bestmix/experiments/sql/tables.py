@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-VERSION = "0004"
+VERSION = "0005"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -142,6 +142,35 @@ events = _table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("data", sa.Text, nullable=False),
     sa.Column("at", Number, nullable=False),
+)
+
+versions = _table(
+    "versions",
+    _experiment(),
+    sa.Column("number", Whole, primary_key=True),
+    sa.Column("data", sa.Text, nullable=False),
+    sa.Column("evidence", sa.Text, nullable=False),  # sums of every arm that it was planned from
+)
+
+sums = _table(
+    "sums",
+    _experiment(),
+    sa.Column("version", Whole, primary_key=True),  # 0 is what was known before the first request
+    sa.Column("arm", Whole, primary_key=True),
+    sa.Column("count", Whole, nullable=False),
+    sa.Column("moments", sa.Text, nullable=False),
+    fill=50,
+)
+
+edges = _table(
+    "edges",
+    _experiment(),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("sequence", Whole, nullable=False),
+    sa.Column("requests", Whole, nullable=False),
+    sa.Column("version", Whole, nullable=False),
+    sa.Column("at", Number, nullable=False),
+    fill=50,
 )
 
 tokens = _table(

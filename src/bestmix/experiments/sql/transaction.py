@@ -15,6 +15,7 @@ from bestmix.experiments.model import Record, Row
 from bestmix.experiments.sql import changes, postgres, queries, tables
 from bestmix.experiments.sql.changes import ID, Changes
 from bestmix.experiments.store import NO_PREFETCH, Head, Prefetch, gone, worth_writing
+from bestmix.experiments.traffic_model import EdgeRow, Version
 from bestmix.strategies.protocol import Memory
 
 SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
@@ -66,6 +67,29 @@ MEMORY = sa.select(x.memory).where(x.id == ID)
 ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
     tables.asks.c.experiment == ID, tables.asks.c.key == sa.bindparam("key")
 )
+VERSION = sa.select(tables.versions.c.data).where(tables.versions.c.experiment == ID, tables.versions.c.number == N)
+VERSION_SUMS = (
+    sa.select(tables.sums.c.arm, tables.sums.c.moments)
+    .where(tables.sums.c.experiment == ID, tables.sums.c.version == N)
+    .order_by(tables.sums.c.arm)
+)
+EDGE = sa.select(*(c for c in tables.edges.c if c.name != "experiment")).where(
+    tables.edges.c.experiment == ID, tables.edges.c.name == sa.bindparam("name")
+)
+
+
+def _put(table: sa.Table) -> sa.TextClause:
+    """A statement that writes a row of a table, whether it is there or not; both databases know it."""
+    names, keys = table.c.keys(), table.primary_key.columns.keys()
+    given = ", ".join(":e" if name == "experiment" else f":{name}" for name in names)
+    new = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
+    listed = ", ".join(names)
+    return sa.text(
+        f"INSERT INTO {table.name} ({listed}) VALUES ({given}) ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {new}"
+    )
+
+
+PUT_SUMS, PUT_EDGE = _put(tables.sums), _put(tables.edges)
 
 
 class Savepoint(NamedTuple):
@@ -313,6 +337,48 @@ class SqlTransaction:
         self.head.events += 1
         at = self._clock.now()
         self._gather().events.append({"number": self.head.events, "kind": kind, "data": json.dumps(data), "at": at})
+
+    def version(self, number: int) -> Version | None:
+        """Weights that were published."""
+        found = self._run(VERSION, n=number).one_or_none()
+        return None if found is None else queries.version(found)
+
+    def add_version(self, version: Version) -> None:
+        """Write new weights."""
+        self._write(sa.insert(tables.versions).values(experiment=self._id, **version_entry(version)))
+
+    def version_sums(self, version: int, arms: Sequence[int] | None = None) -> dict[int, Moments]:
+        """Sums of the requests of a version."""
+        found = self._run(VERSION_SUMS, n=version)
+        return {arm: Moments.from_dict(json.loads(text)) for arm, text in found if arms is None or arm in arms}
+
+    def write_version_sums(self, version: int, moments: dict[int, Moments]) -> None:
+        """Write sums of the requests of a version."""
+        for entry in sums_entries(version, moments):
+            self._write(PUT_SUMS, **entry)
+
+    def edge(self, name: str) -> EdgeRow | None:
+        """Who reports sums under this name."""
+        found = self._run(EDGE, name=name).one_or_none()
+        return None if found is None else EdgeRow(*found)
+
+    def write_edge(self, edge: EdgeRow) -> None:
+        """Write who reports sums."""
+        self._write(PUT_EDGE, **vars(edge))
+
+
+def version_entry(version: Version) -> dict[str, Any]:
+    """Weights as their table holds them."""
+    evidence = json.dumps([sums.to_dict() for sums in version.evidence])
+    return {"number": version.number, "data": json.dumps(version.to_dict()), "evidence": evidence}
+
+
+def sums_entries(version: int, moments: Mapping[int, Moments]) -> list[dict[str, Any]]:
+    """Sums of a version as their table holds them."""
+    return [
+        {"version": version, "arm": arm, "count": sums.count, "moments": json.dumps(sums.to_dict())}
+        for arm, sums in moments.items()
+    ]
 
 
 def round_entries(

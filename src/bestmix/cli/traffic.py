@@ -1,0 +1,113 @@
+"""Live traffic from the shell: options of ``experiment create``, and what shows weights and reads sums."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from bestmix.cli import common
+
+if TYPE_CHECKING:
+    from bestmix.client import RemoteExperiment
+    from bestmix.experiments import Experiment
+    from bestmix.strategies import Strategy
+    from bestmix.strategies.traffic import Traffic
+
+Explore = Annotated[
+    str | None,
+    typer.Option(
+        help="Live traffic in place of a budget: the share that explores.", metavar="SHARE", show_default=False
+    ),
+]
+Serve = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ARM[=SHARE]", help="With --explore: what is served before anything is known.", show_default="all alike"
+    ),
+]
+RoundRequests = Annotated[
+    int | None, typer.Option(min=1, help="With --explore: requests that end a round.", show_default="10000")
+]
+RoundSeconds = Annotated[float | None, typer.Option(help="With --explore: time that ends a round.", show_default="600")]
+Carry = Annotated[bool, typer.Option("--carry", help="With --explore: what rounds leave of a limit pays for margins.")]
+
+
+def settings(
+    explore: str | None, serve: list[str] | None, requests: int | None, seconds: float | None, carry: bool
+) -> "Traffic | None":
+    """What the options say; None where they say nothing.
+
+    >>> settings("5%", ["small=0.9", "large=0.1"], None, 60.0, False)
+    Traffic(explore='5%', safety=0.95, requests=10000, seconds=60.0, serve={'small': 0.9, 'large': 0.1}, carry=False)
+    """
+    if explore is None:
+        if serve or requests is not None or seconds is not None or carry:
+            raise ValueError("--explore: expected with --serve, --round-requests, --round-seconds and --carry; give it")
+        return None
+    from bestmix.strategies.traffic import Traffic
+
+    given: dict[str, Any] = {"requests": requests, "seconds": seconds, "serve": _served(serve)}
+    return Traffic(explore, carry=carry, **{name: value for name, value in given.items() if value is not None})
+
+
+def in_place_of(live: "Traffic | None", budget: int | None, strategy: "Strategy") -> "tuple[int, Strategy]":
+    """Budget and strategy of a new experiment, which live traffic takes the place of."""
+    if live is None:
+        if budget is None:
+            raise ValueError("--budget: a new experiment needs one; give the most trials to make, or --explore")
+        return budget, strategy
+    from bestmix.strategies.challenger import Challenger
+    from bestmix.strategies.protocol import MOST_TRIALS
+
+    if budget is not None or strategy != Challenger():
+        raise ValueError("--explore: live traffic takes the place of budget and strategy; leave these out")
+    return MOST_TRIALS, live
+
+
+def _served(serve: list[str] | None) -> str | dict[str, float] | None:
+    if not serve or (len(serve) == 1 and "=" not in serve[0]):
+        return serve[0] if serve else None
+    return common.parse_bounds(serve, "--serve", "small=0.9")
+
+
+def show_weights(experiment: "Experiment | RemoteExperiment", segment: str | None, as_json: bool) -> None:
+    """Print what requests follow now."""
+    found = experiment.published()
+    if segment is not None:
+        experiment.problem.check_segment(segment)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=1))
+        return
+    table = Table()
+    arms = list(dict.fromkeys(arm for shares in found.segments.values() for arm in shares))
+    for head in ([""] if "" in found.segments else ["segment"]) + arms:
+        table.add_column(Text(head))
+    for name, shares in found.segments.items():
+        if segment in (None, name):
+            table.add_row(*map(Text, [name, *(f"{100 * shares.get(arm, 0.0):.2f}%" for arm in arms)]))
+    common.output().print(table)
+    line = f"Version {found.version}, {found.status}, {100 * found.explore:.3g}% explores"
+    line += f", until {found.valid_until:%F %T} UTC at the latest."
+    common.output().print(Text(line), soft_wrap=True)
+    if found.alarm:
+        common.output().print(Text(f"Alarm: {found.alarm}.", style="bold red"), soft_wrap=True)
+
+
+def read_rows(file: str) -> list[dict[str, Any]]:
+    """Rows of a report from lines of JSON."""
+    from bestmix import checks
+
+    text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(dict(json.loads(line)))
+        except (ValueError, TypeError):
+            raise ValueError(f"--file: expected a row in line {number}, got {checks.shown(line)}; write JSON") from None
+    return rows

@@ -1,0 +1,144 @@
+"""Sums that an edge reports, as rows of plain data: checked, and made exact."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from bestmix import checks
+from bestmix.answers.moments import ExactSum, Moments
+from bestmix.experiments.model import check_label
+from bestmix.problems.problem import Cell, Problem
+
+MOST_ROWS = 100_000  # in one report
+MOST_REQUESTS = 2**53  # in one row
+ROUNDING = 10**9  # one part in so many of a sum of squares may be missing of what the sums ask for
+UNDERFLOW = -1000  # bits: what is smaller may have been rounded to zero
+KEY = re.compile(r"(.+):([1-9][0-9]{0,15})")
+
+
+class SumsRow(NamedTuple):
+    """Sums of the requests of one version that an arm, of a segment, was given; ``arm`` counts the problem's names.
+
+    Of an arm that is known only the number of requests is kept.
+    """
+
+    version: int
+    arm: int
+    moments: Moments
+
+
+def parse_key(key: Any) -> tuple[str, int]:
+    """Who reports, and the number of the report; a key without a number is the only report of its name.
+
+    >>> parse_key("web-1:12"), parse_key("nightly")
+    (('web-1', 12), ('nightly', 1))
+    """
+    text = check_label("key", key)
+    found = KEY.fullmatch(text)
+    return (text, 1) if found is None else (found[1], int(found[2]))
+
+
+def parse_rows(problem: Problem, rows: Iterable[Any]) -> list[SumsRow]:
+    """Rows of a report, those of the same version, segment and arm added up.
+
+    >>> problem = Problem(["a", "b"], {"dollars": 1.0})
+    >>> sums = {"reward": 3.0, "dollars": 1.5}
+    >>> products = {"reward*reward": 5.0, "reward*dollars": 2.0, "dollars*dollars": 1.5}
+    >>> parse_rows(problem, [{"version": 1, "arm": "a", "n": 2, "sums": sums, "products": products}])[0].moments.mean()
+    array([1.5 , 0.75])
+    """
+    if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
+        raise checks.InvalidInput("rows", expected="a list of rows", got=checks.shown(rows), remedy="put it in a list")
+    listed = list(rows)
+    checks.whole("rows", len(listed), 0, "report in parts", MOST_ROWS)
+    names = _Names(problem)
+    found: dict[tuple[int, int], Moments] = {}
+    for number, row in enumerate(listed):
+        place = f"rows[{number}]"
+        version, arm, moments = _row(problem, names, place, row)
+        held = found.get((version, arm))
+        found[version, arm] = moments if held is None else held.joined(moments)
+    return [SumsRow(*place, moments) for place, moments in found.items()]
+
+
+def place_of(problem: Problem, arm: Any, segment: Any) -> int:
+    """Position of an arm, which may be known, among the problem's names.
+
+    >>> from bestmix import Known
+    >>> place_of(Problem(["a", "b"], known={"off": Known(0.0)}), "off", None)
+    2
+    """
+    cell = Cell(arm, segment)
+    if isinstance(arm, str) and arm in problem.known and cell in problem.known_cells:
+        return len(problem.cells) + problem.known_cells.index(cell)
+    return problem.index(arm, segment)
+
+
+class _Names:
+    """Names of the sums and products of a problem, in the order of ``Moments``."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.sums = problem.measures
+        pairs = [(i, j) for i in range(len(self.sums)) for j in range(i, len(self.sums))]
+        self.products = [(f"{self.sums[i]}*{self.sums[j]}", f"{self.sums[j]}*{self.sums[i]}") for i, j in pairs]
+
+
+def _row(problem: Problem, names: _Names, place: str, row: Any) -> tuple[int, int, Moments]:
+    entry = checks.mapping(place, row, "with version, arm, n, sums and products")
+    unknown = set(entry) - {"version", "segment", "arm", "n", "sums", "products"}
+    missing = {"version", "arm", "n", "sums", "products"} - set(entry)
+    if unknown or missing:
+        what = f"the unknown entry {sorted(unknown)[0]!r}" if unknown else f"no entry {sorted(missing)[0]!r}"
+        raise checks.InvalidInput(
+            place, expected="version, arm, n, sums, products and, where there are any, the segment", got=what
+        )
+    version = checks.whole(f"{place}.version", entry["version"], 1, "give that of the weights", MOST_REQUESTS)
+    arm = place_of(problem, entry["arm"], entry.get("segment"))
+    count = checks.whole(f"{place}.n", entry["n"], 1, "leave out arms without requests", MOST_REQUESTS)
+    sums = _values(f"{place}.sums", entry["sums"], [(name, name) for name in names.sums])
+    products = _values(f"{place}.products", entry["products"], names.products)
+    if arm >= len(problem.cells):
+        return version, arm, Moments(len(names.sums), count)
+    return version, arm, _plausible(place, names, Moments.from_sums(count, sums, products))
+
+
+def _values(place: str, given: Any, names: list[tuple[str, str]]) -> list[float]:
+    """Numbers by name, in order; a product may be named in either order."""
+    entry = checks.mapping(place, given, "of names to numbers")
+    result = []
+    for name, turned in names:
+        value = entry.get(name, entry.get(turned))
+        if value is None or len(entry) != len(names):
+            checks.same_names(place, entry, [first for first, _ in names], "sum")
+        result.append(value if type(value) is float and abs(value) <= checks.LARGEST else _number(place, name, value))
+    return result
+
+
+def _number(place: str, name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise checks.InvalidInput(f"{place}[{name!r}]", expected="a number", got=checks.shown(value))
+    return checks.number(f"{place}[{name!r}]", value)
+
+
+def _plausible(place: str, names: _Names, moments: Moments) -> Moments:
+    """The sums, if some trials have them; a square that rounding has made too small is made as small as can be."""
+    size, diagonal = moments.size, 0
+    for i in range(size):
+        total, square = moments.sums[i], moments.products[diagonal]
+        diagonal += size - i
+        # n * sum of squares >= (sum)^2, in whole numbers
+        shift = max(square.shift, 2 * total.shift)
+        left = moments.count * square.total << (shift - square.shift)
+        right = total.total**2 << (shift - 2 * total.shift)
+        if left >= right:
+            continue
+        if (right - left) * ROUNDING > right and (right - left).bit_length() - shift > UNDERFLOW:
+            name = names.sums[i]
+            raise checks.InvalidInput(
+                place,
+                f"the sum of {name}*{name} is less than the sum of {name} and n ask for",
+                "give sums of squares, not squares of sums",
+            )
+        least = -(-right // moments.count)
+        moments.products[diagonal - (size - i)] = ExactSum(least, shift)
+    return moments

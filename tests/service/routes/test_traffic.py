@@ -1,0 +1,105 @@
+"""Live traffic over HTTP."""
+
+import json
+import threading
+import time
+
+import numpy as np
+import pytest
+from tests.experiments.flows import QUICK, ROUTER, drawn, report, row
+
+from bestmix.experiments.errors import OutOfOrder
+from bestmix.service.tokens import Scope
+
+
+@pytest.fixture
+def live(running):
+    return running.connect().create("live", ROUTER, traffic=QUICK)
+
+
+def path(live, rest):
+    return f"/v1/experiments/{live.record.key}{rest}"
+
+
+def test_a_client_has_the_calls_of_a_local_experiment(live, running):
+    rng = np.random.default_rng(0)
+    for k in range(1, 6):
+        assert live.tell_sums(report(live, 300, rng), f"web:{k}").value == "counted"
+    local = running.storage.open("live")
+    assert live.published() == local.published()
+    assert live.weights() == local.weights()
+    assert live.traffic().to_dict() == local.traffic().to_dict()
+    assert live.weights().version == 4
+    assert live.tell_sums([], "web:5").value == "repeated"
+    with pytest.raises(OutOfOrder, match="report 6 of 'web' is the next"):
+        live.tell_sums([], "web:9")
+    assert running.connect().create("live", ROUTER, traffic=QUICK).record == live.record
+
+
+def test_weights_come_again_only_when_they_have_changed(live, running):
+    status, headers, content = running.send("GET", path(live, "/weights"))
+    document = json.loads(content)
+    assert (status, headers["ETag"], document["version"]) == (200, '"1-running"', 1)
+    same = {"If-None-Match": headers["ETag"]}
+    assert running.send("GET", path(live, "/weights"), headers=same)[0] == 304
+    began = time.monotonic()
+    assert running.send("GET", path(live, "/weights"), headers=same, wait=0.7)[0] == 304
+    assert time.monotonic() - began >= 0.7
+
+
+def test_whoever_waits_gets_new_weights_at_once(live, running):
+    found = []
+    asking = threading.Thread(
+        target=lambda: found.append(
+            running.send("GET", path(live, "/weights"), headers={"If-None-Match": '"1-running"'}, wait=30)
+        )
+    )
+    asking.start()
+    time.sleep(0.3)
+    began = time.monotonic()
+    live.tell_sums(report(live, 500, np.random.default_rng(0)), "web:1")
+    asking.join(20)
+    assert time.monotonic() - began < 5.0
+    status, headers, content = found[0]
+    assert (status, headers["ETag"], json.loads(content)["version"]) == (200, '"2-running"', 2)
+
+
+def test_a_pause_changes_what_is_published(live, running):
+    live.pause()
+    time.sleep(0.3)
+    assert running.send("GET", path(live, "/weights"))[1]["ETag"] == '"1-paused"'
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        ({"key": "web:1"}, 422, "rows"),
+        ({"rows": []}, 422, "key"),
+        ({"key": "", "rows": []}, 422, "key"),
+        ({"key": "web:3", "rows": []}, 409, "key"),
+        ({"key": "web:1", "rows": [{"arm": "small"}]}, 422, "rows.0.version"),
+        ({"key": "web:1", "rows": [row(7, "small", drawn("small", 2, np.random.default_rng(0)))]}, 422, "version"),
+        ({"key": "web:1", "rows": [row(1, "huge", drawn("small", 2, np.random.default_rng(0)))]}, 422, "arm"),
+    ],
+)
+def test_reports_that_are_not_in_order_are_refused(live, running, body, status, field):
+    found, answer = running.json("POST", path(live, "/sums"), body)
+    assert (found, answer["error"]["field"]) == (status, field)
+    assert live.state.complete == 0
+
+
+def test_edges_need_a_token_to_work(live, running):
+    _, reading = running.tokens.create(Scope.read)
+    _, working = running.tokens.create(Scope.work, experiment="live")
+    assert running.send("GET", path(live, "/weights"), token=reading)[0] == 403
+    assert running.send("POST", path(live, "/sums"), {"key": "a", "rows": []}, token=reading)[0] == 403
+    assert running.send("GET", path(live, "/weights"), token=working)[0] == 200
+    assert running.send("POST", path(live, "/sums"), {"key": "a", "rows": []}, token=working)[0] == 200
+    assert running.send("GET", path(live, "/traffic"), token=reading)[0] == 200
+
+
+def test_an_experiment_with_trials_has_no_traffic(running):
+    plain = running.create("plain")
+    found, answer = running.json("GET", path(plain, "/weights"))
+    assert found == 422
+    assert "has no live traffic" in answer["error"]["message"]
