@@ -52,6 +52,57 @@ def successive_rejects(trials, budget):
     return rejected, alive[0], pulls
 
 
+def root_trials(amount, prices):
+    """Uniform with money: one trial after another to the affordable arm with the lowest (n + 1) sqrt(price)."""
+    pulls, left = [0] * len(prices), amount
+    while open_ := [a for a, p in enumerate(prices) if p <= left + 1e-12 * amount]:
+        a = min(open_, key=lambda a: ((pulls[a] + 1) * math.sqrt(prices[a]), a))
+        pulls[a] += 1
+        left -= prices[a]
+    return pulls
+
+
+def paid_rejects(amount, prices, costs, rejected):
+    """SFSR with money: trials of each arm after each round but the last, given who is rejected in each."""
+    arms, pulls, history = len(prices), [0] * len(prices), []
+    alive = list(range(arms))
+    for k in range(1, arms - 1):
+        left = amount - sum(n * p for n, p in zip(pulls, prices, strict=True))
+        paid = sum(pulls[a] * prices[a] for a in alive)
+        roots = sorted((math.sqrt(prices[a]) for a in alive), reverse=True)
+        c = (left + paid) / sum(b / max(2, j - costs) for j, b in enumerate(roots, start=1))
+        for a in alive:
+            pulls[a] = max(pulls[a], math.floor(c / ((arms + 1 - k) * math.sqrt(prices[a])) * (1 + 1e-12)))
+        history.append(list(pulls))
+        if rejected[k - 1] in alive:
+            alive.remove(rejected[k - 1])
+    return history
+
+
+def paid_chunks(gap, terms, counts, prices, money, chunks=10, reserved=0.2):
+    """Challenger's round with money: parts of it to the arm with the largest sum_j weight_j k_ja / (n_a^2 p_a)."""
+    trials, given = [float(n) for n in counts], 0.0
+    plan, first = [0] * len(prices), None
+    while given < money * (1 - 1e-9):
+        spread = [sum(k / n for k, n in zip(row, trials, strict=True)) for row in terms]
+        square = [g * g / v if v > 0 else math.inf for g, v in zip(gap, spread, strict=True)]
+        first = min(square) if first is None else first
+        weight = [
+            math.exp((first - q) / 2) / ((1 + math.sqrt(q)) * v) if v > 0 and q - first < 80 else 0.0
+            for q, v in zip(square, spread, strict=True)
+        ]
+        if given / money >= 1 - reserved:
+            weight[square.index(min(square))] = 0.0
+        worth = [
+            sum(w * row[a] for w, row in zip(weight, terms, strict=True)) / (trials[a] ** 2 * prices[a])
+            for a in range(len(prices))
+        ]
+        a = worth.index(max(worth))
+        some = max(1, int(min(money / chunks, money - given) / prices[a]))
+        plan[a], trials[a], given = plan[a] + some, trials[a] + some, given + some * prices[a]
+    return plan
+
+
 # --- the linear program in exact arithmetic ----------------------------------------------------------
 
 

@@ -29,6 +29,7 @@ _HOME = {
     "SegmentInstance": "problems.segment_instance",
     "SingleArm": "strategies",
     "Solution": "problems.solution",
+    "Spend": "problems.spend",
     "Strategy": "strategies",
     "SweepResult": "simulation",
     "TradeOff": "answers.tradeoff",

@@ -251,3 +251,29 @@ def test_a_run_starts_from_a_log_and_its_budget_is_for_further_trials(place):
     assert json.loads(run(*log, "--json", "--fresh", "--log-weight", 0.5).stdout)["trials"] == 4 + 12
     placed = json.loads(run(*log, "--json", "--fresh", strategy="sfsr-l").stdout)
     assert 10 <= placed["trials"] <= 12  # its budget is a schedule in which the log has places
+
+
+def test_a_budget_in_dollars_is_never_exceeded(place):
+    result = run("--json", "--most", "2", budget="9 dollars")
+    assert result.exit_code == 0, result.output
+    account = json.loads(result.stdout)["account"]
+    assert 7.0 < account["spent"] <= 9.0
+    assert account["hard"]
+    made = calls(place)
+    again = run("--most", "2", budget="9 dollars")  # it was over already
+    assert "of 9 dollars spent" in again.stdout
+    assert calls(place) == made
+    assert json.loads(run("--json", "--most", "2", budget="14 dollars").stdout)["account"]["spent"] > 12.0
+    assert "expected at least the present 14 dollars" in run("--most", "2", budget="9 dollars").stderr
+    assert "another" in run(budget=20, strategy="uniform").stderr or run(budget=20).exit_code == 2
+
+
+def test_a_budget_with_prices_or_in_time(place):
+    prices = "--price", "small=1", "--price", "the large=4"
+    assert json.loads(run("--json", *prices, budget="20 tokens").stdout)["account"]["spent"] == 20.0
+    soft = run("--json", "--state", "t.json", "-j", 2, budget="1.5 seconds")
+    assert "is soft" in soft.stderr
+    assert json.loads(soft.stdout)["account"]["budget"]["unit"] == "seconds"
+    asked = run("--state", "u.json", budget="20 tokens", command='echo \'{"reward": 1, "dollars": 1}\' {arm}')
+    assert asked.exit_code == 2
+    assert "'tokens'" in asked.stderr

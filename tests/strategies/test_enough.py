@@ -94,7 +94,7 @@ def test_a_round_goes_to_the_arms_whose_trials_matter():
     instance = Instance([1.7, 2.6, -9.0], [[0.0, 1.8, 0.8]], [1.0], **NOISE)
     scatters = np.tile(0.09 * 49 * np.eye(2), (3, 1, 1))
     data = safety.estimates(np.array(instance.means), scatters, np.full(3, 50.0))
-    plan = enough.allocate(data, instance.bound, 0.9, 0.05, 100, 3)
+    plan = enough.plan_trials(enough.regret_gains(data, instance.bound, 0.9, 0.05), data.counts, 100, 3)
     assert plan.trials.sum() == 100
     assert plan.trials[2] == 0
     assert {arm: sum(why.values()) for arm, why in plan.reasons.items()} == {0: plan.trials[0], 1: plan.trials[1]}
@@ -104,12 +104,11 @@ def test_a_round_for_the_margin_goes_to_the_arms_of_the_mix():
     instance = Instance([1.7, 2.6, 2.4], [[0.0, 1.8, 1.8]], [1.0], **NOISE)
     scatters = np.tile(0.09 * 49 * np.eye(2), (3, 1, 1))
     data = safety.estimates(np.array(instance.means), scatters, np.full(3, 50.0))
-    plan = enough.narrow(data, instance.bound, 100, 3)
+    plan = enough.plan_trials(enough.margin_gains(data, instance.bound, 3), data.counts, 100, 3)
     assert plan.trials.sum() == 100
     assert plan.trials[2] == 0  # it is the rival, but not in the mix
     assert set().union(*plan.reasons.values()) == {3}  # the slack of the limit
-    loose = enough.narrow(data, np.array([9.0]), 100, 3)
-    assert loose is None  # the best arm alone is far below its limit
+    assert enough.margin_gains(data, np.array([9.0]), 3) is None  # the best arm alone is far below its limit
 
 
 def test_the_last_share_of_a_budget_goes_to_the_margin():

@@ -5,7 +5,8 @@ import pytest
 from tests.answers.segmented import problem, trial
 
 from bestmix import SFSR, Challenger, Problem, SingleArm, Uniform
-from bestmix.strategies.program_rounds import capacities
+from bestmix.strategies.program_rounds import capacities, decide, decide_paid
+from bestmix.strategies.purse import Purse
 from bestmix.strategies.search import Search
 
 
@@ -105,3 +106,25 @@ def test_rejects_leave_as_many_columns_as_a_basis_has():
 def test_capacities_cover_the_round():
     shares = np.array([0.2, 0.5, 0.3])
     assert all(capacities(shares, size).sum() >= size for size in range(1, 50))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_at_the_price_of_one_money_buys_what_trials_would(seed):
+    search = Challenger().start(problem("share(large) <= 40%"), 400)
+    rng = np.random.default_rng(seed)
+    for (segment, arm), count in search.ask().items():
+        for _ in range(count + 10):
+            search.moments[search.problem.index(arm, segment)].add(
+                search.problem.rows.measure(search.problem.trial_rows(trial(arm, segment, rng)))
+            )
+    evidence, settings = search.evidence, (0.1, 30, 0.0, 0.0)
+    price = np.ones(len(evidence.counts))
+    purse = Purse(1e9, 0.0, evidence.counts, price, price, learnt=False)
+    wanted = decide(evidence, settings, 100, arriving=False)
+    found = decide_paid(evidence, settings, purse, 100.0)
+    assert found.quota == wanted.quota
+    assert found.scores == wanted.scores
+    assert {a: sum(why.values()) for a, why in found.reasons.items()} == {
+        a: sum(why.values()) for a, why in wanted.reasons.items()
+    }
+    assert decide_paid(evidence, settings, purse, 0.0).over

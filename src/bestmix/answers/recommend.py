@@ -9,6 +9,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers import certainty, certificate
 from bestmix.answers import safety as margins
+from bestmix.answers.account import Account
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend_program import recommend_program
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round
@@ -34,6 +35,7 @@ def recommend(
     safety: float | None = SAFETY,
     mixes: bool = True,
     certified: Floats | None = None,
+    account: Account | None = None,
 ) -> Recommendation:
     """Recommendation from what is known; ``columns`` None is a verdict of infeasible.
 
@@ -44,7 +46,8 @@ def recommend(
     problem, safety = evidence.problem, checks.safety(safety)
     usable = evidence.tried if columns is None else np.intersect1d(columns, evidence.tried)
     estimates = {e.arm: e for e in _estimates(evidence)}
-    common = {"problem": problem, "strategy": strategy, "budget": budget, "complete": complete, "safety": safety}
+    common = {"problem": problem, "strategy": strategy, "complete": complete, "safety": safety, "account": account}
+    common["budget"] = budget if account is None else None  # money is what is limited, not the number of trials
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
     if not problem.plain:

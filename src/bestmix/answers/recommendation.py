@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any
 
 from bestmix.answers import wording
+from bestmix.answers.account import Account
 from bestmix.answers.policy import Policy
 from bestmix.problems.problem import Problem
 
@@ -166,6 +167,8 @@ class Recommendation:
     common_mixture, segments_worth, segments_worth_interval
         With segments: the best mix that is the same in all of them, found as the mixture was, and what the mixture
         earns more than it.
+    account
+        What was spent, where the budget is one of money.
     """
 
     problem: Problem
@@ -200,6 +203,7 @@ class Recommendation:
     common_mixture: Mapping[str, float] = field(default_factory=dict)
     segments_worth: float | None = None
     segments_worth_interval: Interval | None = None
+    account: Account | None = None
 
     @property
     def support(self) -> tuple[str, ...]:
@@ -300,6 +304,7 @@ class Recommendation:
             "limits": {cost: limit.to_dict() for cost, limit in self.limits.items()},
             "history": [r.to_dict() for r in self.history],
             "sentence": self.sentence(),
+            "account": None if self.account is None else self.account.to_dict(),
         }
         plain: dict[str, Any] = finite(data)
         return plain
@@ -335,6 +340,7 @@ class Recommendation:
             common_mixture=data.get("common_mixture", {}),
             segments_worth=data.get("segments_worth"),
             segments_worth_interval=None if worth is None else _interval(worth),
+            account=None if data.get("account") is None else Account.from_dict(data["account"]),
             **{name: data[name] for name in PLAIN},
         )
 

@@ -260,6 +260,7 @@ def text(rec: "Recommendation") -> str:
     rule = "-" * max(map(len, lines))
     extra = [guess_text(rec)] if guess_text(rec) else []
     extra += [*other_limits(rec), *price_sentences(rec), *([rec.note] if rec.note else [])]
+    extra += [rec.account.sentence()] if rec.account is not None else []
     if not rec.complete:
         extra.append("The search is not finished.")
     return "\n".join([sentence(rec), "", lines[0], rule, *lines[1:-1], rule, lines[-1], *extra])
@@ -270,7 +271,9 @@ def fragment(rec: "Recommendation") -> str:
     table = [[html.escape(cell) for cell in row] for row in rows(rec)]
     head = "".join(f"<th>{cell}</th>" for cell in table[0])
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in table[1:])
-    return f"<p>{html.escape(sentence(rec))}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    money = "" if rec.account is None else f"<p>{html.escape(rec.account.sentence())}</p>"
+    said = f"<p>{html.escape(sentence(rec))}</p>"
+    return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{money}"
 
 
 def chance_text(chance: float) -> str:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bestmix.cli import common, problems, stopping
+from bestmix.cli import budgets, common, problems, stopping
 from bestmix.cli.process import TrialFailed, Trials
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
     from bestmix.problems.problem import Problem
+    from bestmix.problems.spend import Spend
     from bestmix.strategies import Search, Strategy
 
 
@@ -27,7 +28,7 @@ def run(
             metavar="PROBLEM", help="Arms, goal, limits and known arms (.toml or .json).", show_default=False
         ),
     ],
-    budget: Annotated[int, typer.Option(min=0, help="The most trials to make.", show_default=False)],
+    budget: budgets.Budget,
     command: Annotated[
         str,
         typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}, in {segment}.", show_default=False),
@@ -36,6 +37,8 @@ def run(
     goal: problems.Goal = None,
     limit: problems.Limits = None,
     segments: problems.Segments = None,
+    prices: budgets.Prices = None,
+    most: budgets.Most = None,
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Trials to make at once.")] = 1,
     strategy: common.Strategies = common.StrategyName.challenger,
     confidence: stopping.Confidence = None,
@@ -74,6 +77,9 @@ def run(
     line on standard output is JSON with every metric: {"reward": 0.7, "dollars": 0.1, "seconds": 0.4}. Ctrl-C stops the
     run; the same command goes on with it, and so does one with a larger budget (Challenger and USLP).
 
+    A budget may be what trials cost together: then the JSON also tells that, under the budget's unit, unless --price
+    says what a trial of each arm costs, or the unit is one of time, which is measured.
+
     Bounds and limits are added to those of the problem's file; a goal and segments take the place of its own.
 
     Example: [bold]bestmix run problem.toml --budget 2000 --exec './trial.sh {arm}' -j 4[/bold]
@@ -83,36 +89,49 @@ def run(
     state = state or problem.with_suffix(".run.json")
     if state.suffix.lower() != ".json":
         raise ValueError(f"--state: expected a file name that ends in .json, got {state}; rename it")
+    amount = budgets.parse_budget(budget, prices, most)
     asked = problems.load_problem(problem, bound, limit, goal, segments)
-    trials = Trials(command, asked, retries, timeout)
+    trials = Trials(command, _telling(asked, amount), retries, timeout)
     chosen = common.make_strategy(
         strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     )
     with locked(state):
         with common.missing_values("fill them in, or take these rows out of the log"):
-            search = open_search(asked, chosen, budget, state, fresh, log, (arm, reward, segment), log_weight)
+            search = open_search(asked, chosen, amount, state, fresh, log, (arm, reward, segment), log_weight)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
-    _say_ended(search, rec, budget, confidence, tolerance)
+    _say_ended(search, rec, confidence, tolerance, amount)
+
+
+def _telling(problem: "Problem", budget: "int | Spend") -> "Problem":
+    """The problem with what a trial prints: its price too, unless that is known or measured."""
+    if isinstance(budget, int) or budget.timed(problem):
+        return problem
+    return problem.tracking(budget.missing(problem))
 
 
 def _say_ended(
-    search: "Search", rec: "Recommendation", budget: int, confidence: float | None, tolerance: str | None
+    search: "Search",
+    rec: "Recommendation",
+    confidence: float | None,
+    tolerance: str | None,
+    budget: "int | Spend",
 ) -> None:
     """Say it where the budget was over before what was wanted was reached."""
-    if rec.trials < search.budget:
+    if rec.trials < search.budget and rec.account is None:
         return
+    spent = f"The budget of {budget}{' trials' if rec.account is None else ''} ended"
     if tolerance is not None and not (search.memory.get("certificate") or {}).get("enough"):
-        common.messages().print(f"The budget of {budget} trials ended before a mix was certainly within {tolerance}.")
+        common.messages().print(f"{spent} before a mix was certainly within {tolerance}.")
     elif tolerance is None and confidence and (rec.support_probability or 0.0) < confidence:
-        common.messages().print(f"The budget of {budget} trials ended before {100 * confidence:g}% was reached.")
+        common.messages().print(f"{spent} before {100 * confidence:g}% was reached.")
 
 
 def open_search(
     problem: "Problem",
     strategy: "Strategy",
-    budget: int,
+    budget: "int | Spend",
     state: Path,
     fresh: bool,
     log: Path | None = None,
@@ -131,6 +150,8 @@ def open_search(
         search = Search.load(state)
     except ValueError as error:
         raise ValueError(f"{state}: not the state of a run ({error}); choose another --state, or use --fresh") from None
+    if not isinstance(budget, int):
+        problem = problem.tracking(budget.missing(problem))
     asked = {"problem": problem, "strategy": strategy.name}
     held = {"problem": search.problem, "strategy": search.strategy.name}
     for what in asked:
@@ -143,8 +164,9 @@ def open_search(
     if (log is None) is search.has_log:
         held_log = f"{search.earlier} trials of a log" if search.earlier else "a log" if search.has_log else "no log"
         raise ValueError(f"{state}: the run kept there has {held_log}; ask for the same, or start over with --fresh")
-    budget += search.earlier
-    if budget < search.budget:
+    if isinstance(budget, int):
+        budget += search.earlier
+    if isinstance(budget, int) and search.account is None and budget < search.budget:
         raise ValueError(
             f"{state}: the run kept there has a larger budget ({search.budget}, not {budget}); ask for no fewer, "
             "choose another --state, or start over with --fresh"
@@ -163,10 +185,11 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
     from bestmix.strategies.drive import drive
     from bestmix.strategies.search_bar import search_bar
     from bestmix.strategies.search_work import Checkpoint, SearchWork
+    from bestmix.strategies.timing import timed
 
     console, saved = common.messages(), Checkpoint(search, state)
     if search.trials:
-        console.print(f"Going on after {search.trials} of {search.budget} trials.")
+        console.print(f"Going on after {_made(search)}.")
     try:
         with (
             catch_signals() as caught,
@@ -174,7 +197,8 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
             ThreadPoolExecutor(jobs) as pool,
         ):
             work, after = SearchWork(search), (update, saved)
-            drive(work, trials, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=after)
+            pull = timed(trials, search.problem, search.strategy)
+            drive(work, pull, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=after)
     except TrialFailed as failure:
         common.complain(f"Error: {failure}; {_kept(search, state)}. Correct the trial; then {again} goes on.")
         console.print(failure.written or "It wrote nothing.", markup=False)
@@ -190,7 +214,14 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
 def _kept(search: "Search", state: Path) -> str:
     if not search.trials:
         return "no trial was made"
-    return f"{search.trials} of {search.budget} trials are kept in {state}"
+    return f"{_made(search)} are kept in {state}"
+
+
+def _made(search: "Search") -> str:
+    """How many trials there are, of how many; or what they cost."""
+    if search.account is None:
+        return f"{search.trials} of {search.budget} trials"
+    return f"{search.trials} trials ({search.account})"
 
 
 @contextmanager

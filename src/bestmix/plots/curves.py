@@ -105,7 +105,7 @@ def _scale(ax: "Axes", cells: Sequence[CellResult], lowest: float) -> None:
     _across(ax, sorted({cell.budget for cell in cells}))
 
 
-def _across(ax: "Axes", budgets: list[int]) -> None:
+def _across(ax: "Axes", budgets: list[float]) -> None:
     """The axis of budgets."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
@@ -127,13 +127,13 @@ def _lowest(cells: Iterable[CellResult]) -> float:
     return min(0.8 * min(ends), 0.3)
 
 
-def _far_apart(budgets: list[int]) -> bool:
+def _far_apart(budgets: list[float]) -> bool:
     """Whether a linear axis would crowd them: a wide range, or each about twice the one before."""
     doubled = len(budgets) > 3 and all(b >= 1.9 * a for a, b in zip(budgets, budgets[1:], strict=False))
     return doubled or budgets[-1] > MOST_RATIO * max(budgets[0], 1)
 
 
-def _thinned(values: list[int], most: int) -> list[int]:
+def _thinned(values: list[float], most: int) -> list[float]:
     """At most so many of them, evenly spread, the last among them."""
     step = math.ceil(len(values) / most)
     return values[::-1][::step][::-1]

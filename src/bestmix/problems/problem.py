@@ -98,6 +98,8 @@ class Problem:
     segments
         Groups of users that may have mixes of their own, with their shares of all users; or their names alone, where
         the shares are learnt from who arrives.
+    tracked
+        Further metrics that every trial tells, which neither the goal nor a limit is about, such as what it costs.
 
     Examples
     --------
@@ -125,12 +127,13 @@ class Problem:
         goal: str | Goal = "maximise reward",
         limits: Sequence[str | Limit] = (),
         segments: Mapping[str, float] | Iterable[str] | None = None,
+        tracked: Sequence[str] = (),
     ) -> None:
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
         known = checks.mapping("known", known or {}, "of arm names to Known(reward, costs)")
         checks.names("bounds", bounds, "cost")
         goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
-        rows = Rows(goal, parse_limits(limits, bounds))
+        rows = Rows(goal, parse_limits(limits, bounds), checks.names("tracked", tracked, "metric"))
         set_ = object.__setattr__
         set_(self, "arms", checks.names("arms", arms, "arm"))
         set_(self, "rows", rows)
@@ -170,17 +173,19 @@ class Problem:
                     f"known[{name!r}]", f"its mean {goal} is missing", "list it under arms as well"
                 )
             costs = [cost for cost in known.costs if known.reward is not None or cost != goal]
-            checks.same_names(f"known[{name!r}].costs", costs, self.measures[1:], "bounded cost")
+            asked = [measure for measure in self.measures[1:] if measure not in self.tracked]
+            checks.same_names(f"known[{name!r}].costs", costs, asked, "bounded cost")
         elif not np.isnan(self._means(name, known)).any():
             raise checks.InvalidInput("known", f"{name!r} is listed under arms too", "an arm is either tried or known")
 
     def _means(self, name: str, known: Known) -> Floats:
-        """Known means of the measures (M,); NaN for the others."""
+        """Known means of the measures (M,); NaN for the others, zero for what an arm that is never tried would cost."""
         unknown = [cost for cost in known.costs if cost not in self.measures]
         if unknown:
             expected = f"means of {', '.join(map(repr, self.measures))}"
             raise checks.InvalidInput(f"known[{name!r}].costs", expected=expected, got=checks.shown(unknown[0]))
-        means = np.array([known.costs.get(measure, np.nan) for measure in self.measures])
+        never = dict.fromkeys([] if name in self.arms else self.tracked, 0.0)
+        means = np.array([known.costs.get(measure, never.get(measure, np.nan)) for measure in self.measures])
         if known.reward is not None:
             means[0] = known.reward
         return means
@@ -199,6 +204,20 @@ class Problem:
     def metrics(self) -> tuple[str, ...]:
         """Names of what a trial returns, the goal's first."""
         return self.rows.metrics
+
+    @property
+    def tracked(self) -> tuple[str, ...]:
+        """Metrics that neither the goal nor a limit is about."""
+        return self.rows.tracked
+
+    def tracking(self, metrics: Sequence[str]) -> "Problem":
+        """The same problem, whose trials tell these metrics as well.
+
+        >>> Problem(["a", "b"]).tracking(["dollars"]).metrics
+        ('reward', 'dollars')
+        """
+        data = self.to_dict()
+        return Problem.from_dict(data | {"tracked": [*self.tracked, *metrics]}) if metrics else self
 
     @cached_property
     def measures(self) -> tuple[str, ...]:
@@ -396,12 +415,14 @@ class Problem:
         if self.segments:
             learnt = None in self.segments.values()
             data["segments"] = list(self.segments) if learnt else dict(self.segments)
+        if self.tracked:
+            data["tracked"] = list(self.tracked)
         return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Problem":
         """Inverse of ``to_dict``; only ``arms`` must be there."""
-        entries = ("arms", "bounds", "known", "goal", "limits", "segments")
+        entries = ("arms", "bounds", "known", "goal", "limits", "segments", "tracked")
         unknown = set(data) - set(entries)
         if "arms" not in data or unknown:
             what = f"the unknown entry {sorted(unknown)[0]!r}" if unknown else "no entry 'arms'"
@@ -413,7 +434,7 @@ class Problem:
             )
         known = checks.mapping("known", data.get("known", {}), "of arm names to reward and costs")
         means = {name: Known.from_dict(name, entry) for name, entry in known.items()}
-        rest = {name: data[name] for name in ("goal", "limits", "segments") if name in data}
+        rest = {name: data[name] for name in ("goal", "limits", "segments", "tracked") if name in data}
         return cls(data["arms"], data.get("bounds", {}), means, **rest)
 
     def save(self, path: str | os.PathLike[str]) -> None:

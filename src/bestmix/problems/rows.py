@@ -33,12 +33,19 @@ class Rows:
 
     goal: Goal
     limits: tuple[Limit, ...]
+    tracked: tuple[str, ...] = ()  # further metrics that trials tell, such as what they cost
 
     @cached_property
     def measures(self) -> tuple[Column, ...]:
-        """What is measured in each trial, the goal's first."""
+        """What is measured in each trial, the goal's first and what is only tracked last."""
         columns = [self.goal.quantity, *(column for limit in self.limits for column in limit.columns)]
-        return tuple(dict.fromkeys(columns))
+        return tuple(dict.fromkeys([*columns, *map(Mean, self.tracked)]))
+
+    @cached_property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the metrics that the goal and the limits are about."""
+        columns = [self.goal.quantity, *(column for limit in self.limits for column in limit.columns)]
+        return tuple(dict.fromkeys(metric for column in columns for metric in column.metrics))
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:

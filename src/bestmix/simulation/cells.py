@@ -18,6 +18,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.solution import Solution, solve
 from bestmix.strategies import Strategy
+from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Compiled, Replicable, Scored, certified_mix
 
 BLOCK = 250  # runs that share a generator; changing it changes every result
@@ -90,6 +91,11 @@ class Cell:
         """Whether runs leave Python's global lock alone, so that threads speed them up."""
         return isinstance(self.fast, Compiled) and self.fast.compiled
 
+    @property
+    def amount(self) -> float:
+        """The budget as a number, of trials or of money."""
+        return self.strategy.spend.amount if isinstance(self.strategy, Paid) else self.budget
+
     def bare(self) -> "Cell":
         """The cell without what it has computed, which need not travel."""
         return Cell(self.instance, self.strategy, self.budget, self.seed)
@@ -140,7 +146,7 @@ class Cell:
             if said.feasible:
                 columns = sorted(index[name] for name in said.basis)
                 answer[run, : len(columns)] = columns
-                certified = certified_mix(self.strategy, problem, search.memory)
+                certified = certified_mix(search.strategy, problem, search.memory)
                 mixture[run] = [said.mixture.get(arm, 0.0) for arm in problem.names] if certified is None else certified
             else:
                 answer[run, 0] = -1

@@ -37,7 +37,7 @@ class CellResult:
 
     instance: str
     strategy: str
-    budget: int
+    budget: float  # a number of trials, or an amount of money
     seed: int
     outcomes: Outcomes
 
@@ -195,7 +195,7 @@ class SweepResult:
     def __len__(self) -> int:
         return len(self.cells)
 
-    def get(self, instance: str, strategy: str, budget: int) -> CellResult:
+    def get(self, instance: str, strategy: str, budget: float) -> CellResult:
         """The cell of that instance, strategy and budget."""
         for cell in self.cells:
             if (cell.instance, cell.strategy, cell.budget) == (instance, strategy, budget):

@@ -11,6 +11,7 @@ from bestmix import checks
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
 from bestmix.problems.segment_instance import SegmentInstance
+from bestmix.problems.spend import Spend
 from bestmix.progress import bar
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes
 from bestmix.simulation.executors import Chunk, run_chunks
@@ -18,15 +19,17 @@ from bestmix.simulation.results import CellResult, SweepResult
 from bestmix.simulation.segment_cells import SegmentCell
 from bestmix.simulation.store import ChunkFolder
 from bestmix.strategies import Strategy
+from bestmix.strategies.paid import Paid
+from bestmix.strategies.protocol import MOST_TRIALS
 
 Instances = Mapping[str, Instance] | Iterable[str | Instance]
-Budgets = Iterable[int] | Mapping[str, Iterable[int]]
+Budgets = Iterable[int | Spend] | Mapping[str, Iterable[int | Spend]]
 
 
 def simulate(
     instance: Instance | str,
     strategy: Strategy,
-    budget: int,
+    budget: int | Spend,
     runs: int = 5000,
     seed: int = 0,
     *,
@@ -36,6 +39,9 @@ def simulate(
     arriving: bool = False,
 ) -> CellResult:
     """Repeat a strategy on an instance, and count how often it is wrong; the parameters are those of ``sweep``.
+
+    The budget is a number of trials, or an amount of money, with known prices or in one of the instance's costs; with
+    money runs are made by ask and tell, which takes longer.
 
     >>> from bestmix import SFSR
     >>> from bestmix import catalog
@@ -114,7 +120,7 @@ def sweep(
             shown.advance(len(outcomes))
     return SweepResult(
         tuple(
-            CellResult(name, cell.strategy.name, cell.budget, seed, _first(blocks, runs))
+            CellResult(name, cell.strategy.name, cell.amount, seed, _first(blocks, runs))
             for (name, cell), blocks in zip(grid, done, strict=True)
         )
     )
@@ -179,13 +185,20 @@ def _grid(
             )
         for strategy in strategies:
             for budget in listed:
-                budget = checks.whole("budgets", budget, 0, "give numbers of trials")
+                recipe, trials = _recipe(strategy, budget)
                 try:
-                    strategy.begin(instance.problem, budget)
+                    recipe.begin(instance.problem, trials)
                 except ValueError as error:
                     raise ValueError(f"{strategy.name} on {name!r} with budget {budget}: {error}") from None
-                grid.append((name, new_cell(instance, strategy, budget, seed, arriving)))
+                grid.append((name, new_cell(instance, recipe, trials, seed, arriving)))
     return grid
+
+
+def _recipe(strategy: Strategy, budget: int | Spend) -> tuple[Strategy, int]:
+    """The strategy with its number of trials, which is beyond reach where money is what is limited."""
+    if isinstance(budget, Spend):
+        return Paid(strategy, budget), MOST_TRIALS
+    return strategy, checks.whole("budgets", budget, 0, "give numbers of trials")
 
 
 def _missing(done: Mapping[int, Outcomes], runs: int) -> Iterator[tuple[int, int]]:

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bestmix import checks
+from bestmix.problems.spend import Spend
 from bestmix.strategies.challenger import Challenger
+from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Strategy
 from bestmix.strategies.rivals import CGE, LAGEX, LATS, OCBA, ConstrainedSR, CTnS, PacedThompson, TopTwo
 from bestmix.strategies.sfsr import SFSR
@@ -12,9 +14,15 @@ from bestmix.strategies.single_arm import SingleArm
 from bestmix.strategies.traffic import Traffic
 from bestmix.strategies.uniform import Uniform
 
+
+def _paid(strategy: Mapping[str, Any], spend: Mapping[str, Any]) -> Paid:
+    return Paid(restore_strategy(strategy), Spend.from_dict(spend))
+
+
 BUILT_IN: Mapping[str, Callable[..., Strategy]] = {
     "SFSR": SFSR,
     "Challenger": Challenger,
+    "Paid": _paid,
     "SingleArm": SingleArm,
     "Uniform": Uniform,
     "Traffic": Traffic,

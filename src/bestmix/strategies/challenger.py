@@ -14,7 +14,6 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers import certainty
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.recommendation import ELASTIC
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, conditions, jit, replicate, segment_runs, stopping
@@ -22,8 +21,11 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
-from bestmix.strategies import enough, program_rounds, proven, proven_support
+from bestmix.problems.spend import Spend
+from bestmix.strategies import enough, proven, proven_support
+from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, arriving, check_budget, check_plain
+from bestmix.strategies.purse import Purse, first_round
 from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
@@ -176,11 +178,11 @@ class Challenger:
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
         return float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0)
 
-    def start(self, problem: Problem, budget: int | None = None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None = None) -> Search:
         """Begin a run; the budget may only be left out if the run stops by itself."""
         if budget is None and not self._delta and not self.heuristic_stop:
             raise checks.InvalidInput(
-                "budget", "expected the number of trials", "it may only be left out with a confidence"
+                "budget", "expected the number of trials, or an amount", "it may only be left out with a confidence"
             )
         return Search(self, problem, MOST_TRIALS if budget is None else budget)
 
@@ -202,27 +204,50 @@ class Challenger:
 
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Find the conditions in doubt and decide on the next round's trials."""
+        made, unknown = int(evidence.counts.sum()), len(evidence.counts)
+        size = allocation.round_size(budget, unknown, made, self._settings(unknown))
+        return self._close(evidence, memory, TrialLot(size, made, budget))
+
+    def begin_paid(self, problem: Problem, purse: Purse) -> Memory:
+        """The first share of the money; the dearer an arm, the fewer trials."""
+        self.begin(problem, MOST_TRIALS)
+        first = first_round(purse, self.first_share).tolist() if problem.cells else None
+        return {"quota": first, "basis": [], "reasons": {}, "filling": purse.learnt}
+
+    def close_paid(self, evidence: Evidence, purse: Purse, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """The same with money: what a trial helps is divided by its price, and rounds are shares of the money."""
+        first = first_round(purse, self.first_share) if memory["filling"] else np.zeros(0)
+        if first.any():  # prices are learnt while the first share is spent
+            again = bool((first >= purse.room()).any())
+            return memory | {"quota": first.tolist(), "reasons": {}, "filling": again}, {}
+        began = memory.get("began", purse.spent)
+        _, rounds, delta, tail = self._settings(len(evidence.counts))
+        share = (purse.amount - began) / rounds
+        if delta > 0.0 or tail > 0.0:
+            share = max(allocation.GROWTH * purse.spent, float(purse.price.sum()))
+        closed, told = self._close(evidence, memory, MoneyLot(purse, max(share, float(purse.price.min()))))
+        return closed | {"filling": False, "began": began}, told
+
+    def _close(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         if not evidence.problem.plain:
-            return self._close_program(evidence, budget, memory)
+            return self._close_program(evidence, memory, lot)
         speed = _speed(evidence)
         state = _state(speed, evidence, memory)
         told: dict[str, Any] = {
             "scores": {
                 name: float(z)
-                for name, z in zip(_labels(evidence.problem), speed(conditions.z_scores)(state), strict=True)
+                for name, z in zip(labels(evidence.problem), speed(conditions.z_scores)(state), strict=True)
                 if abs(z) < np.inf
             },
             "reasons": memory["reasons"],
         }
         closed: Memory = {"quota": None, "basis": [int(j) for j in state.basis.column], "reasons": {}}
-        unknown, settings = len(evidence.counts), self._settings(len(evidence.counts))
-        size = allocation.round_size(budget, unknown, int(evidence.counts.sum()), settings)
         if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
-            return self._good_enough(evidence, state, size, memory, closed), told
-        if size <= 0 or self._is_sure(evidence, speed, settings, state):
+            return self._good_enough(evidence, state, lot, memory, closed), told
+        if lot.empty or self._is_sure(evidence, speed, self._settings(len(evidence.counts)), state):
             return closed, told
-        narrowed = self._narrowed(evidence, budget, size, speed(conditions.z_scores)(state))
-        return closed | (narrowed or _own_round(speed, evidence.problem, state, size)), told
+        narrowed = self._narrowed(evidence, lot, speed(conditions.z_scores)(state))
+        return closed | (narrowed or lot.settle(speed, evidence.problem, state)), told
 
     def _is_sure(
         self, evidence: Evidence, speed: jit.Speed, settings: conditions.Settings, state: conditions.State
@@ -233,38 +258,33 @@ class Challenger:
         scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
         return proven_support.is_certain(evidence, scale, self._delta)
 
-    def _narrowed(self, evidence: Evidence, budget: int, size: int, z: Floats) -> Memory | None:
+    def _narrowed(self, evidence: Evidence, lot: Lot, z: Floats) -> Memory | None:
         """A round for the margin of the safe mix; None where it is too early for one, or there is no margin."""
-        early = self.margin_share is None or evidence.counts.sum() < (1 - self.margin_share) * budget
-        if early or float(z.min()) < CLEAR:
+        if self.margin_share is None or not lot.late(self.margin_share) or float(z.min()) < CLEAR:
             return None
-        plan = enough.narrow(evidence.estimates, evidence.problem.bound, size, len(evidence.counts))
-        if plan is None:
-            return None
-        return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
+        gains = enough.margin_gains(evidence.estimates, evidence.problem.bound, len(evidence.counts))
+        return None if gains is None else lot.plan(evidence, gains)
 
-    def _close_program(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+    def _close_program(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         """The same for segments, limits on shares, relative limits and partly known arms."""
-        settings, flow = self._settings(len(evidence.counts)), arriving(evidence.problem, memory)
-        size = allocation.round_size(budget, len(evidence.counts), int(evidence.counts.sum()), settings)
-        found = program_rounds.decide(evidence, settings, size, flow)
+        found = lot.decide(evidence, self._settings(len(evidence.counts)), arriving(evidence.problem, memory))
         closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
         closed |= {"arriving": True} if memory.get("arriving") else {}
         return closed, {"scores": found.scores, "reasons": memory["reasons"]}
 
     def _good_enough(
-        self, evidence: Evidence, state: conditions.State, size: int, memory: Memory, closed: Memory
+        self, evidence: Evidence, state: conditions.State, lot: Lot, memory: Memory, closed: Memory
     ) -> Memory:
         """Memory after a round of a run with a tolerance; the rounds alternate between the two allocations."""
         problem, data, chance = evidence.problem, evidence.estimates, _chance(evidence)
         verdict = self._verdict(evidence, data, chance)
         closed["certificate"] = None if verdict is None else verdict.to_dict()
-        if size <= 0 or verdict is None or verdict.enough:
+        if lot.empty or verdict is None or verdict.enough:
             return closed
         if not memory.get("narrows") and not _says_infeasible(state):
-            plan = enough.allocate(data, problem.bound, chance, self._delta, size, len(evidence.counts))
-            return closed | {"narrows": True, "quota": plan.trials.tolist(), "reasons": _named(problem, plan.reasons)}
-        return closed | {"narrows": False} | _own_round(_speed(evidence), problem, state, size)
+            gains = enough.regret_gains(data, problem.bound, chance, self._delta)
+            return closed | {"narrows": True} | lot.plan(evidence, gains)
+        return closed | {"narrows": False} | lot.settle(_speed(evidence), problem, state)
 
     def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> enough.Verdict | None:
         """What is certain; None when it is proven that no mix keeps the limits."""
@@ -329,10 +349,6 @@ class Challenger:
         return {key: value for key, value in data.items() if key not in NEWER or value not in (None, False)}
 
 
-def _labels(problem: Problem) -> list[str]:
-    return [*problem.columns, ELASTIC]
-
-
 def _speed(evidence: Evidence) -> jit.Speed:
     """How to call the kernels of a decision: every chunk of a round looks at all conditions."""
     return jit.speed_for(allocation.decisions(len(evidence.counts)) * evidence.means.size)
@@ -360,24 +376,6 @@ def _chance(evidence: Evidence) -> float:
     """Estimated chance that the support of the optimum at the estimates is right; 0 where it cannot be said."""
     solution = solve_means(evidence.means, evidence.problem.bound)
     return certainty.support_probability(certainty.z_scores(evidence, solution)) or 0.0
-
-
-def _own_round(speed: jit.Speed, problem: Problem, state: conditions.State, size: int) -> Memory:
-    """The trials of a round that go to the conditions in doubt, and their reasons."""
-    unknown, label = len(state.counts), _labels(problem)
-    arm, reason = np.empty((2, allocation.decisions(unknown)), dtype=np.int64)
-    owed, step = np.empty_like(state.counts), allocation.chunk_size(size, unknown)
-    reasons: dict[str, dict[str, int]] = {}
-    for k in range(speed(allocation.allocate)(state, size, arm, reason, owed)):
-        spent = reasons.setdefault(label[arm[k]], {})
-        spent[label[reason[k]]] = spent.get(label[reason[k]], 0) + min(step, size - k * step)
-    return {"quota": owed.tolist(), "reasons": reasons}
-
-
-def _named(problem: Problem, reasons: Mapping[int, Mapping[int, int]]) -> dict[str, dict[str, int]]:
-    """Reasons by the names of arms and columns."""
-    names = problem.columns
-    return {names[a]: {names[j]: n for j, n in spent.items()} for a, spent in reasons.items()}
 
 
 @dataclass(frozen=True, eq=False)

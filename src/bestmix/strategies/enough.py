@@ -100,8 +100,11 @@ class Plan(NamedTuple):
     reasons: dict[int, dict[int, int]]
 
 
-def allocate(data: safety.Estimates, bound: Floats, chance: float, delta: float, size: int, unknown: int) -> Plan:
-    """Give a round's trials, a chunk at a time, to the arm that most reduces the regret's bound and the margin.
+Gains = Callable[[Floats], Floats]  # of trials so far (K,), what each arm's variance counts for, by column
+
+
+def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: float) -> Gains:
+    """What trials do for the regret's bound and for the margin (K, K + L).
 
     The bound of arm j is T_j + q sqrt(V_j), V_j = sum_a k_ja / n_a; those near the largest one count, by
     h_j ~ exp(SHARP (U_j - U) / sqrt(V_top)). The margin costs lam_l q_l sqrt(sum_a p_a^2 var_al / n_a). Both are
@@ -109,7 +112,7 @@ def allocate(data: safety.Estimates, bound: Floats, chance: float, delta: float,
     """
     guess, chance = solve_means(data.means, bound), max(chance, safety.LEAST_CHANCE)
     lam = np.where(np.isfinite(guess.dual), np.maximum(guess.dual, 0.0), 0.0)
-    terms, counts = _terms(data, guess, lam), np.array(data.counts)
+    terms = _terms(data, guess, lam)
     level = data.means[:, 0] - (data.means[:, 1:] - bound) @ lam - guess.value
     q = quantiles(data, guess.mixture, delta * REGRET * chance)
     risk = safety.affordable(delta * LIMITS, safety.trust(chance)) / max(len(bound), 1)
@@ -120,11 +123,11 @@ def allocate(data: safety.Estimates, bound: Floats, chance: float, delta: float,
     def gains(counts: Floats) -> Floats:
         return np.hstack([_regret_gains(terms, counts, level, q), _margin_gains(parts, lam, counts, limit)])
 
-    return _spend(gains, counts, size, unknown)
+    return gains
 
 
-def narrow(data: safety.Estimates, bound: Floats, size: int, unknown: int) -> Plan | None:
-    """Give a round's trials to the arms that most reduce the margin of the safe mix; None where it has none.
+def margin_gains(data: safety.Estimates, bound: Floats, unknown: int) -> Gains | None:
+    """What trials do for the margin of the safe mix (K, K + L); None where it has none.
 
     The margin costs sum_l lam_l se_l, up to a factor, with the prices and the mix of the optimum at the estimates.
     """
@@ -137,12 +140,12 @@ def narrow(data: safety.Estimates, bound: Floats, size: int, unknown: int) -> Pl
     def gains(counts: Floats) -> Floats:
         return np.hstack([np.zeros((len(counts), len(counts))), _margin_gains(parts, lam, counts, 1.0)])
 
-    return _spend(gains, np.array(data.counts), size, unknown)
+    return gains
 
 
-def _spend(gains: Callable[[Floats], Floats], counts: Floats, size: int, unknown: int) -> Plan:
-    """Trials for the arm whose gain (K, columns) for its trials so far is the largest, a chunk at a time."""
-    trials, reasons = np.zeros(unknown, dtype=np.int64), dict[int, dict[int, int]]()
+def plan_trials(gains: Gains, counts: Floats, size: int, unknown: int) -> Plan:
+    """Give a round's trials, a chunk at a time, to the arm whose gain for its trials so far is the largest."""
+    counts, trials, reasons = np.array(counts), np.zeros(unknown, dtype=np.int64), dict[int, dict[int, int]]()
     step = allocation.chunk_size(size, unknown)
     while (some := min(step, size - int(trials.sum()))) > 0:
         gain = gains(counts)[:unknown]

@@ -10,12 +10,14 @@ from bestmix import checks
 from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommendation import Recommendation
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
 from bestmix.strategies import Challenger, Search, Strategy
 from bestmix.strategies.drive import Inline, drive
 from bestmix.strategies.protocol import check_strategy
 from bestmix.strategies.search import check_path
 from bestmix.strategies.search_bar import search_bar
 from bestmix.strategies.search_work import Checkpoint, SearchWork, arm_by_arm
+from bestmix.strategies.timing import timed
 
 Pull = Callable[..., Any]
 
@@ -25,7 +27,7 @@ UNDER_WAY = 64  # trials at once in an executor whose width is not known
 def identify(
     problem: Problem,
     pull: Pull,
-    budget: int | None = None,
+    budget: int | Spend | None = None,
     strategy: Strategy | None = None,
     *,
     progress: bool = False,
@@ -46,7 +48,9 @@ def identify(
         name; or its reward and its costs, by name or in the problem's order. With no costs it may return the reward
         alone.
     budget
-        The most trials to make. It may be left out where the strategy stops by itself.
+        The most trials to make; or what they may cost together, as in ``Spend(200.0, "dollars")``, where ``pull``
+        returns what the trial cost under that name, or ``Spend(3.0, "hours")``, where its time is measured. It may be
+        left out where the strategy stops by itself.
     strategy
         The algorithm; Challenger by default.
     progress
@@ -94,7 +98,13 @@ def identify(
             jobs = UNDER_WAY
         update = stack.enter_context(search_bar(search, shown=progress))
         try:
-            drive(SearchWork(search, arm_by_arm), pull, executor, jobs, after=(update, saved))
+            drive(
+                SearchWork(search, arm_by_arm),
+                timed(pull, search.problem, search.strategy),
+                executor,
+                jobs,
+                after=(update, saved),
+            )
         except BaseException as error:
             error.__dict__["search"] = search  # without a checkpoint it is all that is left of what was paid for
             raise
@@ -106,7 +116,7 @@ def identify(
 def resume(
     problem: Problem,
     strategy: Strategy,
-    budget: int | None,
+    budget: int | Spend | None,
     checkpoint: str | os.PathLike[str] | None,
     start: Any = None,
 ) -> Search:
@@ -116,12 +126,12 @@ def resume(
         fresh.start_from(start, segment="segment" if problem.segments else None)
     if checkpoint is None or not check_path(checkpoint).exists():
         return fresh
-    search = Search.load(checkpoint, strategy)
-    if search.problem != problem or search.budget > fresh.budget:
+    search = Search.load(checkpoint, fresh.strategy)
+    if search.problem != fresh.problem or search.budget > fresh.budget:
         raise checks.InvalidInput(
             "checkpoint",
             f"{checkpoint} holds a search of another problem, or with a larger budget ({search.budget})",
             "remove the file, or choose another",
         )
-    search.extend(fresh.budget)
+    search.extend(budget if isinstance(budget, Spend) else fresh.budget)
     return search

@@ -13,12 +13,22 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.programs import segment_shares
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import jit, segment_allocation, segment_conditions, segment_rejects, segment_state, simplex
+from bestmix.kernels import (
+    jit,
+    segment_allocation,
+    segment_conditions,
+    segment_feasibility,
+    segment_rejects,
+    segment_state,
+    simplex,
+)
 from bestmix.kernels.conditions import Settings
-from bestmix.kernels.segment_state import TriedState
+from bestmix.kernels.layout import Layout
 from bestmix.problems.layouts import layout_of, places
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
+from bestmix.strategies import money
+from bestmix.strategies.purse import Purse
 
 STEPS = 50  # of innermost loops in a decision, for each entry of the program, about
 
@@ -32,18 +42,41 @@ class Decision(NamedTuple):
     reasons: dict[str, dict[str, int]]
 
 
+class Sight(NamedTuple):
+    """A solved program with its conditions: how to call kernels, its layout, the counts of columns, and the state."""
+
+    speed: jit.Speed
+    rows: Layout
+    shares: Floats
+    counts: Floats
+    tried: segment_state.TriedState
+    scores: dict[str, float]
+
+
+def look(evidence: Evidence) -> Sight:
+    """Solve the program at the estimates."""
+    problem, at = evidence.problem, places(evidence.problem)
+    rows, (shares, arrivals) = layout_of(problem), segment_shares(evidence)
+    known = len(at) - len(evidence.moments)
+    counts = _counts(evidence)
+    measures = len(problem.measures)
+    scatters = np.concatenate([evidence.measured_scatters, np.zeros((known, measures, measures))])[at]
+    means = np.nan_to_num(evidence.measured[at])
+    speed = jit.speed_for(STEPS * len(at) * (1 + len(problem.limits)))
+    tried = speed(segment_state.tried_state)(rows, shares, arrivals, counts, means, scatters)
+    check_settled(simplex.STALLED if tried.state.status == simplex.STALLED else simplex.OPTIMAL)
+    state = tried.state
+    z = speed(segment_conditions.z_scores)(state.program, state.conditions, state.counts)
+    return Sight(speed, rows, shares, counts, tried, _scores(problem, tried.columns, z))
+
+
 def decide(evidence: Evidence, settings: Settings, size: int, arriving: bool) -> Decision:
     """Find the conditions in doubt and decide on the next round of ``size`` trials."""
     problem, at = evidence.problem, places(evidence.problem)
-    tried, speed = _tried(evidence)
-    state = tried.state
-    z = speed(segment_conditions.z_scores)(state.program, state.conditions, state.counts)
-    scores = _scores(problem, tried.columns, z)
-    if size <= 0 or speed(segment_allocation.stops)(settings, state):
+    speed, rows, shares, counts, tried, scores = look(evidence)
+    if size <= 0 or speed(segment_allocation.stops)(settings, tried.state):
         return Decision(scores, True, [], {})
-    shares = segment_shares(evidence)[0]
     room = capacities(shares, size) if arriving else np.full(len(shares), size)
-    rows, counts = layout_of(problem), _counts(evidence)
     plan = speed(segment_allocation.plan_round)(rows, counts, tried, size, room, not arriving)
     quota = np.zeros(len(at), dtype=np.int64)
     quota[at] = plan.trials
@@ -55,25 +88,50 @@ def plan_ahead(evidence: Evidence, ahead: Floats, size: int, room: Integers) -> 
 
     ``ahead`` (n,) are trials that are going to be made in any case: they count as if they had been.
     """
-    tried, speed = _tried(evidence)
-    counts = _counts(evidence)
-    tried = tried._replace(state=tried.state._replace(counts=(counts + ahead)[tried.columns]))
-    plan = speed(segment_allocation.plan_round)(layout_of(evidence.problem), counts, tried, size, room, False)
+    seen = look(evidence)
+    state = seen.tried.state._replace(counts=(seen.counts + ahead)[seen.tried.columns])
+    tried = seen.tried._replace(state=state)
+    plan = seen.speed(segment_allocation.plan_round)(seen.rows, seen.counts, tried, size, room, False)
     return np.asarray(plan.trials)
 
 
-def _tried(evidence: Evidence) -> tuple[TriedState, jit.Speed]:
-    """The solved program of what was tried or is known, and how to call kernels on it."""
+def decide_paid(evidence: Evidence, settings: Settings, purse: Purse, amount: float) -> Decision:
+    """The same for an amount of money; every arm has trials."""
     problem, at = evidence.problem, places(evidence.problem)
-    shares, arrivals = segment_shares(evidence)
-    known = len(at) - len(evidence.moments)
-    measures = len(problem.measures)
-    scatters = np.concatenate([evidence.measured_scatters, np.zeros((known, measures, measures))])[at]
-    means = np.nan_to_num(evidence.measured[at])
-    speed = jit.speed_for(STEPS * len(at) * (1 + len(problem.limits)))
-    tried = speed(segment_state.tried_state)(layout_of(problem), shares, arrivals, _counts(evidence), means, scatters)
-    check_settled(simplex.STALLED if tried.state.status == simplex.STALLED else simplex.OPTIMAL)
-    return tried, speed
+    seen = look(evidence)
+    state, scores = seen.tried.state, seen.scores
+    if amount <= 0 or seen.speed(segment_allocation.stops)(settings, state):
+        return Decision(scores, True, [], {})
+    cells, columns = len(problem.cells), at[seen.tried.columns]
+    plan = money.plan_round(money.condition_gains(_doubts(seen, columns, cells)), purse, amount)
+    # Conditions of the tried columns, then those of slacks: their numbers among all columns of the program.
+    places_of = np.r_[seen.tried.columns, np.arange(len(at), len(at) + len(state.conditions.gap) - len(columns) + 1)]
+    reasons = {
+        problem.names[arm]: {_label(problem, int(places_of[j])): n for j, n in spent.items()}
+        for arm, spent in plan.reasons.items()
+    }
+    return Decision(scores, False, plan.trials.tolist(), reasons)
+
+
+def _doubts(seen: Sight, columns: Integers, cells: int) -> money.Doubts:
+    """The conditions with their terms by what can be tried."""
+    state = seen.tried.state
+    program, found, inner = state.program, state.conditions, len(columns)
+    terms, fixed = np.zeros((len(found.gap), inner)), np.zeros(len(found.gap))
+    unit = np.full(inner, np.inf)
+    for place in range(inner):  # a variance is linear in 1 / trials: what one trial of each column alone leaves of it
+        unit[place] = 1.0
+        seen.speed(segment_conditions.variances)(program, found, unit, terms[:, place])
+        unit[place] = np.inf
+    seen.speed(segment_conditions.variances)(program, found, unit, fixed)
+    terms -= fixed[:, None]
+    terms[found.harmless], fixed[found.harmless] = 0.0, 0.0
+    gain = np.zeros(inner)
+    doubt = seen.speed(segment_feasibility.in_doubt)(state, gain)
+    by_cell, feasible = np.zeros((len(found.gap), cells)), np.zeros(cells)
+    tried = columns < cells
+    by_cell[:, columns[tried]], feasible[columns[tried]] = terms[:, tried], gain[tried]
+    return money.Doubts(np.array(found.gap), by_cell, fixed, feasible if doubt else None)
 
 
 def reject(evidence: Evidence, remaining: Sequence[int]) -> tuple[dict[int, float], int | None]:

@@ -11,6 +11,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
+from bestmix.problems.spend import Spend
 
 if TYPE_CHECKING:
     from bestmix.strategies.replication import Replication
@@ -33,8 +34,8 @@ class Strategy(Protocol):
     def name(self) -> str:
         """What tables and figures call it."""
 
-    def start(self, problem: Problem, budget: int | None) -> "Search":
-        """Begin a run; a budget of None is for strategies that stop by themselves."""
+    def start(self, problem: Problem, budget: int | Spend | None) -> "Search":
+        """Begin a run with so many trials or so much money; None is for strategies that stop by themselves."""
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """Memory before the first round; raises ValueError when the budget is too small."""
@@ -56,8 +57,8 @@ class Strategy(Protocol):
 class Extendable(Protocol):
     """A strategy that can go on when the budget is raised."""
 
-    def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
-        """Memory under a larger budget."""
+    def extended(self, problem: Problem, old: Any, new: Any, memory: Memory) -> Memory:
+        """Memory under a larger budget, in trials or as an amount of money."""
 
 
 @runtime_checkable
@@ -134,7 +135,7 @@ def check_strategy(strategy: Any) -> Strategy:
     return strategy
 
 
-def extended(strategy: Strategy, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
+def extended(strategy: Strategy, problem: Problem, old: float, new: float, memory: Memory) -> Memory:
     """The memory of a run under a larger budget, where the strategy knows how to go on.
 
     >>> from bestmix import Uniform
@@ -142,13 +143,18 @@ def extended(strategy: Strategy, problem: Problem, old: int, new: int, memory: M
     {'over': False, 'pulled': 2}
     """
     if not isinstance(strategy, Extendable):
-        raise checks.InvalidInput(
-            "budget",
-            f"{strategy.name} lays out its rounds from the budget at the start, so that it cannot be extended "
-            f"from {old} to {new}",
-            "start anew with the larger budget",
-        )
+        raise not_extendable(strategy, old, new)
     return strategy.extended(problem, old, new, memory)
+
+
+def not_extendable(strategy: Strategy, old: object, new: object) -> checks.InvalidInput:
+    """Why a budget cannot be raised."""
+    return checks.InvalidInput(
+        "budget",
+        f"{strategy.name} lays out its rounds from the budget at the start, so that it cannot be extended "
+        f"from {old} to {new}",
+        "start anew with the larger budget",
+    )
 
 
 def certified_mix(strategy: Strategy, problem: Problem, memory: Memory) -> Floats | None:

@@ -10,6 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from bestmix import checks, files
+from bestmix.answers.account import Account
 from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.logs import read_metrics
@@ -18,10 +19,13 @@ from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
+from bestmix.strategies.paid import Paid, account_of, check_chosen, larger_amount, paid
 from bestmix.strategies.protocol import (
     MOST_TRIALS,
     Checking,
+    Memory,
     Strategy,
     arriving,
     certified_mix,
@@ -41,7 +45,7 @@ class Search:
     Parameters
     ----------
     strategy, problem, budget
-        What to run, on what, with how many trials at most.
+        What to run, on what, with how many trials at most or for how much money.
 
     Examples
     --------
@@ -58,11 +62,14 @@ class Search:
     (True, ('a', 'b'))
     """
 
-    def __init__(self, strategy: Strategy, problem: Problem, budget: int | None) -> None:
+    def __init__(self, strategy: Strategy, problem: Problem, budget: int | Spend | None) -> None:
         if not isinstance(problem, Problem):
             raise checks.InvalidInput(
                 "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
             )
+        if isinstance(budget, Spend):
+            strategy, problem = paid(strategy, problem, budget)
+            budget = MOST_TRIALS
         self.strategy = strategy
         self.problem = problem
         self.budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS)
@@ -91,6 +98,16 @@ class Search:
     def earlier(self) -> int:
         """Trials from before the run, which count beside the budget's."""
         return 0 if self._earlier is None else int(self._earlier.sum())
+
+    @property
+    def account(self) -> Account | None:
+        """Where the money stands, if the budget is one of money.
+
+        >>> from bestmix import Problem, Spend, Uniform
+        >>> print(Uniform().start(Problem(["a", "b"]), Spend(9.0, "dollars", prices={"a": 1.0, "b": 2.0})).account)
+        0 of 9 dollars spent, 9 left
+        """
+        return account_of(self.strategy, self.evidence, self.memory)
 
     @property
     def trials(self) -> int:
@@ -134,6 +151,7 @@ class Search:
         self.problem.check_segment(segment)
         if not arms or self.done:
             return None
+        check_chosen(self.strategy)
         first = self.problem.index(arms[0], segment)
         if not self.arriving:
             self.memory = {**self.memory, "arriving": True}
@@ -173,7 +191,7 @@ class Search:
         if len(rows) == owed or self.arriving:
             self._settle()
 
-    def extend(self, budget: int) -> None:
+    def extend(self, budget: int | Spend) -> None:
         """Raise the budget of a run, over or not, where the strategy knows how to go on.
 
         >>> from bestmix import Problem, Uniform
@@ -183,16 +201,28 @@ class Search:
         >>> search.ask()
         {'a': 2, 'b': 3}
         """
+        if isinstance(budget, Spend) or isinstance(self.strategy, Paid):
+            self._raise_to(budget)
+            return
         budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS)
         if budget < self.budget:
             raise checks.InvalidInput("budget", expected=f"at least the present {self.budget} trials", got=budget)
         if budget > self.budget:
-            memory = extended(self.strategy, self.problem, self.budget, budget, self.memory)
-            over, closed = self.done, len(self.history)
-            self.__dict__.update(memory=memory, budget=budget)
-            self._settle()
-            if over:  # what made a run that was over decide once more is no round
-                del self.history[closed : closed + 1]
+            self._go_on(extended(self.strategy, self.problem, self.budget, budget, self.memory), budget)
+
+    def _raise_to(self, budget: int | Spend) -> None:
+        """Raise the amount of money."""
+        amount = larger_amount(self.strategy, self.memory, budget)
+        if amount > self.memory["amount"]:
+            memory = extended(self.strategy, self.problem, self.memory["amount"], amount, self.memory)
+            self._go_on(memory, self.budget)
+
+    def _go_on(self, memory: Memory, budget: int) -> None:
+        over, closed = self.done, len(self.history)
+        self.__dict__.update(memory=memory, budget=budget)
+        self._settle()
+        if over:  # what made a run that was over decide once more is no round
+            del self.history[closed : closed + 1]
 
     @property
     def left_out(self) -> int:
@@ -266,6 +296,8 @@ class Search:
         counts = np.array([m.count for m in moments], dtype=np.int64)
         budget = min(self.budget + int(counts.sum()), MOST_TRIALS)
         memory = self.strategy.begin(self.problem, budget)
+        if isinstance(self.strategy, Paid):
+            memory = self.strategy.after(Evidence(self.problem, moments), memory)
         quota = self.strategy.quota(self.problem, budget, memory)
         plan = np.zeros_like(counts) if quota is None else quota
         owed = rounds.level(plan, counts, self.budget)
@@ -291,6 +323,7 @@ class Search:
             safety=safety,
             mixes=mixes(self.strategy),
             certified=certified_mix(self.strategy, self.problem, self.memory),
+            account=self.account,
         )
         rec = with_conflict(rec, self.moments, self._log, self._log_weight)
         missing = "" if everything else left_out(self.strategy, self.left_out)
@@ -377,6 +410,8 @@ class Search:
         from bestmix.strategies.built_in import restore_strategy
 
         strategy = strategy or restore_strategy(data["strategy"])
+        if isinstance(strategy, Paid):
+            strategy = strategy.begun_with(data["strategy"])
         if strategy.to_dict() != data["strategy"]:
             raise checks.InvalidInput(
                 "strategy",

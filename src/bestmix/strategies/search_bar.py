@@ -54,4 +54,5 @@ def status(search: Search) -> str:
     """
     owed = search.ask()
     where = f"round {len(search.history) + 1}, {len(owed)} arms" if owed else "finished"
-    return f"{search.strategy.name}, {where}"
+    money = "" if search.account is None else f", {search.account}"
+    return f"{search.strategy.name}, {where}{money}"

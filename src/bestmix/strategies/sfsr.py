@@ -16,8 +16,10 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, scaled
+from bestmix.problems.spend import Spend
 from bestmix.strategies import program_rounds
-from bestmix.strategies.protocol import Memory, check_budget, check_plain
+from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget, check_plain
+from bestmix.strategies.purse import Purse, at_least_one, first_round, rejects_round, root_round
 from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.schedule import round_ends
 from bestmix.strategies.search import Search
@@ -61,7 +63,7 @@ class SFSR:
             return f"SFSR[{_function_name(self.score)}]"
         return "SFSR" if self.score == "intersection" else "SFSR-L"
 
-    def start(self, problem: Problem, budget: int | None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
         """Begin a run."""
         return Search(self, problem, budget)
 
@@ -156,6 +158,35 @@ class SFSR:
             )
         loser = speed(scores.last_lowest)(score, 0.0) if score.max() > -np.inf else -1
         return score, np.ones(size, dtype=np.bool_), loser
+
+    def begin_paid(self, problem: Problem, purse: Purse) -> Memory:
+        """All columns in the running, with as many trials of each arm as can be paid for to the end."""
+        memory = self.begin(problem, MOST_TRIALS)
+        return memory | self._bought(problem, purse, memory)
+
+    def close_paid(self, evidence: Evidence, purse: Purse, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Reject a column, once the round has what prices allow, as they are known by now."""
+        if memory["filling"] and any((more := self._bought(evidence.problem, purse, memory))["quota"] or ()):
+            return memory | more, {}
+        memory, told = self.close(evidence, MOST_TRIALS, memory)
+        return memory | self._bought(evidence.problem, purse, memory), told
+
+    def _bought(self, problem: Problem, purse: Purse, memory: Memory) -> Memory:
+        """Trials that the round lacks, None when the run is over; and whether more may be lacking after them."""
+        segments, unknown = max(len(problem.segments), 1), len(problem.cells)
+        ahead = len(problem.names) - segments - memory["round"]
+        members = [a for a in memory["columns"] if a < unknown]
+        if memory["infeasible"] or ahead == 0:
+            return {"quota": None, "filling": False}
+        if not members:
+            return {"quota": [0] * unknown, "filling": False}
+        if purse.learnt and not purse.counts.any():
+            return {"quota": first_round(purse, 0.0).tolist(), "filling": True}
+        if ahead == 1:  # nothing is to be kept for later
+            return {"quota": root_round(purse, members).tolist(), "filling": purse.learnt}
+        wanted = rejects_round(purse, members, len(problem.bounds) + segments - 1, ahead + 1)
+        bought = at_least_one(purse, wanted)
+        return {"quota": bought.tolist(), "filling": bool(bought.sum() < wanted.sum())}
 
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """The remaining columns."""

@@ -11,6 +11,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import alone, jit, rejects
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
 from bestmix.strategies.protocol import Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.schedule import round_ends
@@ -38,7 +39,7 @@ class SingleArm:
         """What tables call it."""
         return "single arm"
 
-    def start(self, problem: Problem, budget: int | None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
         """Begin a run."""
         return Search(self, problem, budget)
 

@@ -12,7 +12,9 @@ from bestmix.kernels import replicate, segment_runs
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
+from bestmix.problems.spend import Spend
 from bestmix.strategies.protocol import Memory, check_budget
+from bestmix.strategies.purse import Purse, first_round, root_round
 from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
@@ -36,7 +38,7 @@ class Uniform:
         """The paper's name."""
         return "USLP"
 
-    def start(self, problem: Problem, budget: int | None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
         """Begin a run."""
         return Search(self, problem, budget)
 
@@ -53,6 +55,21 @@ class Uniform:
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Nothing to decide."""
         return memory | {"over": True}, {}
+
+    def begin_paid(self, problem: Problem, purse: Purse) -> Memory:
+        """Trials of each arm in proportion to 1 / sqrt(price); while prices are to be learnt, a few of each."""
+        return {"quota": self._bought(purse)}
+
+    def close_paid(self, evidence: Evidence, purse: Purse, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Go on while anything can be bought."""
+        return {"quota": self._bought(purse) if purse.affordable().any() else None}, {}
+
+    def _bought(self, purse: Purse) -> list[int] | None:
+        if not len(purse.counts):
+            return None
+        fresh = purse.learnt and not purse.counts.any()
+        bought = first_round(purse, 0.0) if fresh else root_round(purse, range(len(purse.counts)))
+        return [int(n) for n in bought]
 
     def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
         """Memory under a larger budget: the open round grows, or another one makes up the difference.

@@ -1,0 +1,67 @@
+"""Where the money of a run stands."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bestmix.problems.spend import Spend
+
+ROUNDING = 1e-9  # of the amount: less than this beyond it is no overspending
+
+
+@dataclass(frozen=True)
+class Account:
+    """What may be spent and what was.
+
+    Attributes
+    ----------
+    spend
+        The budget.
+    spent
+        What the trials cost together.
+    prices
+        Of a trial of each arm: as known, or the mean of what its trials cost.
+
+    Examples
+    --------
+    >>> account = Account(Spend(200.0, "dollars", most=0.5), 50.0, {"small": 0.01})
+    >>> account.left, str(account)
+    (150.0, '50 of 200 dollars spent, 150 left')
+    """
+
+    spend: Spend
+    spent: float
+    prices: Mapping[str, float]
+
+    @property
+    def left(self) -> float:
+        """What is not spent; below zero where a soft budget was exceeded."""
+        return self.spend.amount - self.spent
+
+    @property
+    def overspent(self) -> bool:
+        """Whether more was spent than was to be."""
+        return self.left < -ROUNDING * self.spend.amount
+
+    def __str__(self) -> str:
+        rest = f"{-self.left:.3g} over" if self.overspent else f"{self.spend.number(max(self.left, 0.0))} left"
+        return f"{self.spend.number(self.spent)} of {self.spend} spent, {rest}"
+
+    def sentence(self) -> str:
+        """What was spent, and how firm the budget is.
+
+        >>> Account(Spend(200.0, "dollars"), 203.0, {}).sentence()
+        '203 of 200 dollars spent, 3 over: without the most that a trial can cost the budget is soft.'
+        """
+        soft = "" if self.spend.hard else ": without the most that a trial can cost the budget is soft"
+        return f"{self}{soft}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        figures = {"spent": self.spent, "left": self.left, "hard": self.spend.hard, "mean_prices": dict(self.prices)}
+        return {"budget": self.spend.to_dict(), **figures, "sentence": self.sentence()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Account":
+        """Inverse of ``to_dict``."""
+        return cls(Spend.from_dict(data["budget"]), data["spent"], data["mean_prices"])

@@ -1,0 +1,104 @@
+"""A round's money, a part at a time, for the arm whose trials help most for their price.
+
+What a trial of an arm helps is divided by its price: sum_j weight_j k_ja / (n_a^2 p_a), with the conditions j of the
+answer, the terms k_ja of their variances and the weights of ``kernels/allocation.py``.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from bestmix.arrays import Flags, Floats, Integers
+from bestmix.kernels import allocation
+from bestmix.strategies.enough import Plan
+from bestmix.strategies.purse import Purse
+
+Gains = Callable[[Floats, float], Floats]  # of trials so far and the share of the round given, for (arm, condition)
+
+
+class Doubts(NamedTuple):
+    """The conditions that keep an answer.
+
+    Attributes
+    ----------
+    gap
+        How far each is from failing (J,).
+    terms, fixed
+        Its variance is ``terms @ (1 / trials) + fixed``, with terms (J, K0) and fixed (J,).
+    feasible
+        Terms of the variance of the widest margin (K0,), where it is in doubt whether any mix keeps the limits.
+    """
+
+    gap: Floats
+    terms: Floats
+    fixed: Floats
+    feasible: Floats | None
+
+
+def condition_gains(doubts: Doubts) -> Gains:
+    """What one trial less of variance is worth, times its terms (K0, J + 1); the last column is feasibility."""
+    gap, terms, fixed, feasible = doubts
+    nothing, arms = np.zeros(terms.shape[1]), terms.shape[1]
+    least: list[float] = []
+
+    def gains(trials: Floats, share: float) -> Floats:
+        if feasible is not None and share < 1.0 - allocation.RESERVED:
+            return np.column_stack([np.zeros((arms, len(gap))), feasible])
+        spread = (terms / trials).sum(axis=1) + fixed
+        some = spread > 0.0
+        square = np.divide(gap**2, spread, out=np.full(len(gap), np.inf), where=some)
+        least.append(float(square.min(initial=np.inf)))
+        if not np.isfinite(least[0]):
+            return np.zeros((arms, len(gap) + 1))
+        weight = np.zeros(len(gap))
+        near = some & (square - least[0] < allocation.NEGLIGIBLE)
+        weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
+        if share >= 1.0 - allocation.RESERVED:  # perhaps nothing resolves the condition most in doubt
+            weight[int(np.argmin(square))] = 0.0
+        return np.column_stack([(weight[:, None] * terms).T, nothing])
+
+    return gains
+
+
+def plain_gains(gains: Callable[[Floats], Floats]) -> Gains:
+    """Gains that do not depend on how much of the round is given."""
+    return lambda trials, share: gains(trials)
+
+
+def plan_round(gains: Gains, purse: Purse, money: float) -> Plan:
+    """Trials for so much money, as far as they are affordable: at least one of an arm that is chosen.
+
+    >>> price = np.array([1.0, 4.0])
+    >>> purse = Purse(100.0, 15.0, np.array([3, 3]), price, price, learnt=False)
+    >>> plan_round(lambda trials, share: np.ones((2, 1)), purse, 40.0).trials
+    array([20,  5])
+    """
+    trials, reasons = np.zeros_like(purse.counts), dict[int, dict[int, int]]()
+    part, given = money / allocation.decisions(len(trials)), 0.0
+    while given < money * (1.0 - 1e-9) and (open_ := purse.affordable(trials)).any():
+        gain = gains((purse.counts + trials).astype(np.float64), given / money)[: len(trials)]
+        worth = gain.sum(axis=1) / ((purse.counts + trials) ** 2 * purse.price)
+        arm = _best(np.where(open_, worth, 0.0), open_, purse, trials)
+        wanted = max(1, int(min(part, money - given) / purse.price[arm]))
+        some = min(wanted, int(purse.room(trials)[arm]), _fitting(purse, trials, arm))
+        reason = int(np.argmax(gain[arm])) if gain[arm].any() else arm
+        used = reasons.setdefault(arm, {})
+        used[reason] = used.get(reason, 0) + some
+        trials[arm] += some
+        given += some * float(purse.price[arm])
+    return Plan(trials, reasons)
+
+
+def _best(worth: Floats, open_: Flags, purse: Purse, trials: Integers) -> int:
+    """The arm with the largest worth; where nothing is in doubt the one that is furthest behind n_a ~ 1 / sqrt(p_a)."""
+    top = float(worth.max())
+    if top > 0.0:
+        return int(np.flatnonzero(worth * (1.0 + allocation.TIE) >= top)[0])
+    return int(np.argmin(np.where(open_, (purse.counts + trials) * np.sqrt(purse.price), np.inf)))
+
+
+def _fitting(purse: Purse, trials: Integers, arm: int) -> int:
+    """How many trials of an arm fit beside those that are planned, at least one."""
+    left = purse.left - float(trials @ purse.reserve)
+    return max(1, int(left / purse.reserve[arm]))

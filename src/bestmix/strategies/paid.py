@@ -1,0 +1,195 @@
+"""A strategy under a budget of money: its decisions are rounds of what can be bought.
+
+How many trials there are is not known beforehand, so that the strategy plans each round from the money that is left
+(``purse.py``). What it decides stays a pure function of what was told; the amount is kept in its memory, so that it
+can be raised.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.account import Account
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.arrays import Floats, Integers
+from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
+from bestmix.strategies.protocol import (
+    MOST_TRIALS,
+    Certifying,
+    Checking,
+    Extendable,
+    Memory,
+    Strategy,
+    decides_from_counts,
+    mixes,
+    not_extendable,
+)
+from bestmix.strategies.purse import Purse, check_first, purse_of, spent_on
+
+if TYPE_CHECKING:
+    from bestmix.strategies.search import Search
+
+OWN = ("amount", "before")  # entries of the memory that are not the strategy's
+
+
+@runtime_checkable
+class Buying(Protocol):
+    """A strategy that knows what to buy; the memory's entry ``quota`` has the trials of the round, None at the end."""
+
+    def begin_paid(self, problem: Problem, purse: Purse) -> Memory:
+        """Memory before the first round."""
+
+    def close_paid(self, evidence: Evidence, purse: Purse, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Memory after a round, and what the history says of it."""
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A strategy with a budget of money; ``strategy.start(problem, Spend(...))`` makes it.
+
+    >>> from bestmix import Problem, Uniform
+    >>> search = Uniform().start(Problem(["a", "b"]), Spend(10.0, "dollars", prices={"a": 0.5, "b": 2.0}))
+    >>> search.ask(), search.strategy.name
+    ({'a': 8, 'b': 3}, 'USLP')
+    """
+
+    strategy: Strategy
+    spend: Spend
+
+    @property
+    def name(self) -> str:
+        """That of the strategy."""
+        return self.strategy.name
+
+    @property
+    def decides_from_counts(self) -> bool:
+        """Whether trials that were made before the run count in full."""
+        return decides_from_counts(self.strategy)
+
+    @property
+    def mixes(self) -> bool:
+        """Whether other arms may come into the mix to deploy."""
+        return mixes(self.strategy)
+
+    @property
+    def _buying(self) -> Buying:
+        if not isinstance(self.strategy, Buying):
+            raise checks.InvalidInput(
+                "budget",
+                f"{self.strategy.name} has no rule for a budget of money",
+                "give a number of trials, or use Challenger(), Uniform() or SFSR()",
+            )
+        return self.strategy
+
+    def start(self, problem: Problem, budget: int | Spend | None = None) -> "Search":
+        """Begin a run; the money is the budget."""
+        from bestmix.strategies.search import Search
+
+        return Search(self, problem, MOST_TRIALS if budget is None else budget)
+
+    def begin(self, problem: Problem, budget: int) -> Memory:
+        """The first round that the money allows."""
+        self.spend.check(problem)
+        if None in problem.segments.values():
+            check_chosen(self)
+        if self.spend.missing(problem):
+            raise checks.InvalidInput(
+                "budget", f"no trial tells its {self.spend.unit}", f"give prices, or add tracked=[{self.spend.unit!r}]"
+            )
+        nothing = Evidence(problem, [Moments(len(problem.measures)) for _ in problem.cells])
+        purse = purse_of(nothing, self.spend, self.spend.amount)
+        check_first(purse, self.spend, problem)
+        return {"amount": self.spend.amount, **self._buying.begin_paid(problem, purse)}
+
+    def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
+        """What the last decision bought."""
+        return None if memory["quota"] is None else np.array(memory["quota"], dtype=np.int64)
+
+    def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """Decide on what to buy next."""
+        own = {name: memory[name] for name in OWN if name in memory}
+        purse = purse_of(evidence, self.spend, memory["amount"] + memory.get("before", 0.0))
+        closed, told = self._buying.close_paid(evidence, purse, memory)
+        return {**closed, **own}, told
+
+    def columns(self, problem: Problem, memory: Memory) -> Integers | None:
+        """Those of the strategy."""
+        return self.strategy.columns(problem, memory)
+
+    def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
+        """The mix that the strategy has certified."""
+        return self.strategy.mixture(problem, memory) if isinstance(self.strategy, Certifying) else None
+
+    def check_trials(self, problem: Problem, rows: Floats) -> None:
+        """Refuse trials that earn money, and what the strategy refuses."""
+        if isinstance(self.strategy, Checking):
+            self.strategy.check_trials(problem, rows)
+        if self.spend.prices is None and (price := rows[:, problem.metrics.index(self.spend.unit)]).min() < 0:
+            raise checks.InvalidInput(
+                self.spend.unit, expected="what the trial has cost, at least 0", got=f"{price.min():g}"
+            )
+
+    def extended(self, problem: Problem, old: float, new: float, memory: Memory) -> Memory:
+        """Memory under a larger amount; a run that was over decides once more."""
+        if not isinstance(self.strategy, Extendable):
+            raise not_extendable(self.strategy, self.spend.say(old), self.spend.say(new))
+        over = memory["quota"] is None and problem.cells
+        return {**memory, "amount": new} | ({"quota": [0] * len(problem.cells)} if over else {})
+
+    def after(self, evidence: Evidence, memory: Memory) -> Memory:
+        """Memory of a run that starts from trials which were paid for otherwise."""
+        return {**memory, "before": spent_on(self.spend, evidence)}
+
+    def account(self, evidence: Evidence, memory: Memory) -> Account:
+        """Where the money stands."""
+        price = purse_of(evidence, self.spend, memory["amount"]).price.tolist()
+        known = [self.spend.prices is not None or count > 0 for count in evidence.counts]
+        named = zip(evidence.problem.trial_names, price, known, strict=True)
+        spent = spent_on(self.spend, evidence) - memory.get("before", 0.0)
+        return Account(self.spend.raised(memory["amount"]), spent, {name: p for name, p, told in named if told})
+
+    def begun_with(self, data: Mapping[str, Any]) -> "Paid":
+        """The same with the amount that a saved run began with; it may have been raised since."""
+        saved = data.get("spend") if isinstance(data, Mapping) else None
+        return Paid(self.strategy, self.spend.raised(saved["amount"])) if isinstance(saved, Mapping) else self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"kind": "Paid", "strategy": self.strategy.to_dict(), "spend": self.spend.to_dict()}
+
+
+def paid(strategy: Strategy, problem: Problem, spend: Spend) -> tuple[Paid, Problem]:
+    """The strategy with a budget of money, and the problem whose trials tell what they cost."""
+    spend.check(problem)
+    return Paid(strategy, spend), problem.tracking(spend.missing(problem))
+
+
+def account_of(strategy: Strategy, evidence: Evidence, memory: Memory) -> Account | None:
+    """Where the money of a run stands; None where its budget is a number of trials."""
+    return strategy.account(evidence, memory) if isinstance(strategy, Paid) else None
+
+
+def check_chosen(strategy: Strategy) -> None:
+    """Refuse a budget of money where users arrive."""
+    if isinstance(strategy, Paid):
+        raise checks.InvalidInput(
+            "budget",
+            "where users arrive, who comes decides what a round costs",
+            "give a number of trials, or the shares of the segments, and ask without a segment",
+        )
+
+
+def larger_amount(strategy: Strategy, memory: Memory, budget: Any) -> float:
+    """The amount of a budget that takes the place of a run's, in the same unit and no smaller."""
+    if not isinstance(strategy, Paid) or not isinstance(budget, Spend) or budget.unit != strategy.spend.unit:
+        unit = strategy.spend.unit if isinstance(strategy, Paid) else "trials"
+        raise checks.InvalidInput("budget", expected=f"one in {unit}, as the run has", got=checks.shown(budget))
+    if budget.amount < memory["amount"]:
+        least = strategy.spend.say(memory["amount"])
+        raise checks.InvalidInput("budget", expected=f"at least the present {least}", got=budget)
+    return budget.amount

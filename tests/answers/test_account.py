@@ -1,0 +1,19 @@
+from bestmix import Spend
+from bestmix.answers.account import Account
+
+
+def test_what_is_left_and_what_is_over():
+    assert str(Account(Spend(20.0, "dollars"), 5.0, {})) == "5 of 20 dollars spent, 15 left"
+    assert str(Account(Spend(20.0, "dollars"), 21.5, {})) == "21.5 of 20 dollars spent, 1.5 over"
+    assert not Account(Spend(20.0, "dollars"), 20.0 * (1 + 1e-13), {}).overspent
+
+
+def test_only_a_soft_budget_is_called_so():
+    assert "soft" in Account(Spend(20.0, "dollars"), 5.0, {}).sentence()
+    assert "soft" not in Account(Spend(20.0, "dollars", most=1.0), 5.0, {}).sentence()
+
+
+def test_plain_data_and_back():
+    account = Account(Spend(20.0, "dollars", most={"a": 2.0}), 5.0, {"a": 1.5})
+    assert Account.from_dict(account.to_dict()) == account
+    assert account.to_dict()["left"] == 15.0
