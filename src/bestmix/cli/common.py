@@ -296,6 +296,8 @@ def show(rec: "Recommendation", console: Console) -> None:
             console.print(line, markup=False)
     if rec.note:
         console.print(rec.note, markup=False)
+    if rec.account is not None:
+        console.print(rec.account.sentence(), markup=False)
     if not rec.complete:
         console.print("The search is not finished.", style="yellow")
 

@@ -14,15 +14,9 @@ from bestmix.strategies.single_arm import SingleArm
 from bestmix.strategies.traffic import Traffic
 from bestmix.strategies.uniform import Uniform
 
-
-def _paid(strategy: Mapping[str, Any], spend: Mapping[str, Any]) -> Paid:
-    return Paid(restore_strategy(strategy), Spend.from_dict(spend))
-
-
 BUILT_IN: Mapping[str, Callable[..., Strategy]] = {
     "SFSR": SFSR,
     "Challenger": Challenger,
-    "Paid": _paid,
     "SingleArm": SingleArm,
     "Uniform": Uniform,
     "Traffic": Traffic,
@@ -37,6 +31,8 @@ def restore_strategy(data: Mapping[str, Any]) -> Strategy:
     """
     kind = checks.mapping("strategy", data, "with its kind").get("kind")
     options = {key: value for key, value in data.items() if key != "kind"}
+    if kind == "Paid":
+        return Paid(restore_strategy(options.get("strategy", {})), Spend.from_dict(options.get("spend")))
     if any(isinstance(value, str) and value.startswith("function ") for value in options.values()):
         raise checks.InvalidInput(
             "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"

@@ -72,7 +72,7 @@ def plan_round(gains: Gains, purse: Purse, money: float) -> Plan:
     >>> price = np.array([1.0, 4.0])
     >>> purse = Purse(100.0, 15.0, np.array([3, 3]), price, price, learnt=False)
     >>> plan_round(lambda trials, share: np.ones((2, 1)), purse, 40.0).trials
-    array([20,  5])
+    array([16,  6])
     """
     trials, reasons = np.zeros_like(purse.counts), dict[int, dict[int, int]]()
     part, given = money / allocation.decisions(len(trials)), 0.0
