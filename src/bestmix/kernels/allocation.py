@@ -8,8 +8,8 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.conditions import Settings, State, spread_of
-from bestmix.kernels.feasibility import in_doubt
-from bestmix.kernels.jit import compiled, inlined
+from bestmix.kernels.feasibility import can_be_in_doubt, in_doubt
+from bestmix.kernels.jit import borrowing, compiled, inlined
 
 CHUNKS = 10  # decisions in a round, at least
 EACH = 8  # arms for each of them, where there are many
@@ -21,15 +21,16 @@ NEGLIGIBLE = 80.0  # a squared z-score that is so much larger than the least one
 TIE = 1e-9  # scores of arms that differ by less than this share count as equal
 
 
-@compiled
+@borrowing
 def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Integers) -> int:
     """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
 
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     ``owed`` (unknown,) the trials of each arm.
     """
-    owed[:] = 0
-    chunk = settle_feasibility(state, size, arm, reason, owed)
+    for a in range(owed.shape[0]):
+        owed[a] = 0
+    chunk = settle_feasibility(state, size, arm, reason, owed) if can_be_in_doubt(state) else 0
     return narrow(state, size, chunk, arm, reason, owed)
 
 
@@ -56,7 +57,7 @@ def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers,
     return chunk
 
 
-@compiled
+@borrowing
 def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers, owed: Integers) -> int:
     """Give the trials after the first chunks to the conditions in doubt; returns the number of chunks.
 
@@ -67,16 +68,17 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers,
     n, m = coefficient.shape
     unknown = counts.shape[0]
     step, reserved = chunk_size(size, unknown), unreserved(unknown)
-    trials, space = counts + owed, np.empty((3, n))
-    spread, weight, worth = space[0], space[1], space[2]
+    trials, spread, weight, worth = state.space[0], state.space[1], state.space[2], state.space[3]
     given, least = min(chunk * step, size), np.inf
+    for j in range(unknown):
+        trials[j] = counts[j] + owed[j]
     for j in range(n):
         spread[j] = spread_of(j, state, trials)
         if spread[j] > 0.0:
             least = min(least, gap[j] * gap[j] / spread[j])
     weigh(0, n, gap, spread, least, weight)
     for j in range(unknown):
-        worth[j] = weight[j] * own[j] / float(trials[j]) ** 2
+        worth[j] = weight[j] * own[j] / trials[j] ** 2
     while given < size:
         some = min(step, size - given)
         if chunk >= reserved:
@@ -88,14 +90,14 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers,
                 total = 0.0
                 for j in range(n):
                     total += weight[j] * coefficient[j, i]
-                value = total / float(trials[basis[i]]) ** 2
+                value = total / trials[basis[i]] ** 2
                 if value > best * (1.0 + TIE):
                     best, chosen, row = value, basis[i], i
         for j in range(unknown):
             if worth[j] > best * (1.0 + TIE):
                 best, chosen, row = worth[j], j, -1
         if chosen < 0:  # nothing is in doubt: keep the numbers of trials even
-            chosen = int(np.argmin(trials))
+            chosen = fewest(trials, unknown)
         arm[chunk], reason[chunk] = chosen, chosen
         less = 1.0 / trials[chosen] - 1.0 / (trials[chosen] + some)
         trials[chosen] += some
@@ -114,12 +116,22 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers,
         if last - first == n:
             weigh(0, n, gap, spread, least, weight)
             for j in range(unknown):
-                worth[j] = weight[j] * own[j] / float(trials[j]) ** 2
+                worth[j] = weight[j] * own[j] / trials[j] ** 2
         else:
             weigh(first, last, gap, spread, least, weight)
-            worth[first] = weight[first] * own[first] / float(trials[first]) ** 2
+            worth[first] = weight[first] * own[first] / trials[first] ** 2
         given, chunk = given + some, chunk + 1
     return chunk
+
+
+@inlined
+def fewest(trials: Floats, unknown: int) -> int:
+    """The first arm with the fewest trials."""
+    chosen = 0
+    for a in range(unknown):
+        if trials[a] < trials[chosen]:
+            chosen = a
+    return chosen
 
 
 @inlined
@@ -159,25 +171,25 @@ def decay(x: float) -> float:
     return result
 
 
-@compiled
+@borrowing
 def unreserved(unknown: int) -> int:
     """Chunks of a round that may be spent on the condition most in doubt."""
     return decisions(unknown) - int(RESERVED * decisions(unknown))
 
 
-@compiled
+@borrowing
 def decisions(unknown: int) -> int:
     """Chunks in a round, at most."""
     return max(CHUNKS, unknown // EACH)
 
 
-@compiled
+@borrowing
 def chunk_size(size: int, unknown: int) -> int:
     """Trials in a chunk of a round of ``size``; the last one may be smaller."""
     return (size + decisions(unknown) - 1) // decisions(unknown)
 
 
-@compiled
+@borrowing
 def first_pulls(budget: int, unknown: int, settings: Settings) -> int:
     """Trials of each arm in the first round."""
     if unknown == 0:
@@ -187,7 +199,7 @@ def first_pulls(budget: int, unknown: int, settings: Settings) -> int:
     return min(some, budget // unknown)
 
 
-@compiled
+@borrowing
 def round_size(budget: int, unknown: int, spent: int, settings: Settings) -> int:
     """Trials of the next round; none when the budget is spent."""
     _, rounds, delta, tail = settings

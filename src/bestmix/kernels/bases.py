@@ -14,7 +14,7 @@ import numpy as np
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import pairs, triples
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled, plain
+from bestmix.kernels.jit import borrowing, compiled, plain
 
 ZERO = 1e-11  # entries of scaled columns below this count as zero after elimination
 SIGN = 1e-12  # a weight above minus this counts as not negative
@@ -27,7 +27,7 @@ def workspace(costs: int, columns: int) -> Floats:
     return np.empty((max(costs, 1) + 3 + extra, costs + 2, columns))
 
 
-@compiled
+@borrowing
 def best_through(a: int, program: Program, tableau: Floats, enough: float, basis: Integers) -> float:
     """Largest value of a feasible basis that contains column ``a``; minus infinity if none.
 
@@ -100,7 +100,7 @@ def search(a: int, n: int, tableau: Floats, enough: float, basis: Integers) -> f
             return best
 
 
-@compiled
+@borrowing
 def eliminate(
     column: int, n: int, depth: int, row_of: Integers, used: Flags, tableau: Floats, best: float, basis: Integers
 ) -> tuple[float, int]:
@@ -130,7 +130,7 @@ def eliminate(
     return best, row
 
 
-@compiled
+@borrowing
 def close(column: int, depth: int, row_of: Integers, tableau: Floats, best: float, basis: Integers) -> float:
     """Value of the solution that a dependent column forms with the prefix, if no weight is negative."""
     costs = tableau.shape[0] - 2
@@ -143,7 +143,7 @@ def close(column: int, depth: int, row_of: Integers, tableau: Floats, best: floa
     return best
 
 
-@compiled
+@borrowing
 def can_balance(start: int, a: int, n: int, depth: int, used: Flags, tableau: Floats) -> bool:
     """Whether the columns after ``start`` have both signs, or a zero, on every row still open."""
     costs = tableau.shape[1] - 2
@@ -159,7 +159,7 @@ def can_balance(start: int, a: int, n: int, depth: int, used: Flags, tableau: Fl
     return True
 
 
-@compiled
+@borrowing
 def pair_up(
     start: int,
     a: int,
@@ -211,7 +211,8 @@ def pair_up(
                         fits = fits and left[d, i] + right[d, k] <= 0.0
                     if fits:
                         best = gain / total
-                        basis[:depth] = prefix[:depth]
+                        for d in range(depth):
+                            basis[d] = prefix[d]
                         basis[depth], basis[depth + 1] = int(left[costs - 1, i]), int(right[costs - 1, k])
                         if best > enough:
                             return best

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels.jit import compiled, inlined
+from bestmix.kernels.jit import borrowing, compiled, inlined
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).tiny)  # the reciprocal of a smaller number can overflow
@@ -36,7 +36,7 @@ def new_program(size: int, costs: int) -> Program:
     return Program(np.empty(size), np.empty((size, costs)), np.empty(size))
 
 
-@compiled
+@inlined
 def part(program: Program, first: int, last: int) -> Program:
     """Some of the columns, in the same memory."""
     return Program(program.mu[first:last], program.u[first:last], program.e[first:last])
@@ -48,7 +48,7 @@ def pick(program: Program, chosen: Integers) -> Program:
     return Program(program.mu[chosen], program.u[chosen], program.e[chosen])
 
 
-@compiled
+@borrowing
 def load(means: Floats, bound: Floats, columns: Integers, program: Program) -> None:
     """Write the unscaled ``columns`` into the program.
 
@@ -76,7 +76,7 @@ def above(mean: float, bound: float) -> float:
     return 0.0 if abs(gap) <= ROUNDING * max(abs(mean), abs(bound)) else gap
 
 
-@compiled
+@borrowing
 def load_sums(sums: Floats, count: int, means: Floats, bound: Floats, columns: Integers, program: Program) -> None:
     """As ``load``, the first columns being arms whose means are ``sums`` (each arm's 1 + L) over ``count`` trials."""
     mu, u, e = program
@@ -92,14 +92,14 @@ def load_sums(sums: Floats, count: int, means: Floats, bound: Floats, columns: I
     load(means, bound, columns[rows:], part(program, rows, columns.shape[0]))
 
 
-@compiled
+@borrowing
 def rescale(program: Program, scale: Floats) -> None:
     """Scale loaded columns in place; ``scale`` receives (reward middle, reward spread, cost spreads)."""
     measure(program, scale)
     apply(scale, program)
 
 
-@compiled
+@borrowing
 def arms_among(e: Floats) -> int:
     """Number of arms: slacks stand last."""
     n = int(e.shape[0])

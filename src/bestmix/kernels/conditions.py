@@ -17,7 +17,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled, inlined
+from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
 Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
@@ -38,6 +38,8 @@ class State(NamedTuple):
         Trials of each arm, their scatter (arms, 1 + L, 1 + L), and the pooled covariance of one trial.
     gap, own, coefficient
         Each column's condition, (n,), and the terms of its variance: own (n,) and by basis row (n, 1 + L).
+    space
+        Of the decision (4, n).
     """
 
     program: Program
@@ -49,6 +51,7 @@ class State(NamedTuple):
     gap: Floats
     own: Floats
     coefficient: Floats
+    space: Floats
 
 
 @compiled
@@ -65,10 +68,11 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
         np.empty(n),
         np.empty(n),
         np.empty((n, d)),
+        np.empty((4, n)),
     )
 
 
-@compiled
+@borrowing
 def solve(means: Floats, bound: Floats, everything: Integers, state: State) -> int:
     """Elastic program of all columns, from ``basis``; a simplex status."""
     load_elastic(means, bound, everything, state.program)
@@ -76,7 +80,7 @@ def solve(means: Floats, bound: Floats, everything: Integers, state: State) -> i
     return maximise(state.program, state.basis)
 
 
-@compiled
+@borrowing
 def maximise(program: Program, basis: Basis) -> int:
     """Solve the program of these columns, many or few, and set its prices; a simplex status."""
     few = program.mu.shape[0] <= sifting.SMALL
@@ -103,7 +107,7 @@ def load_basis(means: Floats, bound: Floats, everything: Integers, state: State)
     return True
 
 
-@compiled
+@borrowing
 def load_elastic(means: Floats, bound: Floats, everything: Integers, program: Program) -> None:
     """Write all columns, unscaled, and the elastic one."""
     n, costs = program.u.shape
@@ -113,7 +117,7 @@ def load_elastic(means: Floats, bound: Floats, everything: Integers, program: Pr
         program.u[n - 1, l] = -1.0
 
 
-@compiled
+@borrowing
 def pool(state: State) -> None:
     """Pooled covariance of a trial; as wide as the arms are apart when no arm has two trials."""
     if not pool_scatter(state.counts, state.scatter, state.pooled):
@@ -164,7 +168,7 @@ def blended(scatter: float, common: float, count: int) -> float:
     return result if result < np.inf else VAST
 
 
-@compiled
+@borrowing
 def conditions(state: State) -> None:
     """Gap of each column's condition, and the terms of its variance."""
     u, e, scale = state.program.u, state.program.e, state.scale
@@ -173,13 +177,14 @@ def conditions(state: State) -> None:
     gap, own, coefficient = state.gap, state.own, state.coefficient
     n, costs = u.shape
     m, unknown = costs + 1, counts.shape[0]
-    direction, noise = np.empty(1 + costs), np.zeros(m)
+    direction, noise = state.space[0, :m], state.space[1, :m]
     # dual: d_j = mu_j - lambda.u_j - v e_j, with the noise of reward - lambda.cost
     direction[0] = 1.0 / scale[1]
     for l in range(costs):
         direction[1 + l] = -price[l] / scale[2 + l]
     common = variance(direction, 0.0, 1, pooled) * PRIOR
     for i in range(m):
+        noise[i] = 0.0
         if basis[i] < unknown:
             noise[i] = variance(direction, common, counts[basis[i]], scatter[basis[i]])
     for j in range(n):
@@ -212,7 +217,7 @@ def conditions(state: State) -> None:
 
 
 @inlined
-def spread_of(j: int, state: State, counts: Integers) -> float:
+def spread_of(j: int, state: State, counts: Integers | Floats) -> float:
     """Variance of condition j's gap with so many trials of each arm."""
     own, coefficient, basis = state.own, state.coefficient, state.basis.column
     spread = own[j] / counts[j] if own[j] > 0.0 else 0.0
@@ -232,7 +237,7 @@ def z_scores(state: State) -> Floats:
     return z
 
 
-@compiled
+@borrowing
 def chance(state: State) -> float:
     """Product of the chances that each condition holds, by its z-score."""
     result = 1.0

@@ -10,7 +10,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
 from bestmix.kernels.columns import Program, part
 from bestmix.kernels.conditions import PRIOR, State, blended, maximise, variance
-from bestmix.kernels.jit import compiled, inlined
+from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
 DOUBT = 2.0  # standard errors of the widest margin, below which feasibility is in doubt
@@ -28,7 +28,7 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     counts, scatter, unknown = state.counts, state.scatter, state.counts.shape[0]
     n, costs = state.program.u.shape
     m = costs + 1
-    if costs == 0 or says_infeasible(state) or any_arm_is_safe(state):
+    if not can_be_in_doubt(state):
         return False
     direction, safe = np.zeros(m), simplex.new_basis(costs)
     if unknown < n - 1 - costs and widest_margin(unknown, state, safe) >= 0.0:  # of known arms alone
@@ -51,6 +51,12 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
             )
             spread += term[i] / counts[a]
     return margin * margin < DOUBT * DOUBT * spread
+
+
+@borrowing
+def can_be_in_doubt(state: State) -> bool:
+    """Whether feasibility can be in doubt, as far as each arm alone says: a light check before ``in_doubt``."""
+    return state.program.u.shape[1] > 0 and not says_infeasible(state) and not any_arm_is_safe(state)
 
 
 @compiled

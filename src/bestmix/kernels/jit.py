@@ -13,7 +13,7 @@ from functools import cache, wraps
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,6 +31,17 @@ class Options(NamedTuple):
 
     keep: bool = True  # the machine code, on disk
     inline: bool = False  # into its callers
+    counts: bool | None = True  # references to arrays; None: where its caller does
+
+
+class Form(NamedTuple):
+    """One of the forms in which a kernel is compiled."""
+
+    entry: bool  # can be called from Python, which takes as much machine code as a small kernel
+    counts: bool  # references to arrays
+
+
+ENTRY = Form(entry=True, counts=True)
 
 
 class Speed(Protocol):
@@ -41,7 +52,7 @@ class Speed(Protocol):
 
 
 _kernels: "WeakKeyDictionary[Callable[..., object], Options]" = WeakKeyDictionary()
-_machines: "WeakKeyDictionary[Callable[..., object], Any]" = WeakKeyDictionary()
+_machines: "WeakKeyDictionary[Callable[..., object], dict[Form, Any]]" = WeakKeyDictionary()
 _lock = threading.RLock()  # simulated runs ask for machine code from several threads
 
 
@@ -51,12 +62,21 @@ def compiled(function: F) -> F:
     return function
 
 
-def inlined(function: F) -> F:
-    """As ``compiled``, and put into its callers: a call counts references to every array that is passed.
+def borrowing(function: F) -> F:
+    """As ``compiled``, without a count of references to arrays, which can take longer than the arithmetic.
 
-    For what calls no other kernel only: whatever is below it would be compiled once more in every caller.
+    It makes no array and returns none: all are its caller's.
     """
-    _kernels[function] = Options(inline=True)
+    result = function.__annotations__.get("return")
+    if any(kind not in (int, float, bool, None) for kind in get_args(result) or (result,)):
+        raise TypeError(f"{function.__name__}: expected numbers to be returned, got {result}; use compiled")
+    _kernels[function] = Options(counts=False)
+    return function
+
+
+def inlined(function: F) -> F:
+    """As ``compiled``, and put into its callers; it counts references to arrays where they do."""
+    _kernels[function] = Options(inline=True, counts=None)
     return function
 
 
@@ -97,10 +117,17 @@ def machine(function: F) -> F:
 
     Any other function is returned as Python, with machine code for the kernels that it calls.
     """
+    return cast(F, _formed(cast(FunctionType, function), ENTRY))
+
+
+def _formed(function: FunctionType, form: Form) -> Any:
     with _lock:
-        if function not in _machines:
-            _make(cast(FunctionType, function))
-        return cast(F, _machines[function])
+        made = _machines.setdefault(function, {})
+        if is_kernel(function) and (counts := _kernels[function].counts) is not None:
+            form = form._replace(counts=counts)
+        if form not in made:
+            _make(function, form)
+        return made[form]
 
 
 def _in_python(kernel: F, /) -> F:
@@ -132,26 +159,35 @@ def _announce() -> None:
     print(SENTENCE, file=sys.stderr, flush=True)
 
 
-def _make(function: FunctionType) -> None:
+def _make(function: FunctionType, form: Form) -> None:
     """Keep a copy of the function in whose globals kernels are machine code; compiled if it is a kernel itself."""
     code, names = function.__code__, {"__name__": function.__module__, "__builtins__": __builtins__}
     copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__qualname__, copy.__doc__ = function.__qualname__, function.__doc__
-    _machines[function] = _compile(copy, _kernels[function]) if is_kernel(function) else copy
+    kernel = is_kernel(function)
+    _machines[function][form] = _compile(copy, _kernels[function], form) if kernel else copy
     # The callees come after it, since the function itself may be one.
-    names |= {name: _link(function.__globals__[name]) for name in _names(code) if name in function.__globals__}
+    below = Form(entry=not kernel, counts=form.counts)
+    names |= {name: _link(function.__globals__[name], below) for name in _names(code) if name in function.__globals__}
 
 
-def _compile(function: FunctionType, options: Options) -> Any:
+def _compile(function: FunctionType, options: Options, form: Form) -> Any:
     import numba
 
-    result: Any = numba.njit(nogil=True, error_model="numpy", forceinline=options.inline)(function)
+    result: Any = numba.njit(
+        nogil=True,
+        error_model="numpy",
+        forceinline=options.inline,
+        no_cpython_wrapper=not form.entry,
+        no_cfunc_wrapper=True,
+        _nrt=form.counts,
+    )(function)
     if options.keep:
-        result._cache = _disk_cache(function)
+        result._cache = _disk_cache(function, form)
     return result
 
 
-def _disk_cache(function: FunctionType) -> Any:
+def _disk_cache(function: FunctionType, form: Form) -> Any:
     """Numba's cache of a function's machine code, which counts as stale when any kernel's source has changed.
 
     Machine code holds that of its callees, and Numba itself would only look at the file of the function. It is kept
@@ -159,7 +195,8 @@ def _disk_cache(function: FunctionType) -> Any:
     """
     caching: Any = import_module("numba.core.caching")
     result = caching.FunctionCache(function)
-    result._cache_file = caching.IndexDataCacheFile(result.cache_path, result._impl.filename_base, _sources())
+    name = f"{result._impl.filename_base}.{'entry' if form.entry else 'inner'}{'' if form.counts else '.borrowing'}"
+    result._cache_file = caching.IndexDataCacheFile(result.cache_path, name, _sources())
     return result
 
 
@@ -176,23 +213,23 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _link(value: Any) -> Any:
+def _link(value: Any, form: Form) -> Any:
     """What compiled code sees in place of a global."""
     if isinstance(value, FunctionType) and is_kernel(value):
-        return machine(value)
+        return _formed(value, form)
     if isinstance(value, ModuleType) and value.__name__.startswith(__package__ + "."):
-        return _Linked(value)
+        return _Linked(value, form)
     return value
 
 
 class _Linked(ModuleType):
     """A module of kernels as compiled code sees it."""
 
-    def __init__(self, module: ModuleType) -> None:
+    def __init__(self, module: ModuleType, form: Form) -> None:
         super().__init__(module.__name__)
-        self._module = module
+        self._module, self._form = module, form
 
     def __getattr__(self, name: str) -> Any:
-        value = _link(getattr(self._module, name))
+        value = _link(getattr(self._module, name), self._form)
         setattr(self, name, value)
         return value

@@ -8,12 +8,12 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import borrowing
 
 FEW = 40  # up to this many columns looking at every pair is cheaper than the linear program
 
 
-@compiled
+@borrowing
 def best(program: Program, basis: Integers) -> bool:
     """Write the best pair into ``basis`` (2,); False when none is feasible, or a column at the bound is best.
 
@@ -40,7 +40,7 @@ def best(program: Program, basis: Integers) -> bool:
     return bool(basis[0] >= 0)
 
 
-@compiled
+@borrowing
 def all_values(program: Program, space: Floats, score: Floats) -> bool:
     """Score each column by its best pair; False, and minus infinity for all, when none is feasible.
 
@@ -81,7 +81,7 @@ def all_values(program: Program, space: Floats, score: Floats) -> bool:
     return True
 
 
-@compiled
+@borrowing
 def best_through(a: int, program: Program, values: Floats, basis: Integers) -> float:
     """Best value of a pair that contains column ``a``; as ``bases.best_through``. ``values`` is (n,) of space."""
     mu, u, e = program
@@ -110,7 +110,7 @@ def best_through(a: int, program: Program, values: Floats, basis: Integers) -> f
     return best
 
 
-@compiled
+@borrowing
 def lift(partner: int, program: Program, score: Floats) -> None:
     """L = 1: raise each score to the value of the basis that the column forms with ``partner``."""
     mu, u, e = program

@@ -8,13 +8,14 @@ the first ``unknown`` arms are only ever seen through trials.
 
 from collections.abc import Callable
 from types import FunctionType
+from typing import NamedTuple
 
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import alone, bases, columns, sampling, scores, simplex
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled, compiled_here, is_machine, plain
+from bestmix.kernels.jit import F, borrowing, compiled, compiled_here, inlined, is_machine, plain
 from bestmix.kernels.simplex import Basis
 
 INTERSECTION, LAGRANGIAN, OWN = 0, 1, 2  # scores
@@ -29,7 +30,7 @@ def judge(
     raise NotImplementedError
 
 
-@compiled
+@borrowing
 def untried(means: Floats, bound: Floats, unknown: int) -> bool:
     """Whether the answer would rest on no trial: a lone arm has no round, and whether it keeps a bound is not known."""
     return means.shape[0] == 1 and unknown == 1 and bound.shape[0] > 0
@@ -48,18 +49,77 @@ def rejects(
     pulls: Integers,
 ) -> None:
     """Successive rejects (Algorithm 1); ``ends`` are the trials of each arm at the end of each round."""
+    run_all(rng, model, means, bound, unknown, ends, kind, new_space(*means.shape, unknown), answer, weight, pulls)
+
+
+class Space(NamedTuple):
+    """What runs of successive rejects work on.
+
+    Attributes
+    ----------
+    left
+        The columns that are left, in ascending order (K + L,).
+    rows
+        Of the arms among them that are tried, side by side: means, deviations and sums (3, arms times 1 + L).
+    normals
+        A supply of them.
+    program, scale, basis
+        The linear program as ``simplex.py`` has it.
+    tableau, score, state
+        Space of the scores, and what they are.
+    """
+
+    left: Integers
+    rows: Floats
+    normals: Floats
+    program: Program
+    scale: Floats
+    basis: Basis
+    tableau: Floats
+    score: Floats
+    state: Integers
+
+
+@compiled
+def new_space(arms: int, values: int, unknown: int) -> Space:
+    """Space for so many arms, each with a reward and costs, of which some are not known."""
+    costs, total = values - 1, arms + values - 1
+    return Space(
+        np.empty(total, dtype=np.int64),
+        np.empty((3, unknown * values)),
+        sampling.supply(unknown, values),
+        columns.new_program(total, costs),
+        np.empty(costs + 2),
+        simplex.new_basis(costs),
+        bases.workspace(costs, total),
+        np.empty(total),
+        np.empty(total, dtype=np.int64),
+    )
+
+
+def run_all(
+    rng: np.random.Generator,
+    model: sampling.Model,
+    means: Floats,
+    bound: Floats,
+    unknown: int,
+    ends: Integers,
+    kind: int,
+    space: Space,
+    answer: Integers,
+    weight: Floats,
+    pulls: Integers,
+) -> None:
+    """``rejects`` in a given space."""
+    left, rows, normals, program, scale, basis, tableau, score, state = space
+    center, spread, sums = rows[0], rows[1], rows[2]
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
-    normals = sampling.supply(unknown, 1 + costs)
-    rows, left = np.empty((3, unknown * (1 + costs))), np.empty(total, dtype=np.int64)
-    center, spread, sums = rows[0], rows[1], rows[2]
-    program, scale, basis = columns.new_program(total, costs), np.empty(costs + 2), simplex.new_basis(costs)
-    tableau = bases.workspace(costs, total)
-    score, state = np.empty(total), np.empty(total, dtype=np.int64)
     last = ends[-1] if arms > 1 else plain(1)
     for run in range(answer.shape[0]):
         sampling.line_up(model, means, center, spread, sums)
-        left[:] = np.arange(total)
+        for j in range(total):
+            left[j] = j
         n, tried, spent = total, unknown, 0
         status = simplex.INFEASIBLE if untried(means, bound, unknown) else simplex.OPTIMAL
         simplex.forget(basis)
@@ -84,12 +144,14 @@ def rejects(
             answer[run, 0] = INFEASIBLE
 
 
-def with_judge(decide: Callable[..., int]) -> Callable[..., None]:
+def with_judge(decide: Callable[..., int], declare: Callable[[F], F]) -> Callable[..., None]:
     """``rejects`` with its ``judge``: Numba keeps machine code that calls a global, and none that is passed one."""
-    return FunctionType(rejects.__code__, globals() | {"judge": decide}, rejects.__name__)
+    runs = FunctionType(run_all.__code__, globals() | {"judge": decide}, run_all.__name__)
+    runs.__annotations__ = run_all.__annotations__
+    return FunctionType(rejects.__code__, globals() | {"run_all": declare(runs)}, rejects.__name__)
 
 
-@compiled
+@inlined
 def judge_by_paper(
     program: Program, scale: Floats, basis: Basis, tableau: Floats, score: Floats, state: Integers, kind: int
 ) -> int:
@@ -115,11 +177,11 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
         return scores.last_lowest(values, 0.0) if values.max() > -np.inf else NONE
 
     if not is_machine(score):
-        return with_judge(judge_by_function)
-    return compiled_here(with_judge(compiled_here(judge_by_function)))
+        return with_judge(judge_by_function, lambda function: function)
+    return compiled_here(with_judge(compiled_here(judge_by_function), compiled_here))
 
 
-@compiled
+@borrowing
 def drop(loser: int, size: int, tried: int, left: Integers, rows: Floats, basis: Integers) -> int:
     """Take a column out of ``left``, and its rows if it is one of the ``tried`` arms; returns how many of them remain.
 
@@ -142,7 +204,7 @@ def drop(loser: int, size: int, tried: int, left: Integers, rows: Floats, basis:
     return tried - 1
 
 
-@compiled
+@borrowing
 def finish(
     left: Integers,
     program: Program,
@@ -219,4 +281,4 @@ def single(
             answer[run, 1 + l], weight[run, 1 + l] = arms + l, 0.0
 
 
-successive = compiled(with_judge(judge_by_paper))  # with one of the paper's scores
+successive = compiled(with_judge(judge_by_paper, borrowing))  # with one of the paper's scores

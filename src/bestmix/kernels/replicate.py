@@ -1,10 +1,12 @@
 """Whole simulated runs of the other strategies; the arrays that they fill are those that ``rejects.py`` describes."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, columns, conditions, sampling, simplex, stopping
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import borrowing, compiled
 from bestmix.kernels.rejects import INFEASIBLE, finish
 
 
@@ -54,16 +56,76 @@ def challenger(
     A run needs the trials only through each arm's count, mean and scatter, so that Gaussian noise costs a draw for
     each arm and round. ``chance`` (runs,) receives the estimated chance that the answer is right.
     """
-    arms, costs = means.shape[0], bound.shape[0]
-    d, n = 1 + costs, arms + costs + 1
-    start = sampling.origin(model, means, unknown)
-    sums, squares = np.empty((unknown, d)), np.empty((unknown, d, d))
-    owed, estimate = np.empty(unknown, dtype=np.int64), means.copy()
-    space, everything = np.empty((4, d, d)), np.arange(arms + costs)
-    state = conditions.new_state(unknown, arms, costs)
-    some, counts = columns.part(state.program, 0, n - 1), state.counts
     chunks = allocation.decisions(unknown)
-    arm, reason = np.empty(chunks, dtype=np.int64), np.empty(chunks, dtype=np.int64)
+    tally = new_tally(sampling.origin(model, means, unknown), means.copy(), chunks)
+    state = conditions.new_state(unknown, means.shape[0], bound.shape[0])
+    run_all(rng, model, means, bound, budget, settings, tally, state, answer, weight, pulls, chance)
+
+
+class Tally(NamedTuple):
+    """What is known of the trials of a run, and what the next are.
+
+    Attributes
+    ----------
+    start, sums, squares
+        Where the sums of each unknown arm's trials count from (unknown, 1 + L), and the sums.
+    estimate
+        Means of all arms (K, 1 + L).
+    owed, arm, reason
+        Trials of each arm in the next round, and how they were decided on.
+    everything
+        The numbers of all columns (K + L,).
+    space
+        Of the noise (4, 1 + L, 1 + L).
+    """
+
+    start: Floats
+    sums: Floats
+    squares: Floats
+    estimate: Floats
+    owed: Integers
+    arm: Integers
+    reason: Integers
+    everything: Integers
+    space: Floats
+
+
+@compiled
+def new_tally(start: Floats, estimate: Floats, chunks: int) -> Tally:
+    """Nothing is known yet; ``estimate`` has the means of the known arms."""
+    unknown, d = start.shape
+    return Tally(
+        start,
+        np.empty((unknown, d)),
+        np.empty((unknown, d, d)),
+        estimate,
+        np.empty(unknown, dtype=np.int64),
+        np.empty(chunks, dtype=np.int64),
+        np.empty(chunks, dtype=np.int64),
+        np.arange(estimate.shape[0] + d - 1),
+        np.empty((4, d, d)),
+    )
+
+
+@borrowing
+def run_all(
+    rng: np.random.Generator,
+    model: sampling.Model,
+    means: Floats,
+    bound: Floats,
+    budget: int,
+    settings: conditions.Settings,
+    tally: Tally,
+    state: conditions.State,
+    answer: Integers,
+    weight: Floats,
+    pulls: Integers,
+    chance: Floats,
+) -> None:
+    """``challenger`` in a given space."""
+    start, sums, squares, estimate, owed, arm, reason, everything, space = tally
+    unknown, counts, status = owed.shape[0], state.counts, simplex.OPTIMAL
+    some = columns.part(state.program, 0, everything.shape[0])
     for run in range(answer.shape[0]):
         sums[:], squares[:], counts[:] = 0.0, 0.0, 0
         simplex.forget(state.basis)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels.jit import compiled, inlined
+from bestmix.kernels.jit import borrowing, compiled, inlined
 
 Model = tuple[int, Floats, Floats, Integers, Floats]
 
@@ -28,7 +28,7 @@ def supply(unknown: int, size: int) -> Floats:
     return normals
 
 
-@compiled
+@borrowing
 def line_up(model: Model, means: Floats, center: Floats, spread: Floats, sums: Floats) -> None:
     """Entries of the unknown arms before the first trial: means, deviations of INDEPENDENT noise, sums."""
     kind, factor, d = model[0], model[1], means.shape[1]
@@ -38,7 +38,7 @@ def line_up(model: Model, means: Floats, center: Floats, spread: Floats, sums: F
             spread[a * d + i] = factor[a, i, i] if kind == INDEPENDENT else 0.0
 
 
-@compiled
+@borrowing
 def add_trials(
     rng: np.random.Generator,
     model: Model,
@@ -84,7 +84,7 @@ def add_trials(
     return int(arms.shape[0] * count)
 
 
-@compiled
+@borrowing
 def refill(rng: np.random.Generator, normals: Floats) -> None:
     """Draw a fresh supply: a long loop of nothing but draws is the fastest way to have them."""
     for i in range(normals.shape[0] - 1):
@@ -92,7 +92,7 @@ def refill(rng: np.random.Generator, normals: Floats) -> None:
     normals[-1] = 0.0
 
 
-@compiled
+@borrowing
 def add_correlated(factor: Floats, center: Floats, count: int, normals: Floats, total: Floats) -> None:
     """A sum of normal vectors is one normal vector."""
     for i in range(total.shape[0]):
@@ -102,7 +102,7 @@ def add_correlated(factor: Floats, center: Floats, count: int, normals: Floats, 
         total[i] += count * center[i] + math.sqrt(count) * noise
 
 
-@compiled
+@borrowing
 def add_empirical(rng: np.random.Generator, table: Floats, offset: Integers, a: int, count: int, total: Floats) -> None:
     """Rows of the arm's table, with replacement."""
     rows = offset[a + 1] - offset[a]
@@ -112,7 +112,7 @@ def add_empirical(rng: np.random.Generator, table: Floats, offset: Integers, a: 
             total[i] += table[row, i]
 
 
-@compiled
+@borrowing
 def add_student(rng: np.random.Generator, degrees: float, factor: Floats, count: int, total: Floats) -> None:
     """Noise alone of trials with independent t coordinates, one by one: their sum has no simple law."""
     for _ in range(count):
@@ -120,7 +120,7 @@ def add_student(rng: np.random.Generator, degrees: float, factor: Floats, count:
             total[i] += factor[i, i] * rng.standard_t(degrees)
 
 
-@compiled
+@borrowing
 def add_other(rng: np.random.Generator, kind: int, extra: Floats, center: Floats, count: int, total: Floats) -> None:
     """Binomial sums for 0/1 coordinates; Beta trials one by one."""
     for i in range(total.shape[0]):
@@ -156,7 +156,7 @@ def origin(model: Model, means: Floats, unknown: int) -> Floats:
     return result
 
 
-@compiled
+@borrowing
 def add_owed(
     rng: np.random.Generator,
     model: Model,
@@ -177,7 +177,7 @@ def add_owed(
     return int(made)
 
 
-@compiled
+@borrowing
 def add_gaussian(
     rng: np.random.Generator, kind: int, factor: Floats, owed: Integers, sums: Floats, squares: Floats, space: Floats
 ) -> int:
@@ -190,7 +190,7 @@ def add_gaussian(
     return int(made)
 
 
-@compiled
+@borrowing
 def summarise(
     start: Floats,
     owed: Integers,
@@ -210,7 +210,7 @@ def summarise(
                     scatter[a, k, i] = scatter[a, i, k]
 
 
-@compiled
+@borrowing
 def add_moments(
     rng: np.random.Generator,
     model: Model,
@@ -321,7 +321,7 @@ def correlate(factor: Floats, mean: Floats, bartlett: Floats) -> None:
                 mean[i] = column[i]
 
 
-@compiled
+@borrowing
 def draw_trial(rng: np.random.Generator, model: Model, center: Floats, a: int, trial: Floats) -> None:
     """One trial of an arm whose noise is not Gaussian, as a deviation from its ``origin``."""
     kind, factor, table, offset, extra = model

@@ -10,7 +10,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bases, columns, pairs, simplex, triples
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled, plain
+from bestmix.kernels.jit import borrowing, compiled, inlined, plain
 from bestmix.kernels.simplex import Basis
 
 TIE = 1e-11  # scores of scaled columns closer than this count as equal
@@ -18,19 +18,24 @@ EXACT, BOUND, CLIMBED, LIFTED = 0, 1, 2, 3
 NOBODY = -1  # instead of a column
 
 
-@compiled
+@borrowing
 def loser(program: Program, score: Floats) -> int:
     """Position of the column to reject: of those that tie for the lowest score, the last without weight in the optimum.
 
     It should leave columns that make a basis, or no later round would find one. The last of all where each has weight.
     The optimum is looked for from a cold start, and only in a tie.
     """
-    n, m = score.shape[0], program.u.shape[1] + 1
-    last, limit, tied = last_lowest(score, TIE), tie_limit(score, TIE), 0
-    for j in range(n):
-        tied += score[j] <= limit
-    if tied < 2:
-        return last
+    limit, last, tied = tie_limit(score, TIE), 0, 0
+    for j in range(score.shape[0]):
+        ties = score[j] <= limit
+        last, tied = j if ties else last, tied + ties
+    return last if tied < 2 else loser_of_tie(program, score, last, limit)
+
+
+@compiled
+def loser_of_tie(program: Program, score: Floats, last: int, limit: float) -> int:
+    """``loser`` where several columns have scores up to the limit, ``last`` being the last of them."""
+    m = program.u.shape[1] + 1
     basis = simplex.new_basis(m - 1)
     if simplex.maximise(program, basis) != simplex.OPTIMAL:
         return last
@@ -48,7 +53,7 @@ def loser(program: Program, score: Floats) -> int:
     return found if found != NOBODY else last
 
 
-@compiled
+@borrowing
 def replaceable(program: Program, basis: Basis, row: int) -> bool:
     """Whether another column can take the place of a row's one in the basis."""
     inverse, m = simplex.inverse(basis), basis.column.shape[0]
@@ -63,7 +68,7 @@ def replaceable(program: Program, basis: Basis, row: int) -> bool:
     return False
 
 
-@compiled
+@borrowing
 def tie_limit(score: Floats, tie: float) -> float:
     """Scores up to this one tie for the lowest."""
     low = np.inf
@@ -72,7 +77,7 @@ def tie_limit(score: Floats, tie: float) -> float:
     return float(low + tie * (1.0 + abs(low)) if abs(low) < np.inf else low)
 
 
-@compiled
+@borrowing
 def last_lowest(score: Floats, tie: float) -> int:
     """Position of the lowest score; of those within ``tie`` of it the last one."""
     limit = tie_limit(score, tie)
@@ -82,7 +87,7 @@ def last_lowest(score: Floats, tie: float) -> int:
     return j
 
 
-@compiled
+@borrowing
 def intersection_values(
     program: Program, basis: Basis, tableau: Floats, wanted: int, score: Floats, state: Integers
 ) -> int:
@@ -97,13 +102,31 @@ def intersection_values(
 
     ``state`` receives EXACT where the score is exact, and otherwise how the bound was obtained.
     """
-    n, m, column = program.mu.shape[0], basis.column.shape[0], basis.column
+    n, m = program.mu.shape[0], basis.column.shape[0]
     if m == 2 and n <= pairs.FEW:
-        state[:] = EXACT
+        fill(state, EXACT)
         return simplex.OPTIMAL if pairs.all_values(program, tableau, score) else simplex.INFEASIBLE
     if m == 3 and n <= triples.FEW:
-        state[:] = EXACT
+        fill(state, EXACT)
         return simplex.OPTIMAL if triples.all_values(program, tableau, score) else simplex.INFEASIBLE
+    return values_by_bounds(program, basis, tableau, wanted, score, state)
+
+
+@compiled
+def values_by_bounds(
+    program: Program, basis: Basis, tableau: Floats, wanted: int, score: Floats, state: Integers
+) -> int:
+    """``intersection_values`` of more than a few columns."""
+    trial = simplex.new_basis(basis.column.shape[0] - 1)
+    return improve_bounds(program, basis, trial, tableau, wanted, score, state)
+
+
+@borrowing
+def improve_bounds(
+    program: Program, basis: Basis, trial: Basis, tableau: Floats, wanted: int, score: Floats, state: Integers
+) -> int:
+    """``values_by_bounds`` in the space of another basis."""
+    n, m, column = program.mu.shape[0], basis.column.shape[0], basis.column
     status = simplex.maximise(program, basis)
     for j in range(n):
         score[j], state[j] = -np.inf, EXACT if status != simplex.OPTIMAL else BOUND
@@ -119,7 +142,6 @@ def intersection_values(
         triples.lift(program, simplex.inverse(basis), simplex.prices(basis), score)
     elif m > 3:
         neighbours(program, basis, plain(NOBODY), score)
-    trial = simplex.new_basis(m - 1)
     climbing = m > 3 or (m == 3 and n > triples.SOME)
     pending = False  # a basis has been found whose neighbours are still to be looked at
     for _ in range(3 * n):
@@ -130,8 +152,7 @@ def intersection_values(
             pending = False
             lift(program, trial, score)
         elif state[j] == BOUND and climbing:
-            trial.column[:] = column
-            trial.work[:] = basis.work
+            simplex.copy(basis, trial)
             climb(j, program, trial, score)
             state[j] = CLIMBED
         else:
@@ -141,7 +162,14 @@ def intersection_values(
     return status
 
 
-@compiled
+@inlined
+def fill(state: Integers, value: int) -> None:
+    """The same value for every column."""
+    for j in range(state.shape[0]):
+        state[j] = value
+
+
+@borrowing
 def lift(program: Program, basis: Basis, score: Floats) -> None:
     """Raise scores to the values of the bases one pivot away from a feasible one."""
     m = basis.column.shape[0]
@@ -155,7 +183,7 @@ def lift(program: Program, basis: Basis, score: Floats) -> None:
             neighbours(program, basis, plain(NOBODY), score)
 
 
-@compiled
+@borrowing
 def neighbours(program: Program, basis: Basis, kept: int, score: Floats) -> tuple[int, int]:
     """Raise each column's score to the value of the basis that it enters with one pivot.
 
@@ -187,7 +215,7 @@ def neighbours(program: Program, basis: Basis, kept: int, score: Floats) -> tupl
     return column, row
 
 
-@compiled
+@borrowing
 def climb(j: int, program: Program, basis: Basis, score: Floats) -> None:
     """From a feasible basis go to one that contains column ``j``, then to better ones that keep it."""
     m = basis.column.shape[0]
@@ -206,7 +234,7 @@ def climb(j: int, program: Program, basis: Basis, score: Floats) -> None:
         column, row = neighbours(program, basis, j, score)
 
 
-@compiled
+@borrowing
 def lowest_open(score: Floats, state: Integers, wanted: int) -> tuple[int, float]:
     """Lowest score that is only a bound and may be among the ``wanted`` lowest, and their limit.
 
@@ -232,7 +260,7 @@ def lowest_open(score: Floats, state: Integers, wanted: int) -> tuple[int, float
     return (-1 if j < 0 or score[j] > limit else j), limit
 
 
-@compiled
+@borrowing
 def lagrangian(program: Program, scale: Floats, basis: Basis, score: Floats) -> int:
     """Reduced costs of the optimal basis, in units of the reward spread; a simplex status.
 

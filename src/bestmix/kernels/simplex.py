@@ -14,7 +14,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled, inlined
+from bestmix.kernels.jit import borrowing, compiled, inlined
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
 
@@ -80,7 +80,17 @@ def forget(basis: Basis) -> None:
     basis.column[0] = -1
 
 
-@compiled
+@inlined
+def copy(basis: Basis, other: Basis) -> None:
+    """Write a basis, and what is known of it, into another."""
+    rows, m = basis.work.shape
+    for i in range(m):
+        other.column[i] = basis.column[i]
+        for r in range(rows):
+            other.work[r, i] = basis.work[r, i]
+
+
+@borrowing
 def maximise(program: Program, basis: Basis) -> int:
     """Solve the program; ``basis`` is overwritten with the final one.
 
@@ -106,7 +116,7 @@ def maximise(program: Program, basis: Basis) -> int:
     return status if spanned or status != OPTIMAL else DEFICIENT
 
 
-@compiled
+@borrowing
 def stays_best(program: Program, basis: Basis) -> bool:
     """Whether a pair on either side of the bound is the best one by a margin; then its inverse and prices are set."""
     column, u, e = basis.column, program.u, program.e
@@ -123,7 +133,7 @@ def stays_best(program: Program, basis: Basis) -> bool:
     return True
 
 
-@compiled
+@borrowing
 def cold_start(program: Program, basis: Basis) -> bool:
     """Start from the arm that violates the rows least; False when there is none."""
     found = choose_first(program, basis)
@@ -165,7 +175,7 @@ def choose_first(program: Program, basis: Basis) -> bool:
     return True
 
 
-@compiled
+@borrowing
 def restart(program: Program, basis: Basis) -> bool:
     """Invert the basis passed in; False when it is none of these columns, singular or not feasible on them."""
     return exists(program, basis) and invert(program, basis) and is_feasible(basis)
@@ -190,7 +200,7 @@ def is_feasible(basis: Basis) -> bool:
     return True
 
 
-@compiled
+@borrowing
 def invert(program: Program, basis: Basis) -> bool:
     """Invert the basis matrix; False when it is singular.
 
@@ -278,14 +288,14 @@ def invert_three(program: Program, basis: Basis) -> bool:
     return True
 
 
-@compiled
+@borrowing
 def cross(u: Floats, i: int, j: int) -> float:
     """u_i x u_j in the plane."""
     result: float = u[i, 0] * u[j, 1] - u[i, 1] * u[j, 0]
     return result
 
 
-@compiled
+@borrowing
 def improve(program: Program, basis: Basis, phase: float) -> int:
     """Pivot until no column improves the phase's objective: VIOLATION or VALUE."""
     m = basis.column.shape[0]
@@ -308,7 +318,7 @@ def improve(program: Program, basis: Basis, phase: float) -> int:
     return STALLED
 
 
-@compiled
+@borrowing
 def violation(basis: Basis) -> float:
     """Total of the artificials in the current basic solution."""
     column, work = basis
@@ -320,7 +330,7 @@ def violation(basis: Basis) -> float:
     return total
 
 
-@compiled
+@borrowing
 def set_prices(program: Program, basis: Basis, phase: float) -> None:
     """Row prices of the basis: the shadow prices of the costs, then the objective."""
     mu = program.mu
@@ -346,7 +356,7 @@ def reduced_cost(program: Program, price: Floats, j: int) -> float:
     return d
 
 
-@compiled
+@borrowing
 def entering(program: Program, price: Floats, phase: float, rule: int) -> int:
     """Column with the largest positive reduced cost (BLAND: the first positive one)."""
     mu, u, e = program
@@ -369,7 +379,7 @@ def entering(program: Program, price: Floats, phase: float, rule: int) -> int:
     return chosen
 
 
-@compiled
+@borrowing
 def entering_one(program: Program, price: Floats, phase: float, rule: int) -> int:
     """``entering`` for one cost."""
     mu, u, e = program
@@ -384,7 +394,7 @@ def entering_one(program: Program, price: Floats, phase: float, rule: int) -> in
     return chosen
 
 
-@compiled
+@borrowing
 def set_direction(program: Program, j: int, basis: Basis) -> None:
     """Coordinates of column j in the basis."""
     work = basis.work
@@ -397,7 +407,7 @@ def set_direction(program: Program, j: int, basis: Basis) -> None:
         work[m, i] = y
 
 
-@compiled
+@borrowing
 def leaving(basis: Basis, rule: int) -> int:
     """Row of the basis that reaches zero first; lexicographic on ties (BLAND: smallest column)."""
     column, work = basis
@@ -412,7 +422,7 @@ def leaving(basis: Basis, rule: int) -> int:
     return row
 
 
-@compiled
+@borrowing
 def before(i: int, r: int, basis: Basis, rule: int) -> bool:
     """Whether row i leaves the basis rather than row r."""
     column, work = basis
@@ -428,7 +438,7 @@ def before(i: int, r: int, basis: Basis, rule: int) -> bool:
     return False
 
 
-@compiled
+@borrowing
 def pivot(i: int, j: int, basis: Basis) -> None:
     """Replace row i of the basis by column j, whose direction is set."""
     column, work = basis
@@ -442,7 +452,7 @@ def pivot(i: int, j: int, basis: Basis) -> None:
     column[i] = j
 
 
-@compiled
+@borrowing
 def drive_out(program: Program, basis: Basis) -> bool:
     """Replace artificials that stayed in the basis at zero; False when some row has no column."""
     spanned = True

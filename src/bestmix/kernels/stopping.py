@@ -11,7 +11,7 @@ import numpy as np
 from bestmix.arrays import Floats
 from bestmix.kernels import simplex
 from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import borrowing, compiled
 
 MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
 SINGLE = 0.45  # of delta that one tail may be: the sum of many is larger than the chance that any fails, one is not
@@ -20,7 +20,7 @@ NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled o
 FIXED = 1.0  # how firmly the length of a direction is held
 
 
-@compiled
+@borrowing
 def stops(settings: Settings, state: State) -> bool:
     """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones."""
     _, _, delta, tail = settings
@@ -35,7 +35,7 @@ def stops(settings: Settings, state: State) -> bool:
     return total <= MARGIN * delta and largest <= SINGLE * delta
 
 
-@compiled
+@borrowing
 def tails(state: State) -> tuple[float, float]:
     """Chances that conditions fail, by their z-scores: the sum, and the largest of them."""
     total, largest, gap = 0.0, 0.0, state.gap
@@ -113,7 +113,7 @@ def distance(j: int, row: int, state: State) -> float:
     return least
 
 
-@compiled
+@borrowing
 def linear_distance(j: int, state: State) -> float:
     """The square of a condition's z-score."""
     spread = spread_of(j, state, state.counts)
@@ -157,7 +157,7 @@ def fit(a: int, dual: bool, price: Floats, state: State, normal: Floats, slope: 
     return float(residual * residual)
 
 
-@compiled
+@borrowing
 def eliminate(system: Floats, result: Floats) -> bool:
     """Solve a small linear system (m, m + 1) by elimination with pivoting; False when it is singular.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import compiled
+from bestmix.kernels.jit import borrowing, compiled
 
 ZERO = 1e-11  # entries of scaled columns below this count as zero
 SIGN = 1e-12  # a weight above minus this counts as not negative
@@ -23,14 +23,14 @@ def space(columns: int) -> int:
     return min(columns, FEW) // 4 + 2
 
 
-@compiled
+@borrowing
 def to_one(u: Floats, j: int) -> float:
     """Scale that brings column j to size one: beside an outlier even a tiny column keeps its sign."""
     size = max(abs(u[j, 0]), abs(u[j, 1]))
     return 1.0 / size if size > 0.0 else 1.0
 
 
-@compiled
+@borrowing
 def all_values(program: Program, space: Floats, score: Floats) -> bool:
     """Score each column by its best triple; False, and minus infinity for all, when none is feasible.
 
@@ -68,7 +68,7 @@ def all_values(program: Program, space: Floats, score: Floats) -> bool:
     return bool(highest > -np.inf)
 
 
-@compiled
+@borrowing
 def best_through(a: int, program: Program, space: Floats, basis: Integers) -> float:
     """Best value of a triple that contains column ``a``; as ``bases.best_through``."""
     mu, u, e = program
@@ -120,7 +120,7 @@ def best_through(a: int, program: Program, space: Floats, basis: Integers) -> fl
     return float(highest)
 
 
-@compiled
+@borrowing
 def lift(program: Program, inverse: Floats, price: Floats, score: Floats) -> None:
     """Raise each column's score to the value of the basis that it enters with one pivot.
 
