@@ -56,7 +56,7 @@ def test_another_function_stays_python_and_calls_machine_code():
 
 
 def test_modules_of_kernels_are_seen_through():
-    link = jit._link(simplex)
+    link = jit._link(simplex, jit.ENTRY)
     assert jit.is_machine(link.invert)
     assert link.OPTIMAL == simplex.OPTIMAL
 

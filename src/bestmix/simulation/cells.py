@@ -9,7 +9,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,24 +111,22 @@ class Cell:
         return Outcomes.join([self._outcomes(block, min(BLOCK, runs - block * BLOCK)) for block in blocks])
 
     @cached_property
-    def _best(self) -> Solution:
-        return solve(self.instance)
+    def _truth(self) -> "Truth":
+        return Truth.of(self.instance)
 
     def _outcomes(self, block: int, size: int) -> Outcomes:
         """Outcomes of the first ``size`` runs of a block."""
-        return self._judge(self._best, *self._block(block, size))
+        return self._truth.judge(*self._block(block, size))
 
     def _block(self, block: int, size: int) -> tuple[Integers, Floats, Integers]:
-        """Basis, mix (runs, K) and number of trials of each run of a block; the basis -1 is the verdict infeasible."""
-        arms, costs = self.instance.means.shape[0], len(self.instance.bound)
+        """Basis, true means of the mix (runs, 1 + L) and trials of each run of a block; infeasible is the basis -1."""
+        costs = len(self.instance.bound)
         answer, pulls = np.zeros((size, 1 + costs), dtype=np.int64), np.zeros(size, dtype=np.int64)
         if self.fast is None:
-            return answer, self._live(self.generator(block), answer, pulls), pulls
+            return answer, self._live(self.generator(block), answer, pulls) @ self.instance.means, pulls
         weight = np.zeros((size, 1 + costs))
         self.fast(self.generator(block), answer, weight, pulls)
-        mixture = np.zeros((size, arms + costs))
-        np.add.at(mixture, (np.arange(size)[:, None], np.maximum(answer, 0)), weight)
-        return answer, mixture[:, :arms], pulls
+        return answer, np.einsum("rj,rjd->rd", weight, self._truth.means[answer]), pulls
 
     def _live(self, rng: np.random.Generator, answer: Integers, pulls: Integers) -> Floats:
         """Runs of any strategy through its ask and tell; their mixes."""
@@ -152,19 +150,46 @@ class Cell:
                 answer[run, 0] = -1
         return mixture
 
-    def _judge(self, best: Solution, answer: Integers, mixture: Floats, pulls: Integers) -> Outcomes:
-        """Compare answers with the truth."""
-        said_feasible = answer[:, 0] >= 0
-        same = (answer == np.array(best.basis)).all(axis=1) if best.feasible else ~said_feasible
-        right = same & (said_feasible == best.feasible)
-        outcome = np.where(right, CORRECT, np.where(said_feasible, WRONG_SUPPORT, WRONGLY_INFEASIBLE)).astype(np.uint8)
-        mixed = mixture @ self.instance.means
-        regret = (best.value if best.feasible else np.nan) - mixed[:, 0]
-        excess = np.maximum(mixed[:, 1:] - self.instance.bound, 0.0)
-        excess[excess <= ROUNDING * np.abs(self.instance.means[:, 1:]).max(axis=0, initial=0.0)] = 0.0
-        violation, loss = excess.max(axis=1, initial=0.0), regret + excess @ best.dual
-        for values in (regret, violation, loss):
-            values[~said_feasible] = np.nan
+
+class Truth(NamedTuple):
+    """What the answers on an instance are compared with.
+
+    Attributes
+    ----------
+    best
+        The optimum; ``basis`` are its columns.
+    means
+        Of all columns (K + L, 1 + L): a slack has none.
+    excess
+        Of each cost (L,) that counts as none.
+    """
+
+    best: Solution
+    basis: Integers
+    means: Floats
+    bound: Floats
+    excess: Floats
+
+    @classmethod
+    def of(cls, instance: Instance) -> "Truth":
+        """The truth about an instance."""
+        best, costs = solve(instance), len(instance.bound)
+        excess = ROUNDING * np.abs(instance.means[:, 1:]).max(axis=0, initial=0.0)
+        means = np.vstack([instance.means, np.zeros((costs, 1 + costs))])
+        return cls(best, np.array(best.basis, dtype=np.int64), means, instance.bound, excess)
+
+    def judge(self, answer: Integers, mixed: Floats, pulls: Integers) -> Outcomes:
+        """Outcomes of runs that ended with a basis (runs, 1 + L) and a mix of these true means."""
+        feasible = answer[:, 0] >= 0
+        outcome = np.where(feasible, np.uint8(WRONG_SUPPORT), np.uint8(WRONGLY_INFEASIBLE))
+        outcome[(answer == self.basis).all(axis=1) if self.best.feasible else ~feasible] = CORRECT
+        regret = (self.best.value if self.best.feasible else np.nan) - mixed[:, 0]
+        excess = mixed[:, 1:] - self.bound
+        excess[excess <= self.excess] = 0.0
+        violation, loss = excess.max(axis=1, initial=0.0), regret + excess @ self.best.dual
+        if not feasible.all():
+            for values in (regret, violation, loss):
+                values[~feasible] = np.nan
         return Outcomes(outcome, pulls, regret, violation, loss)
 
 

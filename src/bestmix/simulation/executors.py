@@ -34,7 +34,7 @@ def run_chunks(
 ) -> Generator[Finished, None, None]:
     """Outcomes of the chunks as they finish; without an executor compiled ones in threads, others in processes."""
     if executor is not None:
-        yield from _through(executor, cells, chunks, runs)
+        yield from _through(executor, [cell.bare() for cell in cells], chunks, runs)
         return
     workers = threads or cores()
     compiled = [chunk for chunk in chunks if cells[chunk.place].compiled]
@@ -44,7 +44,7 @@ def run_chunks(
             yield from _through(pool, cells, compiled, runs)
     if other and workers > 1 and _can_be_sent([cells[chunk.place] for chunk in other]):
         with ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent) as processes:
-            yield from _through(processes, cells, other, runs)
+            yield from _through(processes, [cell.bare() for cell in cells], other, runs)
     else:
         for chunk in other:
             yield chunk, run_chunk(cells[chunk.place], chunk.first, chunk.last, runs)
@@ -54,8 +54,7 @@ def _through(executor: Executor, cells: Sequence[Cell], chunks: Sequence[Chunk],
     futures: dict[Future[Outcomes], Chunk] = {}
     try:
         for chunk in chunks:
-            cell = cells[chunk.place].bare()
-            futures[executor.submit(run_chunk, cell, chunk.first, chunk.last, runs)] = chunk
+            futures[executor.submit(run_chunk, cells[chunk.place], chunk.first, chunk.last, runs)] = chunk
         for future in as_completed(futures):
             yield futures[future], future.result()
     finally:
