@@ -18,6 +18,7 @@ from bench.timing import RESULTS, Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
 from bestmix.answers import certificate, safety
 from bestmix.arrays import Floats
+from bestmix.kernels import jit
 from bestmix.problems.solution import Solution, solve_means
 from bestmix.reproduction.deploy import support_chance
 from bestmix.simulation.results import wilson
@@ -56,6 +57,7 @@ COUNTED = Run._fields[:-3]
 
 
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
+    jit.ENOUGH_WORK = 0  # thousands of small decisions: machine code pays
     most = runs or (200 if quick else RUNS)
     figures, cells = [], {}
     for name, cases in groups(5 if quick else 100):

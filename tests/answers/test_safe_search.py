@@ -64,3 +64,8 @@ def test_an_estimate_beyond_the_limit_cannot_be_helped():
 
 def test_told_and_affordable_are_inverse():
     assert float(safe_search.told(np.asarray(safe_search.affordable(0.03, 0.4)), 0.4)) == pytest.approx(0.03)
+
+
+def test_the_tail_of_the_regret_falls_with_the_chance():
+    assert safe_search.regret_tail(0.05, 0.5) == pytest.approx(0.05 * safe_search.LUCK * 0.5)
+    assert safe_search.regret_tail(0.05, None) == safe_search.regret_tail(0.05, safe_search.LEAST_CHANCE) > 0

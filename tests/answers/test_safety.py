@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import ndtr, stdtr, stdtrit
+from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 from tests.answers.estimates import drawn, made
 
 from bestmix.answers import certificate, safety
@@ -106,6 +106,19 @@ def test_never_seen_events_still_count():
     assert not few.certified
     many = safety.safe_mix(data._replace(counts=np.array([400.0])), np.array([0.02]), 1.0)
     assert many.certified
+
+
+def test_events_that_were_seen_often_have_the_normal_limit():
+    n, tail = 100.0, 0.03
+    k = np.arange(101.0)
+    upper = k / n + safety.binomial_margins(k / n, np.full(101, n), tail, 1.0)
+    jeffreys = np.where(k < n, betaincinv(k + 0.5, n - k + 0.5, 1.0 - tail), 1.0)
+    centre = (k + 0.5) / (n + 1.0)
+    normal = centre - ndtri(tail) * np.sqrt(centre * (1.0 - centre) / (n + 1.0))
+    seen = (k >= safety.OFTEN) & (n - k >= safety.OFTEN)
+    np.testing.assert_allclose(upper, np.where(seen, np.minimum(jeffreys, normal), jeffreys))
+    assert (normal < jeffreys)[seen & (k < 30)].all()
+    assert (np.diff(upper) >= 0).all()
 
 
 def test_exact_prices_keep_their_own_spread():

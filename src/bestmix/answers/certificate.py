@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.safety import (
-    LEAST_CHANCE,
     Estimates,
     affordable,
     chosen,
     freedoms,
     margins,
+    regret_tail,
     rounded,
     trust,
     usable,
@@ -51,7 +51,7 @@ def certify(
     single = safe_arm(inner, bound, affordable(risk, trust(chance)))
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
-        regret=regret_bound(inner, p, bound, risk * max(chance or 0.0, LEAST_CHANCE), prices),
+        regret=regret_bound(inner, p, bound, regret_tail(risk, chance), prices),
         value=float(p @ inner.means[:, 0]),
         value_interval=reward_interval(inner, p, risk),
         single=None if single is None else int(np.flatnonzero(tried)[single]),

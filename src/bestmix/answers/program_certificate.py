@@ -8,7 +8,7 @@ from bestmix.answers import program_cone
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_regret import regret_bound
 from bestmix.answers.program_safety import ProgramLimits, common_arms, entry_margins
-from bestmix.answers.safe_search import LEAST_CHANCE, affordable, certain, trust
+from bestmix.answers.safe_search import affordable, certain, regret_tail, trust
 from bestmix.arrays import Floats, Integers
 
 REWARD = slice(0, 1)
@@ -53,7 +53,7 @@ def certify_program(
 
     gain, worth = against(None if single is None else _alone(inner, single)), against(common)
     return ProgramCertificate(
-        regret_bound(inner, x, risk * max(chance or 0.0, LEAST_CHANCE), prices),
+        regret_bound(inner, x, regret_tail(risk, chance), prices),
         float(x @ inner.entries()[0]),
         value_interval(inner, x, risk),
         single,

@@ -174,7 +174,7 @@ def entry_variances(program: NoisyProgram) -> Floats:
 def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | float, which: slice) -> Floats:
     """Distance of one-sided limits from some estimated entries (n, entries), the objective being the first.
 
-    Student's quantile times the standard error; where metrics are 0 or 1 their part is Jeffreys's limit instead.
+    Student's quantile times the standard error; where metrics are 0 or 1 their part is ``binomial_margins``.
     """
     from scipy.special import stdtrit
 
@@ -191,5 +191,5 @@ def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | fl
     ways = np.broadcast_to(np.asarray(sign, dtype=np.float64), variance.shape[1:])[None, :, None] * np.sign(turn)
     events = data.binary[:, None, :]
     share = np.broadcast_to(events * data.means[:, None, :], turn.shape)
-    jeffreys = np.abs(turn) * binomial_margins(share, data.counts[:, None, None], wide, events * ways)
-    return np.asarray(np.sqrt(quantile**2 * rest + np.where(flags, jeffreys**2, 0.0).sum(axis=2)))
+    shares = np.abs(turn) * binomial_margins(share, data.counts[:, None, None], wide, events * ways)
+    return np.asarray(np.sqrt(quantile**2 * rest + np.where(flags, shares**2, 0.0).sum(axis=2)))

@@ -17,6 +17,7 @@ from bestmix.arrays import Flags, Floats
 
 CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
 LEAST_CHANCE = 0.02  # of a support; less would ask for margins that no experiment reaches
+LUCK = 0.4  # of the risk of a regret above its bound: a support that looks likely after few trials may be a lucky draw
 SURE = 8.0  # standard errors from which on a condition is certain
 PRECISION = 18  # halvings of a tail's interval
 HALVINGS = 8  # of a bisection on the size of the margins: two digits
@@ -77,6 +78,11 @@ def told(tail: Floats, factor: float) -> Floats:
 def affordable(risk: float, factor: float) -> float:
     """Tail that may be spent for a told risk: the inverse of ``told``."""
     return risk * factor / (1.0 - risk + risk * factor)
+
+
+def regret_tail(risk: float, chance: float | None) -> float:
+    """Tail at which to bound the regret of a mix that was chosen from the same trials, for a wanted risk."""
+    return LUCK * risk * max(chance or 0.0, LEAST_CHANCE)
 
 
 def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:

@@ -5,7 +5,7 @@ earns the most among those whose mean costs stay within the bounds even at the u
 intervals. An interval of a mix is put together from those of its arms (the method of variance estimates recovery,
 Zou and Donner 2008): the distances of the arms' own limits from their means add up like standard errors. For
 Gaussian trials of two arms and one bound this is Fieller's limit; for 0/1 trials the arms' limits are Jeffreys's, so
-that an event that was never seen still counts.
+that an event that was never seen still counts, and the normal ones where it was seen often.
 
 How the safe mix is searched for is in ``safe_search.py``; here are the intervals of mean costs.
 """
@@ -21,6 +21,7 @@ from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
 from bestmix.answers.safe_search import SafeMix as SafeMix
 from bestmix.answers.safe_search import affordable as affordable
 from bestmix.answers.safe_search import described as describe
+from bestmix.answers.safe_search import regret_tail as regret_tail
 from bestmix.answers.safe_search import told as told
 from bestmix.answers.safe_search import trust as trust
 from bestmix.arrays import Flags, Floats, Integers, Signs
@@ -30,6 +31,7 @@ from bestmix.problems.solution import solve_means
 
 COSTS = slice(1, None)  # of the metrics
 EXACT = 10  # trials of one value, other than zero, after which it is taken for a price without spread
+OFTEN = 4  # events, and trials without, from which on the normal limit of a share is good enough
 TINY = 1e-200  # next to nothing in any unit
 
 
@@ -99,7 +101,7 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
     """Distance of one-sided limits from the estimated means (K, L): the upper ones, or with sign -1 the lower ones.
 
     Each misses with the chance ``tail``: Student's quantile times the standard error, and for values of 0 and 1
-    the limit of Jeffreys. ``tail`` and ``sign`` are for all metrics, or for each (L,).
+    ``binomial_margins``. ``tail`` and ``sign`` are for all metrics, or for each (L,).
     """
     from scipy.special import stdtrit
 
@@ -117,13 +119,21 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
 
 
 def binomial_margins(share: Floats, n: Floats, tail: Floats | float, sign: Floats | float) -> Floats:
-    """Distance of Jeffreys's one-sided limits from the shares of 1 in n trials of 0 and 1."""
-    from scipy.special import betaincinv
+    """Distance of one-sided limits from the shares of 1 in n trials of 0 and 1.
+
+    Jeffreys's; where the event and its opposite were seen OFTEN, the normal limit with the same prior if that is
+    nearer: Jeffreys's then costs reward and prevents hardly any broken limit.
+    """
+    from scipy.special import betaincinv, ndtri
 
     share, n = np.where(np.asarray(sign) > 0, share, 1.0 - share), np.where(np.isfinite(n), n, 1.0)
     other = np.clip(n * (1.0 - share), 0.0, n)  # trials without the event; a lower limit is one of these
-    upper = 1.0 - betaincinv(other + 0.5, n - other + 0.5, np.broadcast_to(tail, share.shape))
-    return np.asarray(np.clip(np.where(other < 0.5, 1.0, upper) - share, 0.0, 1.0))
+    tail = np.broadcast_to(tail, share.shape)
+    upper = np.where(other < 0.5, 1.0, 1.0 - betaincinv(other + 0.5, n - other + 0.5, tail))
+    centre = (n - other + 0.5) / (n + 1.0)
+    normal = centre - ndtri(np.maximum(tail, 1e-300)) * np.sqrt(centre * (1.0 - centre) / (n + 1.0))
+    often = np.minimum(other, n - other) > OFTEN - 0.5
+    return np.asarray(np.clip(np.where(often, np.minimum(upper, normal), upper) - share, 0.0, 1.0))
 
 
 # --- any mix -------------------------------------------------------------------------------------------------

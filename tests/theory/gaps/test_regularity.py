@@ -1,4 +1,6 @@
+import numpy as np
 import pytest
+from tests.theory.gaps.brute import brute_gap
 
 from bestmix import Instance, gaps, solve
 from bestmix.theory.gaps.geometry import geometry_of
@@ -29,3 +31,9 @@ def test_gaps_of_such_bases_are_those_of_the_definition():
     assert (found.gap, found.proven) == (pytest.approx(0.8), True)
     never = gaps(SAME_COSTS).alternative((0, 1, 2))
     assert (never.gap, never.proven) == (float("inf"), True)
+
+
+@pytest.mark.parametrize(("instance", "rival", "gap"), [(AT_ITS_BOUND, (0, 1), 0.8), (SAME_COSTS, (0, 1, 2), np.inf)])
+def test_brute_force_agrees(instance, rival, gap):
+    rng = np.random.default_rng(0)
+    assert brute_gap(instance, solve(instance).basis, rival, rng, starts=2) == pytest.approx(gap)
