@@ -23,11 +23,12 @@ PARTS = (
     "robustness",
     "oracle",
     "deploy",
+    "bayes",
     "margin",
     "limit",
     "traffic",
 )
-RUNS_GIVEN = ("deploy", "margin", "limit", "traffic")  # parts that take --runs
+RUNS_GIVEN = ("deploy", "bayes", "margin", "limit", "traffic")  # parts that take --runs
 
 
 def main() -> None:
