@@ -70,7 +70,7 @@ def test_the_long_figures_are_made_only_when_asked_for(tmp_path, monkeypatch):
         (["--figure", "B"], "'B'"),
         (["--runs", "0"], "--runs"),
         (["--figure", "beyond", "--instances", "0"], "--instances"),
-        (["--figure", "D", "--instances", "5"], "expected --figure beyond with it, got D"),
+        (["--figure", "D", "--instances", "5"], "expected --figure beyond or rivals with it, got D"),
         (["--output", "FILE"], "expected a folder, got the file"),
     ],
 )

@@ -26,6 +26,7 @@ class Name(StrEnum):
     failure = "failure"
     calibration = "calibration"
     deploy = "deploy"
+    rivals = "rivals"
     beyond = "beyond"
     all = "all"
 
@@ -40,6 +41,7 @@ DOING = {
 MORE = {
     "calibration": "claimed chances that the support is right against true ones, on D, A and H",
     "deploy": "claimed chances that the limits are kept, and that the support is right, against true ones",
+    "rivals": "published algorithms beside those of this package, with a budget and until sure",
     "beyond": "Challenger beside SFSR, SFSR-L and USLP on D, A, H and random instances; this takes an hour or more",
 }
 
@@ -54,12 +56,14 @@ def reproduce(
         typer.Option(
             min=1,
             help="Runs of each cell.",
-            show_default="10000; D 5000; calibration 2000; deploy 40; beyond 5000, random 2000",
+            show_default="10000; D 5000; calibration 2000; deploy 40; rivals 500; beyond 5000, random 2000",
         ),
     ] = None,
     instances: Annotated[
         int | None,
-        typer.Option(min=1, help="Random instances of each family, for beyond.", show_default="100"),
+        typer.Option(
+            min=1, help="Random instances of each family, for beyond and rivals.", show_default="100; rivals 2"
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of all runs.")] = 0,
     threads: common.Threads = None,
@@ -70,10 +74,10 @@ def reproduce(
     D has the means of the paper's table. A and H were designed for this package, because the paper does not print the
     means of its own. Ctrl-C loses nothing that is finished: the same command goes on.
 
-    Three figures are made only when asked for. calibration, a minute or two: how true the claimed chances of a right
-    support are. deploy, a minute or two: how true those of kept limits are. beyond, an hour or more: Challenger beside
-    the paper's algorithms, error curves, the trials that each needs for 10% and 1% error, and the same on random
-    instances.
+    Four figures are made only when asked for. calibration, a minute or two: how true the claimed chances of a right
+    support are. deploy, a minute or two: how true those of kept limits are. rivals, an hour or so: published algorithms
+    beside those of this package. beyond, an hour or more: Challenger beside the paper's algorithms, error curves, the
+    trials that each needs for 10% and 1% error, and the same on random instances.
 
     Example: [bold]bestmix reproduce --figure D --output reproduction[/bold]
     """
@@ -81,8 +85,8 @@ def reproduce(
     console = common.messages() if as_json else common.output()
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--output: expected a folder, got the file {folder}; choose another name")
-    if instances is not None and figure is not Name.beyond:
-        raise ValueError(f"--instances: expected --figure beyond with it, got {figure.value}; leave it out")
+    if instances is not None and figure not in (Name.beyond, Name.rivals):
+        raise ValueError(f"--instances: expected --figure beyond or rivals with it, got {figure.value}; leave it out")
     from bestmix import plots
 
     with plots.style():  # tells of a missing Matplotlib before the work

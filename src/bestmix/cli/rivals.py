@@ -85,7 +85,7 @@ def rivals_table(result: "SweepResult") -> Table:
                 _marked(_percent(cell.error_rate, cell.interval), cell.error_rate == fewest),
                 _marked(f"{cell.loss:.4f}", cell.loss == least),
                 _percent(cell.kept, cell.kept_interval),
-                trials(cell),
+                _trials(cell),
             )
         table.add_section()
     return table
@@ -101,13 +101,8 @@ def conclude(results: "Sequence[SweepResult]", saved: list[Path]) -> None:
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
 
 
-def trials(cell: "CellResult") -> str:
-    """Mean number of trials; at least that many where runs were cut off.
-
-    >>> from bestmix import Uniform, simulate
-    >>> trials(simulate("D1P", Uniform(), budget=2400, runs=2))
-    '2,400'
-    """
+def _trials(cell: "CellResult") -> str:
+    """Mean number of trials; at least that many where runs were cut off."""
     stops = cell.strategy.endswith("]")
     cut = stops and (cell.outcomes.pulls >= CUT * cell.budget).any()
     return f"{'≥ ' if cut else ''}{cell.mean_pulls:,.0f}"

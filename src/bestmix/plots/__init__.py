@@ -11,6 +11,7 @@ from bestmix.plots.geometry import Frontier, Segment, best_segments, frontier
 from bestmix.plots.instances import plot_costs, plot_instance
 from bestmix.plots.limit import limit_figure, plot_limit
 from bestmix.plots.recommendation import plot_recommendation, recommendation_figure
+from bestmix.plots.rivals import plot_marks, rivals_figure
 from bestmix.plots.rounds import rounds_figure
 from bestmix.plots.scores import frontier_figure, name_frontier, plot_frontier, plot_scores, scores_figure
 from bestmix.plots.segments import plot_best_shares, plot_segments, segments_figure
@@ -69,6 +70,7 @@ __all__ = [
     "plot_instance",
     "plot_limit",
     "plot_margins",
+    "plot_marks",
     "plot_measure",
     "plot_plan",
     "plot_recommendation",
@@ -78,6 +80,7 @@ __all__ = [
     "plot_tradeoff",
     "recommendation_figure",
     "reliability_figure",
+    "rivals_figure",
     "rounds_figure",
     "save",
     "scores_figure",

@@ -24,6 +24,7 @@ from bestmix.reproduction.paper import (
     find_failure,
     five_arms,
 )
+from bestmix.reproduction.rivals import draw_rivals
 
 __all__ = [
     "BEYOND",
@@ -39,7 +40,7 @@ __all__ = [
 ]
 
 FIGURES = ("score", "A", "H", "D", "failure")  # of the paper: a minute or two in all
-BEYOND = ("calibration", "deploy", "beyond")  # of Challenger, which is not the paper's: minutes, and hours
+BEYOND = ("calibration", "deploy", "rivals", "beyond")  # of Challenger, which is not the paper's: minutes, and hours
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def reproduce(
     runs, seed
         Runs of each cell; by default as many as in the paper, and for ``BEYOND`` as its captions say.
     instances
-        Random instances of each family of ``"beyond"``; by default as its caption says.
+        Random instances of each family of ``"beyond"`` and ``"rivals"``; by default as its caption says.
     threads
         How many; all cores by default.
     progress
@@ -102,6 +103,8 @@ def reproduce(
         drawn = draw_calibration(folder, runs, seed, threads, progress)
     elif name == "deploy":
         drawn = draw_deploy(folder, runs, seed, threads, progress)
+    elif name == "rivals":
+        drawn = draw_rivals(folder, runs, seed, instances, threads, progress)
     elif name == "beyond":
         drawn = draw_beyond(folder, runs, seed, instances, threads, progress)
     else:
