@@ -27,8 +27,9 @@ PARTS = (
     "margin",
     "limit",
     "traffic",
+    "rivals",
 )
-RUNS_GIVEN = ("deploy", "bayes", "margin", "limit", "traffic")  # parts that take --runs
+RUNS_GIVEN = ("deploy", "bayes", "margin", "limit", "traffic", "rivals")  # parts that take --runs
 
 
 def main() -> None:
