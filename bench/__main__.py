@@ -13,6 +13,7 @@ PARTS = (
     "scores",
     "startup",
     "logs",
+    "warehouse",
     "tells",
     "simulation",
     "gaps",

@@ -195,3 +195,35 @@ def test_sums_that_cannot_be_read_are_told(tmp_path):
     result = invoke("solve", "--sums", tmp_path / "sums.csv", "--bound", "euros=1")
     assert result.exit_code == 2
     assert "there is no column 'euros'" in result.stderr
+
+
+@pytest.mark.parametrize("words", [["--drop-missing"], ["--blocks", "5"]])
+def test_sums_are_made_already(tmp_path, words):
+    (tmp_path / "sums.csv").write_text(SUMS)
+    result = invoke("solve", "--sums", tmp_path / "sums.csv", *words)
+    assert result.exit_code == 2
+    assert "sums are made already; give it to bestmix sql" in result.stderr
+    (tmp_path / "sums.csv").write_text(SUMS.replace("arm,n", "arm,incomplete,n").replace(",2,", ",1,2,"))
+    result = invoke("solve", "--sums", tmp_path / "sums.csv", "--bound", "dollars=1")
+    assert "2 rows miss a value; fill them in, or leave them out of the sums with bestmix sql" in result.stderr
+
+
+def clustered():
+    """Twenty users of which each has rows of one price."""
+    rows = [
+        (arm, 1 + (user * 7 % 11) / 10 + 3 * (arm == "l"), user) for user in range(20) for arm in "sl" for _ in "abcd"
+    ]
+    return "arm,reward,dollars,who\n" + "".join(f"{a},{d + k % 3 / 10},{d},u{u}\n" for k, (a, d, u) in enumerate(rows))
+
+
+def test_blocks_of_rows_and_of_sums_widen_errors(tmp_path):
+    (tmp_path / "a.csv").write_text(clustered())
+    asked = ("solve", tmp_path / "*.csv", "--bound", "dollars=3", "--json")
+
+    def error(*words):
+        return json.loads(good(*asked, *words))["limits"]["dollars"]["error"]
+
+    assert error("--block", "who") > 1.5 * error()
+    assert error("--item", "who", "--blocks", "10") > 1.2 * error()
+    data = json.loads(good(*asked, "--block", "who", "--uncertainty", "bootstrap"))
+    assert 0 < data["support_probability"] <= 1

@@ -30,6 +30,12 @@ def bootstrap(
     return same_support(problem, lambda rng: np.array([arm.mean(rng) for arm in arms]), support, resamples, seed, shown)
 
 
+def check_redrawable(problem: Problem) -> None:
+    """Refuse a bootstrap of what it is not made for."""
+    if not problem.plain:
+        raise checks.InvalidInput("uncertainty", "the bootstrap is for one segment and limits on means", "use 'delta'")
+
+
 def same_support(
     problem: Problem, redrawn: Redraw, support: tuple[str, ...], resamples: int, seed: int, shown: bool = False
 ) -> float:

@@ -1,5 +1,6 @@
 """Logs and other tables in files: CSV, JSON and Parquet, compressed or not, and standard input."""
 
+import glob
 import gzip
 import json
 import shutil
@@ -31,6 +32,7 @@ SUFFIXES = {
     ".parquet": "parquet",
 }
 TABLES = SUFFIXES | {".json": "json"}  # of sums; a log has one trial a line
+SMALL_FILE = 2**20  # bytes that plain Python reads sooner than pyarrow or DuckDB are loaded
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 SPACE = b"\xef\xbb\xbf \t\r\n"  # what may stand before the first object, a byte order mark too
@@ -44,7 +46,7 @@ def is_log(text: str) -> bool:
     >>> is_log("trials.csv.gz"), is_log("-"), is_log("guess.toml")
     (True, True, False)
     """
-    return text == STANDARD_INPUT or _kind(Path(text)) is not None
+    return text == STANDARD_INPUT or kind_of(Path(text)) is not None
 
 
 def log_name(path: Path) -> str:
@@ -56,15 +58,33 @@ def log_name(path: Path) -> str:
     return "standard input" if str(path) == STANDARD_INPUT else path.name
 
 
-def _kind(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
+def kind_of(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> str | None:
+    """How a file is read, by how its name ends; None for one that is not."""
     return next((kind for end, kind in suffixes.items() if path.name.lower().endswith(end)), None)
 
 
+def matching(path: Path) -> list[Path]:
+    """The files that a name with * or ? stands for, in order; else the path itself."""
+    text = str(path)
+    if text == STANDARD_INPUT or path.exists() or not glob.has_magic(text):
+        return [path]
+    found = [Path(name) for name in sorted(glob.glob(text, recursive=True)) if Path(name).is_file()]
+    if not found:
+        raise checks.InvalidInput("log", f"there is no file that matches {path}", "check the path")
+    return found
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file; 0 where there is none."""
+    return path.stat().st_size if path.is_file() else 0
+
+
 def read_file(path: Path, wanted: Sequence[str]) -> Iterator[dict[str, Column]]:
-    """The wanted columns of a log, some rows at a time."""
-    name = "standard input" if str(path) == STANDARD_INPUT else str(path)
-    with _opened(path) as file, _whole_gzip(name):
-        yield from _reader(_kind(path) or _content(file))(file, name, wanted)
+    """The wanted columns of a log, or of all that a name with * stands for, some rows at a time."""
+    for one in matching(path):
+        name = "standard input" if str(one) == STANDARD_INPUT else str(one)
+        with opened(one) as file, _whole_gzip(name):
+            yield from _reader(kind_of(one) or _content(file))(file, name, wanted)
 
 
 @contextmanager
@@ -87,8 +107,8 @@ def read_table(path: Path) -> dict[str, list[Any]]:
     {'arm': ['a', 'b'], 'n': [2, 3]}
     """
     name = "standard input" if str(path) == STANDARD_INPUT else str(path)
-    with _opened(path, TABLES) as file, _whole_gzip(name):
-        kind = _kind(path, TABLES) or _content(file)
+    with opened(path, TABLES) as file, _whole_gzip(name):
+        kind = kind_of(path, TABLES) or _content(file)
         if kind == "parquet":
             return parquet_table(file, name)
         return csv_table(file, name) if kind == "csv" else _json_table(file, name)
@@ -112,7 +132,7 @@ def _json_table(file: BinaryIO, name: str) -> dict[str, list[Any]]:
 
 
 @contextmanager
-def _opened(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> Iterator[BinaryIO]:
+def opened(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> Iterator[BinaryIO]:
     """The bytes of a log, unpacked, which can be read twice."""
     if str(path) == STANDARD_INPUT:
         with tempfile.TemporaryFile() as copy:
@@ -122,7 +142,7 @@ def _opened(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> Iterator[Bina
         return
     if not path.is_file():
         raise checks.InvalidInput("log", f"there is no file {path}", "check the path")
-    if _kind(path, suffixes) is None:
+    if kind_of(path, suffixes) is None:
         expected = f"a file whose name ends in {', '.join(suffixes)}"
         raise checks.InvalidInput("log", expected=expected, got=path.name, remedy="convert it")
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
@@ -149,8 +169,16 @@ def _reader(kind: str) -> Reader:
 
 
 def _read_csv(file: BinaryIO, name: str, wanted: Sequence[str]) -> Iterator[dict[str, Column]]:
-    read = read_arrow_csv if find_spec("pyarrow") else read_csv
+    read = read_arrow_csv if _is_large(file) and find_spec("pyarrow") else read_csv
     return read(file, name, layout(file, name, wanted))
+
+
+def _is_large(file: BinaryIO) -> bool:
+    """Whether there is more to read than loading pyarrow takes."""
+    file.seek(SMALL_FILE)
+    more = bool(file.read(1))
+    file.seek(0)
+    return more
 
 
 def read_json_lines(file: BinaryIO, name: str, wanted: Sequence[str]) -> Iterator[dict[str, Column]]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers.bootstrap import bootstrap
+from bestmix.answers.bootstrap import bootstrap, check_redrawable
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.log_sums import LogColumns, read_log_sums
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
+from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.tables import Group, read_groups
 from bestmix.arrays import Floats
@@ -37,14 +39,16 @@ def from_log(
     segment: str | None = None,
     segments: Mapping[str, float] | None = None,
     progress: bool = False,
+    block: str | None = None,
+    blocks: int | Literal["day"] | None = None,
 ) -> Recommendation:
     """Best mix of the arms in a log, one trial a row.
 
     Parameters
     ----------
     frame
-        A path of a log (.csv, .jsonl or .parquet; the first two also with .gz), ``"-"`` for standard input, a pandas
-        or polars frame, or a mapping of columns.
+        A path of a log (.csv, .jsonl or .parquet; the first two also with .gz), which may stand for several files, as
+        ``"logs/*.parquet"`` does; ``"-"`` for standard input, a pandas or polars frame, or a mapping of columns.
     arm, reward
         Names of the columns that hold the arm and the reward; a goal about another metric has its own column.
     bounds
@@ -66,6 +70,10 @@ def from_log(
         the log's rows.
     progress
         Whether the bootstrap shows a progress bar.
+    block, blocks
+        Name of the column with what rows have in common, such as a user or a day, where they are no independent trials:
+        errors are then those of whole blocks, and the bootstrap redraws these. With ``blocks=100`` there are so many,
+        by a hash of the column; with ``"day"`` one for each day of a time; with None one for each value.
 
     Examples
     --------
@@ -76,25 +84,29 @@ def from_log(
     >>> {arm: round(share, 3) for arm, share in answer.best_guess.items()}
     {'s': 0.526, 'l': 0.474}
     """
-    checks.choice("uncertainty", uncertainty, ["delta", "bootstrap"])
+    checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
     asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "segments": segments}
-    evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
+    chosen: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
+    if uncertainty == "bootstrap" and block is None:
+        evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
+        return _redrawn(evidence, tables, safety, **chosen)
+    rows = _rows(bounds, goal, limits)
+    found, number = read_log_sums(frame, rows, LogColumns.of(rows, arm, reward, segment, block, blocks), drop_missing)
+    problem = log_problem(list(found), **asked)
+    answer = recommend_sums(problem, found, number, "log", safety=safety, uncertainty=uncertainty, **chosen)
+    return replace(answer, note=_note(Evidence(problem, moments_of(problem, found)), answer.note))
+
+
+def _redrawn(
+    evidence: Evidence, tables: Mapping[int, Floats], safety: float | None, resamples: int, seed: int, progress: bool
+) -> Recommendation:
+    """The recommendation with the bootstrap of rows."""
     problem = evidence.problem
-    answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
-    single = [problem.trial_names[place] for place, table in tables.items() if len(table) == 1]
-    note = f"One trial only, so no interval: {', '.join(single[:5])}." if single else answer.note
-    if uncertainty == "delta":
-        return replace(answer, note=note)
     check_redrawable(problem)
+    answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
     redrawn = [tables[place] for place in range(len(problem.cells))]
     share = bootstrap(problem, redrawn, answer.support, resamples, seed, progress) if answer.feasible else None
-    return replace(answer, note=note, support_probability=share)
-
-
-def check_redrawable(problem: Problem) -> None:
-    """Refuse a bootstrap of what it is not made for."""
-    if not problem.plain:
-        raise checks.InvalidInput("uncertainty", "the bootstrap is for one segment and limits on means", "use 'delta'")
+    return replace(answer, note=_note(evidence, answer.note), support_probability=share)
 
 
 def log_evidence(
@@ -117,9 +129,7 @@ def log_evidence(
     array([[1.],
            [3.]])
     """
-    bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
-    goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
-    first, *rest = Rows(goal, parse_limits(limits, bounds)).metrics
+    first, *rest = _rows(bounds, goal, limits).metrics
     rows = read_groups(frame, arm, reward if first == "reward" else first, rest, drop_missing, segment)
     problem = log_problem(list(rows), bounds, known, goal, limits, segments)
     tables = {problem.index(*group): problem.rows.measure(table) for group, table in rows.items()}
@@ -138,9 +148,19 @@ def read_metrics(
     return [tables.get(place, none) for place in range(len(problem.cells))]
 
 
+def _note(evidence: Evidence, note: str) -> str:
+    single = [evidence.problem.trial_names[place] for place in np.flatnonzero(evidence.counts == 1)]
+    return f"One trial only, so no interval: {', '.join(single[:5])}." if single else note
+
+
+def _rows(bounds: Mapping[str, float] | None, goal: str | Goal, limits: Sequence[str | Limit]) -> Rows:
+    bounds = checks.mapping("bounds", bounds or {}, "of cost columns to bounds")
+    return Rows(goal if isinstance(goal, Goal) else Goal.parse(goal), parse_limits(limits, bounds))
+
+
 def log_problem(
     groups: list[Group],
-    bounds: Mapping[str, float],
+    bounds: Mapping[str, float] | None,
     known: Mapping[str, Known] | None,
     goal: str | Goal,
     limits: Sequence[str | Limit],

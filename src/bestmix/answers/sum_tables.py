@@ -95,7 +95,7 @@ def read_sums(
         columns, blocks = columns | {_BLOCK: codes}, len(labels.names)
     wanted = _statistics(columns, names) or _sums(columns, names)
     found = read_groups(columns, arm, n, [*wanted, *([] if block is None else [_BLOCK])], segment=segment)
-    add_up = _from_statistics if wanted[0] == f"mean({names.sums[0]})" else _from_sums
+    add_up = _from_statistics if wanted[0] == f"mean({names.sums[0]})" else added_up
     return {group: _group(group[0], table, names, add_up, block is not None) for group, table in found.items()}, blocks
 
 
@@ -168,7 +168,7 @@ def _group(name: str, table: Floats, names: Names, add_up: "AddUp", in_blocks: b
     return Sums(_possible(name, moments, names), np.array(counts, dtype=np.int64), sums, blocks)
 
 
-def _from_sums(counts: list[int], values: Floats, names: Names) -> tuple[Moments, Floats]:
+def added_up(counts: list[int], values: Floats, names: Names) -> tuple[Moments, Floats]:
     """All rows together, exactly, and the sums of each; the square of an event is the event."""
     size = len(names.sums)
     place = {pair: size + k for k, pair in enumerate(names.pairs)}

@@ -5,24 +5,18 @@ added up.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from bestmix import checks
-from bestmix.answers.blocks import Blocks, recommend_in_blocks
-from bestmix.answers.bootstrap import same_support
-from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs import check_redrawable, log_problem
-from bestmix.answers.moments import Moments
-from bestmix.answers.recommend import SAFETY, recommend
+from bestmix.answers.logs import log_problem
+from bestmix.answers.recommend import SAFETY
+from bestmix.answers.recommend_sums import UNCERTAINTIES, recommend_sums
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.sum_tables import BLOCK, Names, read_sums
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known
 from bestmix.problems.rows import Rows, parse_limits
-
-BLOCKS = "give them a column block, as bestmix sql --block does"
 
 
 def from_sums(
@@ -75,21 +69,8 @@ def from_sums(
     bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
     goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
     names = Names.of(Rows(goal, parse_limits(limits, bounds)).measures, reward)
-    checks.choice("uncertainty", uncertainty, ["delta", "bootstrap"])
+    checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
     found, number = read_sums(frame, names, arm, n, segment, block)
     problem = log_problem(list(found), bounds, known, goal, limits, segments)
-    sums = {problem.index(*group): part for group, part in found.items()}
-    none = Moments(len(names.sums))
-    moments = [sums[place].moments if place in sums else none for place in range(len(problem.cells))]
-    if number == 0:
-        if uncertainty == "bootstrap":
-            raise checks.InvalidInput("uncertainty", "the bootstrap redraws blocks, and the sums have none", BLOCKS)
-        evidence = Evidence(problem, moments)
-        return recommend(evidence, evidence.tried, strategy="sums", safety=safety)
-    blocks = Blocks.of(problem, sums, number)
-    answer = recommend_in_blocks(problem, moments, blocks, safety, "sums")
-    if uncertainty == "delta" or not answer.feasible:
-        return answer
-    check_redrawable(problem)
-    share = same_support(problem, blocks.redrawn_means, answer.support, resamples, seed, progress)
-    return replace(answer, support_probability=share)
+    chosen: dict[str, Any] = {"uncertainty": uncertainty, "resamples": resamples, "seed": seed, "progress": progress}
+    return recommend_sums(problem, found, number, "sums", safety=safety, **chosen)

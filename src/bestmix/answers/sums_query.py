@@ -13,9 +13,10 @@ from typing import Literal
 
 from bestmix import checks
 from bestmix.answers.sum_tables import INCOMPLETE, MEASURES, Names
+from bestmix.answers.trials_query import COUNTS, Trials, aggregates, literal, measured, quoted
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
-from bestmix.problems.quantities import Column, Mean, Tail
+from bestmix.problems.quantities import Column, Mean
 from bestmix.problems.rows import Rows, parse_limits
 
 DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark")
@@ -112,45 +113,14 @@ def sums_query(
     trials = Trials(
         spelling.table(table),
         spelling.column(arm),
-        tuple(_measured(spelling.column(n.metric, reward), n) for n in measures),
-        tuple(dict.fromkeys(spelling.column(measure.metric, reward) for measure in measures)),
+        tuple(measured(spelling.column(n.metric, reward), n) for n in measures),
+        _read(spelling, measures, reward, block),
         None if segment is None else spelling.column(segment),
         _block(spelling, block, blocks),
         tuple(_times(spelling, time, since, until)),
         drop_missing,
     )
     return _translated(_written(trials, arm, segment, names, dialect), dialect)
-
-
-@dataclass(frozen=True)
-class Trials:
-    """The rows that are added up, as texts in the query: where they come from, and what is read of each."""
-
-    source: str
-    arm: str
-    measured: tuple[str, ...]
-    read: tuple[str, ...]  # the columns that must not be missing
-    segment: str | None = None
-    block: str | None = None
-    conditions: tuple[str, ...] = ()
-    drop_missing: bool = False
-
-    @property
-    def keys(self) -> dict[str, str]:
-        """What rows are grouped by."""
-        keys = {"arm": self.arm, "segment": self.segment, "block": self.block}
-        return {name: text for name, text in keys.items() if text is not None}
-
-    def text(self) -> str:
-        """The inner query."""
-        whole = " AND ".join(f"NOT {column} IS NULL" for column in self.read)
-        columns = [f'{text} AS "{name}"' for name, text in self.keys.items()]
-        columns += [f'{text} AS "m{k}"' for k, text in enumerate(self.measured, 1)]
-        columns.append(f'CASE WHEN {whole} THEN 1 END AS "whole"')
-        there = [f"NOT {text} IS NULL" for text in (self.arm, self.segment) if text is not None]
-        conditions = [*self.conditions, *([*there, whole] if self.drop_missing else [])]
-        where = "\n  WHERE\n    " + "\n    AND ".join(conditions) if conditions else ""
-        return "  SELECT\n    " + ",\n    ".join(columns) + f"\n  FROM {self.source}{where}"
 
 
 @dataclass(frozen=True)
@@ -190,16 +160,6 @@ def _again(name: str) -> list[str]:
     return [match[0] for match in _PART.finditer(name)]
 
 
-def quoted(name: str) -> str:
-    """A name in double quotes."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """A text in single quotes."""
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _measures(
     goal: str | Goal | None,
     reward: str | None,
@@ -218,13 +178,10 @@ def _measures(
     return tuple(dict.fromkeys([*rows.measures, *further]))
 
 
-def _measured(column: str, measure: Column, number: str = "CAST({} AS DOUBLE)") -> str:
-    """What is measured in a row."""
-    value = number.format(column)
-    if not isinstance(measure, Tail):
-        return value
-    threshold = repr(measure.threshold).removesuffix(".0")
-    return f"CAST(CASE WHEN {value} {measure.comparison} {threshold} THEN 1 ELSE 0 END AS DOUBLE)"
+def _read(spelling: Spelling, measures: Sequence[Column], reward: str | None, block: str | None) -> tuple[str, ...]:
+    """Columns that no row may miss, besides the arm and the segment."""
+    columns = [spelling.column(measure.metric, reward) for measure in measures]
+    return tuple(dict.fromkeys([*columns, *([] if block is None else [spelling.column(block)])]))
 
 
 def _check_names(keys: list[str], names: Names, in_blocks: bool) -> None:
@@ -277,23 +234,11 @@ def _written(trials: Trials, arm: str, segment: str | None, names: Names, dialec
     """The whole query."""
     longest = max(len(names.product(i, j).encode()) for i, j in names.squares)
     numbered = dialect == "bigquery" or longest > LONGEST_NAME.get(dialect, longest)
-    keys = dict(zip(("arm", "segment", "block"), (arm, segment, "block"), strict=True))
-    columns = [f'"trials"."{key}" AS {quoted(keys[key] or key)}' for key in trials.keys]
-    columns += ['COUNT(*) AS "n"', f'COUNT(*) - COUNT("whole") AS "{INCOMPLETE}"']
-    columns += [f"{text} AS {quoted(name)}" for text, name in aggregates(names, _SUM.get(dialect, "SUM"), numbered)]
+    keys = {"arm": arm, "segment": segment or "", "block": "block"}
+    columns = [*COUNTS, *aggregates(names, _SUM.get(dialect, "SUM"), numbered)]
     if numbered:
-        columns.append(f"{literal(json.dumps(names.sums))} AS {quoted(MEASURES)}")
-    # With the inner query's name: a user's column may be called as one of its keys.
-    groups = ",\n  ".join(f'"trials"."{key}"' for key in trials.keys)
-    select = ",\n  ".join(columns)
-    return f'SELECT\n  {select}\nFROM (\n{trials.text()}\n) AS "trials"\nGROUP BY\n  {groups}\nORDER BY\n  {groups}'
-
-
-def aggregates(names: Names, function: str, numbered: bool = False) -> list[tuple[str, str]]:
-    """Sums and products of the inner query's measures, each with its name."""
-    sums = [(f'{function}("m{i}")', f"sum_{i}" if numbered else name) for i, name in enumerate(names.sums, 1)]
-    pairs = [(i + 1, j + 1, names.product(i, j)) for i, j in names.pairs]
-    return sums + [(f'{function}("m{i}" * "m{j}")', f"sum_{i}_{j}" if numbered else name) for i, j, name in pairs]
+        columns.append((literal(json.dumps(names.sums)), MEASURES))
+    return trials.grouped([keys[key] for key in trials.keys], columns)
 
 
 def _translated(text: str, dialect: str) -> str:

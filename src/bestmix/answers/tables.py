@@ -51,7 +51,7 @@ def read_groups(
 ) -> dict[Group, Floats]:
     """Trials by arm and segment, in order of first appearance: tables (trials, 1 + L)."""
     sorter = Sorter(arm, [reward, *costs], segment)
-    for chunk in _chunks(frame, [arm, reward, *costs, *([] if segment is None else [segment])]):
+    for chunk in log_chunks(frame, [arm, reward, *costs, *([] if segment is None else [segment])]):
         sorter.add(chunk)
     sorter.check(drop_missing)
     return {group: checks.array(f"log[{group[0]!r}]", table, (None, None), "") for group, table in sorter.tables()}
@@ -144,7 +144,7 @@ def _split(arms: Labels, segments: Labels | None) -> Iterator[tuple[Group, Integ
         yield (arms.names[place], None if segments is None else segments.names[group]), index
 
 
-def _chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
+def log_chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
     """The wanted columns of whatever was passed, some rows at a time."""
     if isinstance(frame, (str, os.PathLike)):
         return read_file(Path(frame), wanted)

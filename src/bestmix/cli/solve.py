@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from bestmix.cli import common, problems
+from bestmix.cli.sql import parse_blocks
 
 DROP = "fill them in, or pass --drop-missing to leave them out"
+DROP_IN_QUERY = "fill them in, or leave them out of the sums with bestmix sql --drop-missing"
 
 
 class Uncertainty(StrEnum):
@@ -24,7 +26,8 @@ def solve(
         Path,
         typer.Argument(
             metavar="TRIALS",
-            help="One trial a row: .csv, .csv.gz, .jsonl or .parquet; with --sums, also .json; - is standard input.",
+            help="One trial a row: .csv, .csv.gz, .jsonl or .parquet; with --sums, also .json; - is standard input; "
+            "'logs/*.parquet' are several files.",
             show_default=False,
         ),
     ],
@@ -49,8 +52,23 @@ def solve(
     ] = False,
     n: Annotated[str, typer.Option("--n", help="With --sums: column of the number of trials.")] = "n",
     block: Annotated[
-        str, typer.Option(metavar="COLUMN", help="With --sums: column of the block, where there are blocks.")
-    ] = "block",
+        str | None,
+        typer.Option(
+            "--block",
+            "--item",
+            metavar="COLUMN",
+            help="Column of what rows have in common (a user, an item, a day): errors are those of whole blocks.",
+            show_default="with --sums, block where there is such a column",
+        ),
+    ] = None,
+    blocks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|day",
+            help="With --block: so many blocks, by its hash; or a block for each day of a time.",
+            show_default="one for each value",
+        ),
+    ] = None,
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
@@ -78,6 +96,10 @@ def solve(
         raise ValueError(f"--segments: expected shares, as in free=0.7,paid=0.3, got {segments!r}; write it so")
     if shares is not None and segment is None:
         raise ValueError("--segments: expected the column that has them, got none; add --segment COLUMN")
+    if sums and (drop_missing or blocks is not None):
+        option = "--drop-missing" if drop_missing else "--blocks"
+        raise ValueError(f"{option}: sums are made already; give it to bestmix sql, which makes them")
+    remedy = DROP_IN_QUERY if sums else DROP
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
     redraw = uncertainty is Uncertainty.bootstrap
@@ -94,13 +116,13 @@ def solve(
         "seed": seed,
         "progress": redraw,
     }
-    with nullcontext() if redraw else common.messages().status("Loading ..."), common.missing_values(DROP):
+    with nullcontext() if redraw else common.messages().status("Loading ..."), common.missing_values(remedy):
         from bestmix.answers.log_files import log_name
         from bestmix.answers.logs import from_log
         from bestmix.answers.sums import from_sums
 
         if sums:
-            rec = from_sums(trials, n=n, block=block, **asked)
+            rec = from_sums(trials, n=n, block=block or "block", **asked)
         else:
-            rec = from_log(trials, drop_missing=drop_missing, **asked)
+            rec = from_log(trials, drop_missing=drop_missing, block=block, blocks=parse_blocks(blocks), **asked)
     common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

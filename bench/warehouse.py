@@ -1,0 +1,121 @@
+"""Logs that nobody moves: sums of a billion rows, and Parquet files added up by DuckDB against DuckDB alone."""
+
+import shutil
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import duckdb
+import numpy as np
+
+from bench.timing import Figure, fastest, in_turns
+from bestmix import from_log, from_sums
+from bestmix.answers.log_duckdb import duckdb_sums
+from bestmix.answers.log_sums import LogColumns
+from bestmix.problems.goals import Goal
+from bestmix.problems.limits import Limit
+from bestmix.problems.rows import Rows
+
+TITLE = "Warehouse: sums of a billion rows, and Parquet in DuckDB"
+ROWS = 100_000_000
+BYTES_A_ROW = 20  # on disk
+NAMES = {"reward": "quality", "bounds": {"dollars": 1.0}}
+PLAIN = "SELECT arm, COUNT(*), SUM(quality), SUM(dollars) FROM read_parquet('{path}') GROUP BY arm"
+MAKE = """
+COPY (
+    SELECT 'model-' || (hash(i) % 10) AS arm, i % 100003 AS who, hash(i) % 10 / 20 + random() AS quality,
+           (hash(i) % 10 + 1) / 5 * -ln(1 - random()) AS dollars
+    FROM range({rows}) AS rows(i)
+) TO '{path}' (FORMAT parquet)
+"""
+
+
+def measure(quick: bool) -> list[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        rows = 1_000_000 if quick else min(ROWS, shutil.disk_usage(folder).free // (4 * BYTES_A_ROW))
+        path = Path(folder) / "log.parquet"
+        with duckdb.connect() as connection:
+            connection.execute(MAKE.format(rows=rows, path=path))
+        return [*billion(Path(folder)), *parquet(path, rows, 2 if quick else 3), *rounding(quick)]
+
+
+def billion(folder: Path) -> list[Figure]:
+    """A table of sums as a warehouse gives it, read from CSV and answered."""
+    figures = []
+    for blocks in (1, 100):
+        path = folder / f"sums-{blocks}.csv"
+        rows = write_sums(path, blocks)
+        (seconds,) = fastest([lambda path=path: from_sums(path, **NAMES, segment="source")], 3, 0.0)
+        note = (
+            f"{rows:,} rows of sums, 20 arms in 5 segments, {blocks} blocks" if blocks > 1 else f"{rows} rows of sums"
+        )
+        figures.append(Figure("a billion rows as sums, answered", seconds, "s", 1.0, at_most=True, note=note))
+    return figures
+
+
+def write_sums(path: Path, blocks: int) -> int:
+    rng = np.random.default_rng(0)
+    lines = ["arm,source,block,n,quality,dollars,quality*quality,quality*dollars,dollars*dollars"]
+    n = 10**9 // (20 * 5 * blocks)
+    for arm in range(20):
+        for source in range(5):
+            for block in range(blocks):
+                q, d = rng.normal([0.5 + arm / 50, 0.1 * (1 + arm)], 1.0 / np.sqrt(n) + 0.01)
+                sums = (n * q, n * d, n * (q * q + 0.1), n * (q * d + 0.01), n * (d * d + 0.2))
+                lines.append(f"model-{arm},source-{source},{block},{n}," + ",".join(map(repr, map(float, sums))))
+    text = "\n".join(lines)
+    path.write_text(text if blocks > 1 else text.replace(",block,", ",part,"))
+    return len(lines) - 1
+
+
+def parquet(path: Path, rows: int, rounds: int) -> list[Figure]:
+    """``from_log``, against a plain GROUP BY with two sums in DuckDB."""
+
+    def plain() -> None:
+        with duckdb.connect() as connection:
+            connection.execute(PLAIN.format(path=path)).fetchall()
+
+    asked = Rows(Goal(), (Limit.parse("dollars <= 1"),))
+
+    def sums(**options: object) -> None:
+        assert duckdb_sums(path, asked, LogColumns.of(asked, "arm", "quality", **options)) is not None
+
+    def in_blocks() -> None:
+        sums(block="who", blocks=100)
+
+    actions = [plain, sums, in_blocks, lambda: from_log(path, **NAMES)]
+    alone, added, blocks, whole = in_turns(actions, rounds).min(axis=0)
+    size = f"{rows:,} rows, {path.stat().st_size / 1e9:.1f} GB"
+    return [
+        Figure(
+            "speed of the sums, of DuckDB's own plain GROUP BY",
+            alone / added,
+            "x",
+            0.5,
+            note=f"{size}: {alone:.2f} s alone, {added:.2f} s",
+        ),
+        Figure("the same in 100 blocks by a hash", alone / blocks, "x", note=f"{blocks:.2f} s"),
+        Figure("from_log, rows a second", rows / whole / 1e6, "million", note=f"{whole:.2f} s"),
+    ]
+
+
+def rounding(quick: bool) -> list[Figure]:
+    """What is left of a variance where the mean is so many times the standard deviation."""
+    figures = []
+    with duckdb.connect() as connection:
+        for times in (1e3, 1e4, 1e5, 1e6):
+            values = np.random.default_rng(1).normal(times, 1.0, 100_000 if quick else 1_000_000)
+            connection.register("t", {"x": values})
+            n, *found = connection.execute(
+                "SELECT COUNT(*), SUM(x), SUM(x * x), FSUM(x), FSUM(x * x) FROM t"
+            ).fetchone()
+            exact = ((values - times) ** 2).sum() - ((values - times).sum()) ** 2 / n
+            plain, compensated = (
+                abs(float(Fraction(square) - Fraction(total) ** 2 / n) / exact - 1)
+                for total, square in (found[:2], found[2:])
+            )
+            note = f"with SUM {plain:.0e}, with FSUM {compensated:.0e}"
+            figures.append(
+                Figure(f"error of a variance, mean {times:,.0f} deviations", compensated, note=note, unit="")
+            )
+    return figures

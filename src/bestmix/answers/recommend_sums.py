@@ -1,0 +1,55 @@
+"""From sums to the recommendation, with the errors of blocks where there are any."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from bestmix import checks
+from bestmix.answers.blocks import Blocks, recommend_in_blocks
+from bestmix.answers.bootstrap import check_redrawable, same_support
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommend import SAFETY, recommend
+from bestmix.answers.recommendation import Recommendation
+from bestmix.answers.sum_tables import Sums
+from bestmix.answers.tables import Group
+from bestmix.problems.problem import Problem
+
+UNCERTAINTIES = ("delta", "bootstrap")
+
+
+def recommend_sums(
+    problem: Problem,
+    found: Mapping[Group, Sums],
+    blocks: int,
+    strategy: str,
+    *,
+    safety: float | None = SAFETY,
+    uncertainty: str = "delta",
+    resamples: int = 1000,
+    seed: int = 0,
+    progress: bool = False,
+) -> Recommendation:
+    """The recommendation from the sums of each arm (in each segment), in so many blocks; 0 for none."""
+    sums = {problem.index(*group): part for group, part in found.items()}
+    moments = moments_of(problem, found)
+    if not blocks:
+        if uncertainty == "bootstrap":
+            fault, remedy = "the bootstrap redraws blocks, and the sums have none", "give them a column block"
+            raise checks.InvalidInput("uncertainty", fault, remedy)
+        evidence = Evidence(problem, moments)
+        return recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
+    parts = Blocks.of(problem, sums, blocks)
+    answer = recommend_in_blocks(problem, moments, parts, safety, strategy)
+    if uncertainty == "delta" or not answer.feasible:
+        return answer
+    check_redrawable(problem)
+    share = same_support(problem, parts.redrawn_means, answer.support, resamples, seed, progress)
+    return replace(answer, support_probability=share)
+
+
+def moments_of(problem: Problem, found: Mapping[Group, Sums]) -> list[Moments]:
+    """The moments of every arm that can be tried, in each segment."""
+    moments = [Moments(len(problem.measures)) for _ in problem.cells]
+    for group, part in found.items():
+        moments[problem.index(*group)] = part.moments
+    return moments
