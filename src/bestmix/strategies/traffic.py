@@ -26,6 +26,7 @@ from bestmix.answers.traffic_mix import served_mix
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.layouts import places, segments_of
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
 from bestmix.strategies import program_rounds
 from bestmix.strategies.protocol import Memory
 from bestmix.strategies.search import Search
@@ -94,7 +95,7 @@ class Traffic:
         """What pages call it."""
         return f"Traffic[{100 * self.share:g}%]"
 
-    def start(self, problem: Problem, budget: int | None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
         """It needs an experiment: requests come and go, and only their sums are told."""
         raise checks.InvalidInput(
             "strategy", "Traffic decides for live requests", "open_experiment(url, name, problem, traffic=Traffic())"

@@ -11,6 +11,7 @@ from bestmix.arrays import Integers
 from bestmix.kernels import allocation, alone, conditions, jit, ocba_runs
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
 from bestmix.strategies.protocol import Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
@@ -46,7 +47,7 @@ class OCBA:
         """What tables call it."""
         return "OCBA"
 
-    def start(self, problem: Problem, budget: int | None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
         """Begin a run."""
         return Search(self, problem, budget)
 

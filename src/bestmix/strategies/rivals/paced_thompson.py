@@ -12,6 +12,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import jit, pacing
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
 from bestmix.strategies.protocol import Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
@@ -69,7 +70,7 @@ class PacedThompson:
     def _settings(self) -> pacing.Settings:
         return float(self.rate), float(self.smoothing), float(self.most)
 
-    def start(self, problem: Problem, budget: int | None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
         """Begin a run."""
         return Search(self, problem, budget)
 

@@ -13,6 +13,7 @@ from bestmix.kernels import allocation, conditions, jit, stopping, top_two
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
+from bestmix.problems.spend import Spend
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
@@ -72,7 +73,7 @@ class TopTwo:
     def _settings(self) -> conditions.Settings:
         return FIRST_SHARE, ROUNDS, 0.0 if self.confidence is None else 1 - self.confidence, 0.0
 
-    def start(self, problem: Problem, budget: int | None = None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None = None) -> Search:
         """Begin a run; the budget may only be left out with a confidence."""
         if budget is None and self.confidence is None:
             raise checks.InvalidInput("budget", "expected the number of trials", "or give a confidence")

@@ -14,6 +14,7 @@ from bestmix.kernels import conditions, jit, tracked_runs, tracking
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
+from bestmix.problems.spend import Spend
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
@@ -65,7 +66,7 @@ class Tracked:
         each = peeled((min(unknown, costs) + math.log(1 / delta)) / unknown) if self.proven and unknown else 0.0
         return self.code, delta, float(self.tolerance), float(self.growth), each
 
-    def start(self, problem: Problem, budget: int | None = None) -> Search:
+    def start(self, problem: Problem, budget: int | Spend | None = None) -> Search:
         """Begin a run; it stops by itself, and the budget is only a cap."""
         return Search(self, problem, MOST_TRIALS if budget is None else budget)
 
