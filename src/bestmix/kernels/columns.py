@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels.jit import borrowing, compiled, inlined
+from bestmix.kernels.jit import borrowing, compiled, inlined, view
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).tiny)  # the reciprocal of a smaller number can overflow
@@ -36,7 +36,7 @@ def new_program(size: int, costs: int) -> Program:
     return Program(np.empty(size), np.empty((size, costs)), np.empty(size))
 
 
-@inlined
+@view
 def part(program: Program, first: int, last: int) -> Program:
     """Some of the columns, in the same memory."""
     return Program(program.mu[first:last], program.u[first:last], program.e[first:last])

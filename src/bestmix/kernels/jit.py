@@ -31,6 +31,7 @@ class Options(NamedTuple):
 
     keep: bool = True  # the machine code, on disk
     inline: bool = False  # into its callers
+    substitute: bool = False  # for the call, before anything is compiled
     counts: bool | None = True  # references to arrays; None: where its caller does
 
 
@@ -77,6 +78,12 @@ def borrowing(function: F) -> F:
 def inlined(function: F) -> F:
     """As ``compiled``, and put into its callers; it counts references to arrays where they do."""
     _kernels[function] = Options(inline=True, counts=None)
+    return function
+
+
+def view(function: F) -> F:
+    """As ``inlined``, for a line that returns a part of an array: what borrows an array cannot return it."""
+    _kernels[function] = Options(substitute=True, counts=None)
     return function
 
 
@@ -174,14 +181,10 @@ def _make(function: FunctionType, form: Form) -> None:
 def _compile(function: FunctionType, options: Options, form: Form) -> Any:
     import numba
 
-    result: Any = numba.njit(
-        nogil=True,
-        error_model="numpy",
-        forceinline=options.inline,
-        no_cpython_wrapper=not form.entry,
-        no_cfunc_wrapper=True,
-        _nrt=form.counts,
-    )(function)
+    lean = {"no_cpython_wrapper": not form.entry, "no_cfunc_wrapper": True, "_nrt": form.counts}
+    compiler: Any = numba.njit
+    lean["inline"] = "always" if options.substitute else "never"
+    result = compiler(nogil=True, error_model="numpy", forceinline=options.inline, **lean)(function)
     if options.keep:
         result._cache = _disk_cache(function, form)
     return result

@@ -8,14 +8,14 @@ the first ``unknown`` arms are only ever seen through trials.
 
 from collections.abc import Callable
 from types import FunctionType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import alone, bases, columns, sampling, scores, simplex
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import F, borrowing, compiled, compiled_here, inlined, is_machine, plain
+from bestmix.kernels.jit import borrowing, compiled, compiled_here, inlined, is_machine, plain
 from bestmix.kernels.simplex import Basis
 
 INTERSECTION, LAGRANGIAN, OWN = 0, 1, 2  # scores
@@ -49,7 +49,19 @@ def rejects(
     pulls: Integers,
 ) -> None:
     """Successive rejects (Algorithm 1); ``ends`` are the trials of each arm at the end of each round."""
-    run_all(rng, model, means, bound, unknown, ends, kind, new_space(*means.shape, unknown), answer, weight, pulls)
+    run_all(
+        rng,
+        model,
+        means,
+        bound,
+        unknown,
+        ends,
+        kind,
+        new_space(means.shape[0], bound.shape[0], unknown),
+        answer,
+        weight,
+        pulls,
+    )
 
 
 class Space(NamedTuple):
@@ -81,13 +93,13 @@ class Space(NamedTuple):
 
 
 @compiled
-def new_space(arms: int, values: int, unknown: int) -> Space:
-    """Space for so many arms, each with a reward and costs, of which some are not known."""
-    costs, total = values - 1, arms + values - 1
+def new_space(arms: int, costs: int, unknown: int) -> Space:
+    """Space for so many arms and costs; some of the arms are not known."""
+    total = arms + costs
     return Space(
         np.empty(total, dtype=np.int64),
-        np.empty((3, unknown * values)),
-        sampling.supply(unknown, values),
+        np.empty((3, unknown * (1 + costs))),
+        sampling.supply(unknown, 1 + costs),
         columns.new_program(total, costs),
         np.empty(costs + 2),
         simplex.new_basis(costs),
@@ -144,7 +156,7 @@ def run_all(
             answer[run, 0] = INFEASIBLE
 
 
-def with_judge(decide: Callable[..., int], declare: Callable[[F], F]) -> Callable[..., None]:
+def with_judge(decide: Callable[..., int], declare: Callable[[Any], Any]) -> Callable[..., None]:
     """``rejects`` with its ``judge``: Numba keeps machine code that calls a global, and none that is passed one."""
     runs = FunctionType(run_all.__code__, globals() | {"judge": decide}, run_all.__name__)
     runs.__annotations__ = run_all.__annotations__

@@ -2,7 +2,8 @@
 
 A model is a tuple of kind, factor, table, offset and extra: ``factor`` (K, d, d) maps standard normals,
 or standard t draws, to a trial's noise, ``table`` (rows, d) holds observed trials with those of arm a in rows
-offset[a]..offset[a + 1], and ``extra`` holds the other numbers. Where the sum of several trials has a
+offset[a]..offset[a + 1], and ``extra`` holds the other numbers. Gaussian noise has no table, not even an empty one:
+where that is None the compiler leaves out all that draws other noise, which takes longer to compile than the rest. Where the sum of several trials has a
 simple law it is one draw. INDEPENDENT is GAUSSIAN with diagonal factors, which are not multiplied out. In MIXED
 noise ``extra`` (d,) has the deviation of each normal coordinate, and -1 for those that are 0 or 1.
 """
@@ -14,7 +15,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.jit import borrowing, compiled, inlined
 
-Model = tuple[int, Floats, Floats, Integers, Floats]
+Model = tuple[int, Floats, Floats | None, Integers, Floats]
 
 GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL, STUDENT_T, MIXED = 0, 1, 2, 3, 4, 5, 6, 7
 SUPPLY = 4096  # normals drawn at a time
@@ -70,7 +71,26 @@ def add_trials(
                 k = j * d
                 add_correlated(factor[arms[j]], center[k : k + d], count, normals[at + k : at + k + d], sums[k : k + d])
         normals[-1] = at + size
-        return int(arms.shape[0] * count)
+    else:
+        add_by_kind(rng, model, table, arms, count, center, sums)
+    return int(arms.shape[0] * count)
+
+
+@compiled
+def add_by_kind(
+    rng: np.random.Generator,
+    model: Model,
+    table: Floats | None,
+    arms: Integers,
+    count: int,
+    center: Floats,
+    sums: Floats,
+) -> None:
+    """``add_trials`` where the noise is not Gaussian; nothing is compiled where it always is."""
+    if table is None:
+        return
+    kind, factor, _, offset, extra = model
+    d = factor.shape[1]
     for j in range(arms.shape[0]):
         k = j * d
         if kind == EMPIRICAL:
@@ -81,10 +101,9 @@ def add_trials(
                 sums[i] += count * center[i]
         else:
             add_other(rng, kind, extra, center[k : k + d], count, sums[k : k + d])
-    return int(arms.shape[0] * count)
 
 
-@borrowing
+@compiled
 def refill(rng: np.random.Generator, normals: Floats) -> None:
     """Draw a fresh supply: a long loop of nothing but draws is the fastest way to have them."""
     for i in range(normals.shape[0] - 1):
@@ -102,7 +121,7 @@ def add_correlated(factor: Floats, center: Floats, count: int, normals: Floats, 
         total[i] += count * center[i] + math.sqrt(count) * noise
 
 
-@borrowing
+@compiled
 def add_empirical(rng: np.random.Generator, table: Floats, offset: Integers, a: int, count: int, total: Floats) -> None:
     """Rows of the arm's table, with replacement."""
     rows = offset[a + 1] - offset[a]
@@ -112,7 +131,7 @@ def add_empirical(rng: np.random.Generator, table: Floats, offset: Integers, a: 
             total[i] += table[row, i]
 
 
-@borrowing
+@compiled
 def add_student(rng: np.random.Generator, degrees: float, factor: Floats, count: int, total: Floats) -> None:
     """Noise alone of trials with independent t coordinates, one by one: their sum has no simple law."""
     for _ in range(count):
@@ -120,7 +139,7 @@ def add_student(rng: np.random.Generator, degrees: float, factor: Floats, count:
             total[i] += factor[i, i] * rng.standard_t(degrees)
 
 
-@borrowing
+@compiled
 def add_other(rng: np.random.Generator, kind: int, extra: Floats, center: Floats, count: int, total: Floats) -> None:
     """Binomial sums for 0/1 coordinates; Beta trials one by one."""
     for i in range(total.shape[0]):
@@ -156,7 +175,7 @@ def origin(model: Model, means: Floats, unknown: int) -> Floats:
     return result
 
 
-@borrowing
+@compiled
 def add_owed(
     rng: np.random.Generator,
     model: Model,
@@ -169,7 +188,24 @@ def add_owed(
     """Add the trials that are owed of each arm (K,), as ``add_moments`` does for one; returns how many they are."""
     if model[0] <= INDEPENDENT:
         return add_gaussian(rng, model[0], model[1], owed, sums, squares, space)
+    return add_owed_by_kind(rng, model, model[2], means, owed, sums, squares, space)
+
+
+@compiled
+def add_owed_by_kind(
+    rng: np.random.Generator,
+    model: Model,
+    table: Floats | None,
+    means: Floats,
+    owed: Integers,
+    sums: Floats,
+    squares: Floats,
+    space: Floats,
+) -> int:
+    """``add_owed`` where the noise is not Gaussian; nothing is compiled where it always is."""
     made = 0
+    if table is None:
+        return made
     for a in range(owed.shape[0]):
         if owed[a] > 0:
             add_moments(rng, model, means[a], a, owed[a], sums[a], squares[a], space)
@@ -177,7 +213,7 @@ def add_owed(
     return int(made)
 
 
-@borrowing
+@compiled
 def add_gaussian(
     rng: np.random.Generator, kind: int, factor: Floats, owed: Integers, sums: Floats, squares: Floats, space: Floats
 ) -> int:
@@ -210,7 +246,7 @@ def summarise(
                     scatter[a, k, i] = scatter[a, i, k]
 
 
-@borrowing
+@compiled
 def add_moments(
     rng: np.random.Generator,
     model: Model,
@@ -321,14 +357,21 @@ def correlate(factor: Floats, mean: Floats, bartlett: Floats) -> None:
                 mean[i] = column[i]
 
 
-@borrowing
+@compiled
+def draw_row(rng: np.random.Generator, table: Floats | None, offset: Integers, a: int, trial: Floats) -> None:
+    """One row of the arm's table."""
+    if table is not None:
+        row = offset[a] + rng.integers(0, offset[a + 1] - offset[a])
+        for i in range(trial.shape[0]):
+            trial[i] = table[row, i]
+
+
+@compiled
 def draw_trial(rng: np.random.Generator, model: Model, center: Floats, a: int, trial: Floats) -> None:
     """One trial of an arm whose noise is not Gaussian, as a deviation from its ``origin``."""
     kind, factor, table, offset, extra = model
     if kind == EMPIRICAL:
-        row = offset[a] + rng.integers(0, offset[a + 1] - offset[a])
-        for i in range(center.shape[0]):
-            trial[i] = table[row, i]
+        draw_row(rng, table, offset, a, trial)
     elif kind == BERNOULLI:
         for i in range(center.shape[0]):
             trial[i] = 1.0 if rng.random() < center[i] else 0.0

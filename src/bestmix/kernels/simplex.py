@@ -14,7 +14,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import borrowing, compiled, inlined
+from bestmix.kernels.jit import borrowing, compiled, inlined, view
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
 
@@ -52,14 +52,14 @@ def new_basis(costs: int) -> Basis:
     return Basis(np.full(costs + 1, -1), np.empty((2 * costs + 5, costs + 1)))
 
 
-@inlined
+@view
 def inverse(basis: Basis) -> Floats:
     """Inverse of the matrix of the basis's columns (m, m)."""
     result: Floats = basis.work[: basis.column.shape[0]]
     return result
 
 
-@inlined
+@view
 def weights(basis: Basis) -> Floats:
     """Weights of the columns (m,)."""
     m = basis.column.shape[0]
@@ -67,7 +67,7 @@ def weights(basis: Basis) -> Floats:
     return result
 
 
-@inlined
+@view
 def prices(basis: Basis) -> Floats:
     """Row prices (m,): the shadow prices of the costs, then the objective."""
     result: Floats = basis.work[basis.column.shape[0] + 1]

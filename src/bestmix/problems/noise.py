@@ -14,7 +14,7 @@ from bestmix import checks
 from bestmix.arrays import Flags, Floats, Integers
 
 # The model that kernels/sampling.py takes: kind, factor, table, offset, extra.
-Model = tuple[int, Floats, Floats, Integers, Floats]
+Model = tuple[int, Floats, Floats | None, Integers, Floats]
 
 
 class Noise(Protocol):
@@ -483,7 +483,7 @@ def _model(kind: str, means: Floats, **parts: Any) -> Model:
     return (
         int(getattr(sampling, kind)),
         np.ascontiguousarray(parts.get("factor", np.empty((0, size, size)))),
-        np.ascontiguousarray(parts.get("table", np.empty((0, size)))),
+        None if kind in ("GAUSSIAN", "INDEPENDENT") else np.ascontiguousarray(parts.get("table", np.empty((0, size)))),
         np.asarray(parts.get("offset", np.zeros(1)), dtype=np.int64),
         np.asarray(parts.get("extra", np.empty(0)), dtype=np.float64),
     )
