@@ -181,10 +181,10 @@ def _make(function: FunctionType, form: Form) -> None:
 def _compile(function: FunctionType, options: Options, form: Form) -> Any:
     import numba
 
-    lean = {"no_cpython_wrapper": not form.entry, "no_cfunc_wrapper": True, "_nrt": form.counts}
-    compiler: Any = numba.njit
-    lean["inline"] = "always" if options.substitute else "never"
-    result = compiler(nogil=True, error_model="numpy", forceinline=options.inline, **lean)(function)
+    compiler: Any = numba.njit  # its types do not know all of its options
+    wrappers = {"no_cpython_wrapper": not form.entry, "no_cfunc_wrapper": True}
+    inside = {"forceinline": options.inline, "inline": "always" if options.substitute else "never"}
+    result = compiler(nogil=True, error_model="numpy", _nrt=form.counts, **wrappers, **inside)(function)
     if options.keep:
         result._cache = _disk_cache(function, form)
     return result

@@ -2,10 +2,12 @@
 
 A model is a tuple of kind, factor, table, offset and extra: ``factor`` (K, d, d) maps standard normals,
 or standard t draws, to a trial's noise, ``table`` (rows, d) holds observed trials with those of arm a in rows
-offset[a]..offset[a + 1], and ``extra`` holds the other numbers. Gaussian noise has no table, not even an empty one:
-where that is None the compiler leaves out all that draws other noise, which takes longer to compile than the rest. Where the sum of several trials has a
+offset[a]..offset[a + 1], and ``extra`` holds the other numbers. Where the sum of several trials has a
 simple law it is one draw. INDEPENDENT is GAUSSIAN with diagonal factors, which are not multiplied out. In MIXED
 noise ``extra`` (d,) has the deviation of each normal coordinate, and -1 for those that are 0 or 1.
+
+Gaussian noise has no table, not even an empty one: for a table that is None the compiler leaves out all that draws
+other noise, which takes seconds to compile.
 """
 
 import math
@@ -55,7 +57,7 @@ def add_trials(
     The entries of arm arms[j] in ``center``, ``spread`` and ``sums`` are the j-th 1 + L: those of the
     arms still in the running lie side by side. ``normals`` is a supply that lasts for many calls.
     """
-    kind, factor, table, offset, extra = model
+    kind, factor, table = model[0], model[1], model[2]
     d = factor.shape[1]
     size = arms.shape[0] * d
     if kind <= INDEPENDENT:

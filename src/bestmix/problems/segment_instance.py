@@ -191,7 +191,7 @@ class SegmentInstance(Instance):
         kind, factor, table, offset, extra = self.noise.compiled(self.means)
         if len(factor):
             factor = np.ascontiguousarray(factor[self.places])
-        if len(table):
+        if table is not None and len(table):
             parts = [table[offset[a] : offset[a + 1]] for a in self.places]
             table, offset = np.vstack(parts), np.cumsum([0, *map(len, parts)])
         return kind, factor, table, offset, extra
