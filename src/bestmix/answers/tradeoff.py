@@ -8,21 +8,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers import certainty
+from bestmix.answers import certainty, noisy_program
 from bestmix.answers.certificate import reward_interval
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs import log_evidence
+from bestmix.answers.noisy_program import NoisyProgram
+from bestmix.answers.program_certificate import value_interval
+from bestmix.answers.program_safety import safe_program_mix
+from bestmix.answers.programs import program_of
 from bestmix.answers.recommend import LEVEL
 from bestmix.answers.recommendation import Recommendation, finite
 from bestmix.answers.safety import Estimates, chosen, estimates, safe_mix, usable
-from bestmix.answers.tradeoff_sources import chosen_cost, of_log, of_recommendation
+from bestmix.answers.tradeoff_program import walk_limit
+from bestmix.answers.tradeoff_sources import chosen_cost, is_simple, moved_limit, of_log, of_recommendation
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.goals import Goal
 from bestmix.problems.instance import Instance
+from bestmix.problems.layouts import places
 from bestmix.problems.limits import Limit
 from bestmix.problems.parametric import Knot, walk_bound
 from bestmix.problems.problem import Known, Problem
-from bestmix.problems.quantities import Tail
+from bestmix.problems.quantities import Share, Tail
 from bestmix.problems.rows import is_bound
+from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve_means
 
 POINTS = 25  # of the curve of the safe mix
@@ -126,7 +134,11 @@ class TradeOff:
     @property
     def label(self) -> str:
         """What is limited."""
-        return self.cost if self.limit is None or is_bound(self.limit) else str(self.limit.quantity)
+        if self.limit is None or is_bound(self.limit):
+            return self.cost
+        quantity, arm, segment = self.limit.quantity, self.limit.arm, self.limit.segment
+        relative = "" if arm is None else f" / {quantity}({arm})"
+        return f"{quantity}{relative}{'' if segment is None else f' in {segment}'}"
 
     @property
     def at_least(self) -> bool:
@@ -242,16 +254,19 @@ def tradeoff(
     drop_missing: bool = False,
     goal: str | Goal = "maximise reward",
     limits: Sequence[str | Limit] = (),
+    segment: str | None = None,
+    segments: Mapping[str, float] | None = None,
 ) -> TradeOff:
-    """Value of the best mix against the bound of one limit.
+    """Value of the best mix against the bound of one limit, of any kind but an equality.
 
     Parameters
     ----------
     source
         A recommendation, an instance, or a log as in ``from_log``.
     cost
-        Whose bound moves: a cost, or the text of a limit; the first by default.
-    arm, reward, bounds, known, drop_missing, goal, limits
+        Whose bound moves: a cost, or the text of a limit; the first by default. That of a relative limit is its factor;
+        between the knots of a ratio the curve is straight to a ten thousandth of its range.
+    arm, reward, bounds, known, drop_missing, goal, limits, segment, segments
         Of a log, as in ``from_log``.
     safety
         Certainty with which the safe mix keeps all limits; None leaves it out. An instance has none.
@@ -269,13 +284,25 @@ def tradeoff(
     if safety is not None and not 0 < checks.number("safety", safety) < 1:
         raise checks.InvalidInput("safety", expected="between 0 and 1", got=safety, remedy="0.95 is usual")
     checks.whole("points", points, 2, f"{POINTS} is a good number")
+    if isinstance(source, SegmentInstance):
+        return _of_program(_true_program(source), source.problem, cost)
     if isinstance(source, Instance):
         return _estimated(source.problem, source.arms, source.means, source.bound, cost)
     if isinstance(source, Recommendation):
         evidence, binary = of_recommendation(source)
+    elif segment is not None:
+        asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
+        evidence, _ = log_evidence(source, arm, reward, drop_missing, segment, segments=segments, **asked)
     else:
         asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
         evidence, binary = of_log(source, arm, reward, drop_missing, None, **asked)
+    if not is_simple(evidence.problem):
+        result = _of_program(program_of(evidence), evidence.problem, cost)
+        return (
+            result
+            if safety is None
+            else replace(result, safe=_safe_program(result, evidence, safety, points), safety=safety)
+        )
     problem, arms = evidence.problem, evidence.tried[evidence.tried < len(evidence.means)]
     names = [problem.names[a] for a in arms]
     result = _estimated(problem, names, evidence.means[arms], problem.bound, cost)
@@ -294,6 +321,25 @@ def _estimated(problem: Problem, names: Sequence[str], means: Floats, bound: Flo
     pieces = [_in_units(piece, problem.limits[place], problem.goal) for piece in _pieces(knots[::-1], names)]
     ascending = sorted(pieces, key=lambda piece: piece.low)
     return TradeOff(cost, problem.bounds[cost], tuple(ascending), goal=problem.goal, limit=problem.limits[place])
+
+
+def _of_program(program: NoisyProgram, problem: Problem, cost: str | None) -> TradeOff:
+    """The curve of a program with segments, or of limits of other kinds."""
+    cost = chosen_cost(problem, cost)
+    place = problem.costs.index(cost)
+    limit, goal = problem.limits[place], problem.goal
+    knots, columns = walk_limit(program, problem, place)
+    names = [problem.names[places(problem)[j]] for j in columns]
+    pieces = [_in_units(piece, limit, goal) for piece in _pieces(knots[::-1], names)]
+    return TradeOff(cost, limit.bound, tuple(sorted(pieces, key=lambda p: p.low)), goal=goal, limit=limit)
+
+
+def _true_program(instance: SegmentInstance) -> NoisyProgram:
+    """The program of an instance: every column is known."""
+    n, metrics = instance.columns.shape
+    flags = np.zeros((n, metrics), dtype=np.int8)
+    data = Estimates(instance.columns, np.zeros((n, metrics, metrics)), np.full(n, np.inf), flags)
+    return NoisyProgram(instance.layout, instance.weight, 0.0, data)
 
 
 def _in_units(piece: Piece, limit: Limit, goal: Goal) -> Piece:
@@ -333,7 +379,7 @@ def _bounds(found: TradeOff, points: int) -> list[float]:
     spaced = np.geomspace if low > 0 and high / low >= ORDERS else np.linspace
     own = [b for b in (found.bound, *found.changed_bounds) if found.keepable(b) and abs(b) <= checks.LARGEST]
     wanted = sorted({*map(float, spaced(low, high, points)), *own})
-    chances = found.limit is not None and isinstance(found.limit.quantity, Tail)
+    chances = found.limit is not None and isinstance(found.limit.quantity, Tail | Share)
     return [bound for bound in wanted if not chances or 0.0 <= bound <= 1.0]
 
 
@@ -348,7 +394,7 @@ def widened(found: TradeOff) -> tuple[float, float]:
 def _safe_point(evidence: Evidence, data: Estimates, cost: str, bound: float, safety: float) -> SafePoint | None:
     """The safe mix at one bound; None when none is certain enough."""
     problem = evidence.problem
-    moved = Evidence(_moved(problem, cost, bound), evidence.moments)
+    moved = Evidence(moved_limit(problem, problem.costs.index(cost), bound), evidence.moments)
     solution = solve_means(moved.means, moved.problem.bound, moved.tried)
     chance = certainty.support_probability(certainty.z_scores(moved, solution)) if solution.feasible else None
     safe = safe_mix(data, moved.problem.bound, chance, safety)
@@ -361,13 +407,26 @@ def _safe_point(evidence: Evidence, data: Estimates, cost: str, bound: float, sa
     return SafePoint(bound, value, (low, high) if sign > 0 else (-high, -low), mixture)
 
 
-def _moved(problem: Problem, cost: str, bound: float) -> Problem:
-    """The problem with another bound."""
-    limits = [
-        replace(limit, bound=bound) if name == cost else limit
-        for name, limit in zip(problem.costs, problem.limits, strict=True)
-    ]
-    return Problem(problem.arms, known=problem.known, goal=problem.goal, limits=limits)
+def _safe_program(found: TradeOff, evidence: Evidence, safety: float, points: int) -> tuple[SafePoint, ...]:
+    if not found.pieces or not program_of(evidence).judgeable:
+        return ()
+    curve = [_safe_program_point(evidence, found.cost, bound, safety) for bound in _bounds(found, points)]
+    return tuple(point for point in curve if point is not None)
+
+
+def _safe_program_point(evidence: Evidence, cost: str, bound: float, safety: float) -> SafePoint | None:
+    """``_safe_point`` on the program of a problem."""
+    problem = evidence.problem
+    program = program_of(Evidence(moved_limit(problem, problem.costs.index(cost), bound), evidence.moments))
+    safe = safe_program_mix(program, noisy_program.solve(program).chance, safety)
+    if not safe.certified:
+        return None
+    inner, some = noisy_program.restricted(program)
+    low, high = value_interval(inner, safe.mixture[some.columns], 1.0 - LEVEL)
+    value, sign = float(safe.mixture[some.columns] @ inner.entries()[0]), problem.goal.sign
+    named = zip(places(problem), safe.mixture.tolist(), strict=True)
+    mixture = {problem.names[place]: p for place, p in named if p > 0}
+    return SafePoint(bound, sign * value, (low, high) if sign > 0 else (-high, -low), mixture)
 
 
 def _data(evidence: Evidence, binary: Flags) -> Estimates:

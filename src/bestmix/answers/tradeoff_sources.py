@@ -1,6 +1,7 @@
 """What a trade-off is found from: a log, or a recommendation; and which limits can move."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,36 +14,41 @@ from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.answers.tables import read_segment
 from bestmix.arrays import Flags
 from bestmix.problems.goals import Goal
-from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
-from bestmix.problems.quantities import Mean, Ratio, Tail
+from bestmix.problems.quantities import Ratio
 from bestmix.problems.rows import Rows, parse_limits
 
 EXACT = 1e-9  # relative rounding of a variance that was read back from an interval
 
 
 def movable(problem: Problem) -> tuple[str, ...]:
-    """Limits whose trade-off can be found: at most, or at least, on the mean or the tail of a metric.
+    """Limits whose trade-off can be found: all "at most" and "at least".
 
-    >>> movable(Problem(["a", "b"], {"dollars": 5.0}, limits=["quality >= 0.9", "complaints / visits <= 1%"]))
+    >>> movable(Problem(["a", "b"], {"dollars": 5.0}, limits=["quality >= 0.9", "share(a) = 50%"]))
     ('dollars', 'quality >= 0.9')
     """
-    return tuple(cost for cost, limit in zip(problem.costs, problem.limits, strict=True) if _moves(limit))
+    return tuple(cost for cost, limit in zip(problem.costs, problem.limits, strict=True) if not limit.equality)
 
 
-def _moves(limit: Limit) -> bool:
-    plain = limit.arm is None and limit.segment is None and not limit.equality
-    return plain and isinstance(limit.quantity, Mean | Tail)
+def is_simple(problem: Problem) -> bool:
+    """Whether bounds are right sides of a program with one segment: then the walk from basis to basis finds all.
+
+    >>> is_simple(Problem(["a", "b"], limits=["share(a) <= 40%"]))
+    False
+    """
+    return problem.plain and not any(isinstance(limit.quantity, Ratio) for limit in problem.limits)
 
 
-def check_plain(problem: Problem) -> None:
-    """Refuse segments, limits on shares and relative ones."""
-    if not problem.plain:
-        raise checks.InvalidInput(
-            "problem",
-            "a trade-off is for one segment and limits on means",
-            "solve it again with other limits, as in from_log(..., limits=[...])",
-        )
+def moved_limit(problem: Problem, place: int, bound: float) -> Problem:
+    """The problem with another bound of one limit.
+
+    >>> moved_limit(Problem(["a", "b"], {"dollars": 5.0}), 0, 6.0).bounds
+    {'dollars': 6.0}
+    """
+    limits = [replace(limit, bound=bound) if l == place else limit for l, limit in enumerate(problem.limits)]
+    shares = list(problem.segments) if None in problem.segments.values() else dict(problem.segments)
+    asked: dict[str, Any] = {"goal": problem.goal, "limits": limits, "segments": shares or None}
+    return Problem(problem.arms, known=problem.known, **asked)
 
 
 def chosen_cost(problem: Problem, cost: str | None) -> str:
@@ -51,14 +57,13 @@ def chosen_cost(problem: Problem, cost: str | None) -> str:
     >>> chosen_cost(Problem(["a", "b"], limits=["quality >= 0.9"]), "quality")
     'quality >= 0.9'
     """
-    check_plain(problem)
     choices = movable(problem)
     about = {str(problem.limits[problem.costs.index(name)].quantity): name for name in reversed(choices)}
     found = next(iter(choices), None) if cost is None else cost if cost in choices else about.get(cost)
     if found is not None:
         return found
     if cost in problem.costs:
-        fault = f"'{cost}' has no trade-off: its bound is not the right side of one row"
+        fault = f"'{cost}' has no trade-off: an equality is neither looser nor tighter"
         raise checks.InvalidInput("cost", fault, "solve it again with another limit and compare")
     expected = f"one of {', '.join(choices)}" if choices else "a problem with a bound on a mean"
     raise checks.InvalidInput("cost", expected=expected, got=checks.shown(cost), remedy="check the spelling")
@@ -76,7 +81,6 @@ def of_log(
     first, *rest = Rows(goal, parse_limits(asked["limits"], bounds)).metrics
     rows = read_segment(log, arm, reward if first == "reward" else first, rest, drop_missing, segment)
     problem = Problem(list(rows), **asked)
-    check_plain(problem)
     tables = [problem.rows.measure(table) for table in rows.values()]
     moments = [Moments(len(problem.measures)).plus(table) for table in tables]
     return Evidence(problem, moments), np.array([np.isin(table, (0.0, 1.0)).all(axis=0) for table in tables])
@@ -84,12 +88,13 @@ def of_log(
 
 def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
     """Sums that have the recommendation's means and intervals; correlations of metrics are not known."""
-    check_plain(rec.problem)
     ratios = [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
     if ratios:
         fault = f"a recommendation has the ratio of '{ratios[0]}' alone, not its parts"
         raise checks.InvalidInput("source", fault, "give the log of trials instead")
-    evidence = Evidence(rec.problem, [_moments(rec.estimates[arm], _costs(rec.problem)) for arm in rec.problem.arms])
+    evidence = Evidence(
+        rec.problem, [_moments(rec.estimates[name], _costs(rec.problem)) for name in rec.problem.trial_names]
+    )
     return evidence, _look_binary(evidence)
 
 

@@ -32,6 +32,10 @@ def tradeoff(
     goal: problems.Goal = None,
     limit: problems.Limits = None,
     arm: Annotated[str, typer.Option(help="Column of the arm.")] = "arm",
+    segment: Annotated[
+        str | None, typer.Option(help="Column of the segment.", show_default="one mix for all rows")
+    ] = None,
+    segments: problems.Segments = None,
     safety: Annotated[float, typer.Option(min=0.5, max=0.999, help="Certainty with which limits are kept.")] = 0.95,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
     figure: common.Figure = None,
@@ -51,11 +55,12 @@ def tradeoff(
 
         if is_log(source):
             columns = {"arm": arm, "reward": reward, "bounds": bounds, "drop_missing": drop_missing}
-            asked = {"goal": goal or "maximise reward", "limits": limit or ()}
+            shares = None if segments is None else problems.parse_segments(segments)
+            asked = {"goal": goal or "maximise reward", "limits": limit or (), "segment": segment, "segments": shares}
             found = find(Path(source), cost, safety=safety, **columns, **asked)  # type: ignore[arg-type]
         else:
-            if limit or goal:
-                raise ValueError("--limit, --goal: an instance has its own, got others; leave them out")
+            if limit or goal or segment or segments:
+                raise ValueError("--limit, --goal, --segment: an instance has its own, got others; leave them out")
             found = _of_instance(source, bounds, cost)
     saved = _save(found, figure)
     if as_json:

@@ -269,12 +269,13 @@ class Answer:
     @cached_property
     def whatifs(self) -> list[WhatIf]:
         """What other limits would earn, the costs one after the other; computed once."""
-        costs = movable(self.rec.problem)[:MOST_LIMITS] if self.rec.mixture else ()
+        quick = self.rec.problem.plain or len(self.rec.estimates) <= MOST_SAFE_ARMS
+        costs = movable(self.rec.problem)[:MOST_LIMITS] if self.rec.mixture and quick else ()
         return [row for row in map(self._whatif, costs) if row is not None]
 
     def _whatif(self, cost: str) -> WhatIf | None:
         """None where there is nothing to draw, the answer does not tell enough, or the numbers are beyond floats."""
-        few = len(self.rec.estimates) <= MOST_SAFE_ARMS
+        few = self.rec.problem.plain and len(self.rec.estimates) <= MOST_SAFE_ARMS
         try:
             found = tradeoff(self.rec, cost, safety=SAFETY if few else None, points=SAFE_POINTS)
         except (ArithmeticError, checks.InvalidInput):
