@@ -31,7 +31,7 @@ class Need(NamedTuple):
 
 
 def measure(quick: bool) -> list[Figure]:
-    runs, sizes = (20, list(GOALS)[:1]) if quick else (80, list(GOALS))
+    runs, sizes = (20, list(GOALS)[:1]) if quick else (40, list(GOALS))
     return [figure for size in sizes for figure in compared(*size, runs)]
 
 

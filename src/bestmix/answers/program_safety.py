@@ -13,7 +13,17 @@ from bestmix.answers import program_cone
 from bestmix.answers.cone import DUST
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_cone import Cones, Rows
-from bestmix.answers.safe_search import HALVINGS, SafeMix, described, nothing, search, spread_out, tails_at, trust
+from bestmix.answers.safe_search import (
+    HALVINGS,
+    SafeMix,
+    described,
+    judged,
+    nothing,
+    search,
+    spread_out,
+    tails_at,
+    trust,
+)
 from bestmix.answers.safety import binomial_margins, freedoms, rounded
 from bestmix.arrays import Flags, Floats
 
@@ -148,6 +158,12 @@ def described_program_mix(program: NoisyProgram, weights: Floats, chance: float 
     inner, some = restricted(program)
     found = described(ProgramLimits(inner), weights[some.columns], trust(chance))
     return _whole(program, found)._replace(certified=False)
+
+
+def judged_program_mix(program: NoisyProgram, weights: Floats, chance: float | None, safety: float) -> SafeMix:
+    """A given mix (n,) as ``safe_program_mix`` would judge it."""
+    inner, some = restricted(program)
+    return _whole(program, judged(ProgramLimits(inner), chance, weights[some.columns], safety))
 
 
 def _whole(program: NoisyProgram, found: SafeMix) -> SafeMix:

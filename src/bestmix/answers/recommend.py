@@ -51,7 +51,7 @@ def recommend(
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
     if not problem.plain:
-        return recommend_program(evidence, usable, estimates, common | {"history": tuple(history)})
+        return recommend_program(evidence, usable, estimates, common | {"history": tuple(history)}, certified)
     solution = solve_means(evidence.means, problem.bound, usable)
     feasible, note = columns is not None and solution.feasible, ""
     if not feasible:

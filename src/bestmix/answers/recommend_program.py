@@ -27,9 +27,15 @@ DUST = 1e-14  # of a bound: what is nearer to zero is zero
 
 
 def recommend_program(
-    evidence: Evidence, columns: Integers, estimates: dict[str, Estimate], common: dict[str, Any]
+    evidence: Evidence,
+    columns: Integers,
+    estimates: dict[str, Estimate],
+    common: dict[str, Any],
+    certified: Floats | None = None,
 ) -> Recommendation:
     """Recommendation from what is known; ``common`` are the fields that say what was asked.
+
+    The mix to deploy is the one that the strategy has ``certified`` (K,), if it is as certain as wanted.
 
     The optimum at the estimates is that of the problem's ``columns``, where these have a feasible one.
     """
@@ -37,7 +43,8 @@ def recommend_program(
     best = noisy_program.solve(program, np.isin(places(problem), columns))
     if not best.feasible:
         best = noisy_program.solve(program)
-    found = _deployed(program, best, common["safety"])
+    wanted = None if certified is None else certified[places(problem)]
+    found = _deployed(program, best, common["safety"], wanted)
     return Recommendation(
         feasible=best.feasible,
         best_guess=_shares(problem, best.weights),
@@ -54,7 +61,7 @@ def recommend_program(
     )
 
 
-def _deployed(program: NoisyProgram, best: Optimum, safety: float | None) -> SafeMix:
+def _deployed(program: NoisyProgram, best: Optimum, safety: float | None, certified: Floats | None) -> SafeMix:
     """The mix to deploy; the optimum at the estimates where no safety is wanted or nothing can be said."""
     if not program.judgeable:
         limits, unknown = program.limits, np.full(program.limits, math.nan)
@@ -63,6 +70,10 @@ def _deployed(program: NoisyProgram, best: Optimum, safety: float | None) -> Saf
         return SafeMix(best.weights, -best.slack, unknown, unknown, math.nan, not limits, flags, nothing)
     if safety is None:
         return program_safety.described_program_mix(program, best.weights, best.chance)
+    if certified is not None:
+        found = program_safety.judged_program_mix(program, certified, best.chance, safety)
+        if found.certified:
+            return found
     return program_safety.safe_program_mix(program, best.chance, safety)
 
 

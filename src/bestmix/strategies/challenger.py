@@ -22,7 +22,7 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.problems.spend import Spend
-from bestmix.strategies import enough, proven, proven_support
+from bestmix.strategies import enough, enough_program, proven, proven_support
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.purse import Purse, first_round
@@ -190,7 +190,7 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.cells)
         check_budget(problem, budget, least=unknown)
-        for name in ("tolerance", "margin_share", "proven"):
+        for name in ("margin_share", "proven"):
             if getattr(self, name):
                 check_plain(f"Challenger with {name}", problem)
         if self.proven:
@@ -267,10 +267,29 @@ class Challenger:
 
     def _close_program(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         """The same for segments, limits on shares, relative limits and partly known arms."""
-        found = lot.decide(evidence, self._settings(len(evidence.counts)), arriving(evidence.problem, memory))
+        settings, flow = self._settings(len(evidence.counts)), arriving(evidence.problem, memory)
+        verdict = None
+        if self.tolerance is not None:
+            verdict = enough_program.judge(evidence, self._delta, enough.parse_tolerance(self.tolerance))
+        found = lot.decide(evidence, settings if verdict is None else (*settings[:2], 0.0, 0.0), flow)
         closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
+        if verdict is not None:
+            closed |= self._good_enough_program(evidence, lot, memory, verdict, flow)
         closed |= {"arriving": True} if memory.get("arriving") else {}
         return closed, {"scores": found.scores, "reasons": memory["reasons"]}
+
+    def _good_enough_program(
+        self, evidence: Evidence, lot: Lot, memory: Memory, verdict: enough.Verdict, flow: bool
+    ) -> Memory:
+        """What a tolerance changes in the memory after a round; the rounds alternate between the two allocations."""
+        told: Memory = {"certificate": verdict.to_dict()}
+        if lot.empty or verdict.enough:
+            return told | {"quota": None, "reasons": {}}
+        if memory.get("narrows"):
+            return told | {"narrows": False}
+        size = lot.size if flow and isinstance(lot, TrialLot) else None
+        gains = enough_program.regret_gains(evidence, self._delta, size)
+        return told | {"narrows": True} | lot.plan(evidence, gains)
 
     def _good_enough(
         self, evidence: Evidence, state: conditions.State, lot: Lot, memory: Memory, closed: Memory

@@ -121,7 +121,7 @@ def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: fl
     parts = lam * guess.mixture[:, None] ** 2 * variances  # of each margin (K, L), times its trials
 
     def gains(counts: Floats) -> Floats:
-        return np.hstack([_regret_gains(terms, counts, level, q), _margin_gains(parts, lam, counts, limit)])
+        return np.hstack([_regret_gains(terms, counts, level, q), margin_parts_gains(parts, lam, counts, limit)])
 
     return gains
 
@@ -138,7 +138,7 @@ def margin_gains(data: safety.Estimates, bound: Floats, unknown: int) -> Gains |
         return None
 
     def gains(counts: Floats) -> Floats:
-        return np.hstack([np.zeros((len(counts), len(counts))), _margin_gains(parts, lam, counts, 1.0)])
+        return np.hstack([np.zeros((len(counts), len(counts))), margin_parts_gains(parts, lam, counts, 1.0)])
 
     return gains
 
@@ -178,7 +178,7 @@ def _regret_gains(terms: Floats, counts: Floats, level: Floats, q: Floats) -> Fl
     return np.asarray((weight[:, None] * terms).T)
 
 
-def _margin_gains(parts: Floats, lam: Floats, counts: Floats, q: float) -> Floats:
+def margin_parts_gains(parts: Floats, lam: Floats, counts: Floats, q: float) -> Floats:
     """Entries q lam_l p_a^2 var_al / margin_l for arm a and limit l (K, L); ``parts`` without q and the margin."""
     squared = (parts / counts[:, None]).sum(axis=0) / np.where(lam > 0, lam, 1.0)
     return np.asarray(q * parts / np.where(squared > 0, np.sqrt(squared), np.inf))

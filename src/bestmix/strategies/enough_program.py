@@ -1,0 +1,102 @@
+"""Good enough with segments, limits on shares, relative limits and partly known arms: ``enough`` on their program."""
+
+import numpy as np
+
+from bestmix.answers import noisy_program, safety
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.noisy_program import NoisyProgram
+from bestmix.answers.program_regret import regret_bound
+from bestmix.answers.program_safety import safe_program_mix
+from bestmix.answers.programs import program_of, segment_shares
+from bestmix.arrays import Floats, Integers
+from bestmix.problems.layouts import places
+from bestmix.strategies.enough import FAR, LIMITS, REGRET, SHARP, Gains, Tolerance, Verdict, margin_parts_gains
+from bestmix.strategies.program_rounds import capacities
+
+
+def judge(evidence: Evidence, delta: float, tolerance: Tolerance) -> Verdict | None:
+    """The safe mix with the bound on its regret; None where no mix of the estimates keeps the limits."""
+    program = program_of(evidence)
+    best = noisy_program.solve(program)
+    if not best.feasible:
+        return None
+    inner, some = noisy_program.restricted(program)
+    known = bool(program.judgeable and program.usable.all())
+    tail = delta * REGRET * max(best.chance or 0.0, safety.LEAST_CHANCE)
+
+    def found(weights: Floats, certified: bool) -> Verdict:
+        mix = weights[some.columns]
+        regret = regret_bound(inner, mix, tail, best.prices) if known else np.inf
+        return Verdict(_named(evidence, weights), regret, tolerance.of(float(mix @ inner.entries()[0])), certified)
+
+    guess = found(best.weights, certified=False)
+    if guess.regret > FAR * guess.tolerance:
+        return guess
+    safe = safe_program_mix(program, best.chance, 1.0 - delta * LIMITS)
+    return found(safe.mixture, bool(safe.certified))
+
+
+def _named(evidence: Evidence, weights: Floats) -> Floats:
+    """Weights of the program's columns in the order of the problem's names (K,)."""
+    result = np.zeros(len(weights))
+    result[places(evidence.problem)] = weights
+    return result
+
+
+def regret_gains(evidence: Evidence, delta: float, size: int | None) -> Gains:
+    """What trials do for the regret's bound and for the margin, by name: (K, K + L).
+
+    The bound is sum_s max_j (T_j + V_j / 2u) with V the variance of what a column of segment s adds: those near the
+    largest of their segment count. Where users arrive a segment has its share of ``size`` trials.
+    """
+    program, problem = program_of(evidence), evidence.problem
+    at, best = places(problem), noisy_program.solve(program)
+    lam = np.where(np.isfinite(best.prices), np.maximum(best.prices, 0.0), 0.0)
+    height, own, base = _terms(program, best.weights, lam)
+    turn = np.repeat(program.layout.transform[:, 1:], program.layout.sizes, axis=0)
+    variances = np.einsum("nri,nij,nrj->nr", turn, program.data.covariances, turn)
+    parts = lam * best.weights[:, None] ** 2 * variances
+    level = np.sqrt(-2.0 * np.log(delta * REGRET))
+    start, segment = np.r_[0, np.cumsum(program.layout.sizes)[:-1]], program.segment
+    begun = program.data.counts.copy()
+    room = None if size is None else capacities(segment_shares(evidence)[0], size)
+
+    def gains(counts: Floats) -> Floats:
+        n = counts[at]
+        near, root = _near(height, (own - base) / n, float((base / n).sum()), level, start, segment)
+        gain = level * (base + near * np.maximum(own - base, 0.0)) / (2.0 * root)
+        margin = margin_parts_gains(parts, lam, n, level)
+        full = np.zeros(len(n), dtype=np.bool_) if room is None else _full(n - begun, room, segment)
+        result = np.zeros((len(n), len(n) + len(lam)))
+        result[at, at] = np.where(full, 0.0, gain)
+        result[at, len(n) :] = np.where(full[:, None], 0.0, margin)
+        return result
+
+    return gains
+
+
+def _full(trials: Floats, room: Integers, segment: Integers) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """Columns of segments that have no users left in the round (n,); those that are known have none at all."""
+    trials = np.where(np.isfinite(trials), trials, 0.0)
+    return np.asarray(np.bincount(segment, trials, len(room)) >= room)[segment]
+
+
+def _terms(program: NoisyProgram, weights: Floats, lam: Floats) -> tuple[Floats, Floats, Floats]:
+    """Height of each column, and the variances of a trial of it where it is the best of its segment and where not."""
+    (mu, rows), share = program.entries(), program.weight[program.segment]
+    turn = np.repeat(program.layout.transform, program.layout.sizes, axis=0)
+    aside = -weights[:, None] * turn[:, 0]
+    chosen = aside + share[:, None] * (turn[:, 0] - np.einsum("r,nrm->nm", lam, turn[:, 1:]))
+    own, base = (np.einsum("ni,nij,nj->n", v, program.data.covariances, v) for v in (chosen, aside))
+    return share * (mu - rows @ lam), own, base
+
+
+def _near(
+    height: Floats, variance: Floats, rest: float, level: float, start: Integers, segment: Integers
+) -> tuple[Floats, float]:
+    """How much each column counts among those of its segment (n,), and the root of the bound's variance."""
+    top = np.maximum.reduceat(height, start)[segment] == height
+    root = np.sqrt(max(rest + float(np.maximum.reduceat(np.where(top, variance, 0.0), start).sum()), 1e-300))
+    upper = height + level * variance / (2.0 * root)
+    weight = np.exp(SHARP * (upper - np.maximum.reduceat(upper, start)[segment]) / (level * root))
+    return weight / np.add.reduceat(weight, start)[segment], float(root)
