@@ -6,7 +6,7 @@ from scipy import stats
 from tests.answers.estimates import evidence
 from tests.answers.kits import answer
 
-from bestmix import SFSR, Known, Problem, SingleArm, Uniform, catalog, identify, solve
+from bestmix import SFSR, Known, Problem, SingleArm, Uniform, catalog, from_log, identify, solve
 from bestmix.answers.recommend import recommend
 
 
@@ -182,3 +182,39 @@ def test_arms_that_all_cost_exactly_their_bound_have_a_mix(score):
     assert rec.feasible
     assert rec.support == ("b",)
     assert rec.support_probability == rec.certainty == 1.0
+
+
+def rated(complaints, visits, arms=2):
+    """A log of arms alike, each with these complaints and visits."""
+    size = len(complaints)
+    table = {"arm": [f"a{a}" for a in range(arms) for _ in range(size)], "reward": np.linspace(0, 1, arms * size)}
+    return table | {"complaints": np.tile(complaints, arms), "visits": np.tile(visits, arms)}
+
+
+def test_a_ratio_of_rare_events_has_an_interval_of_events():
+    """No complaint among 100 visits of each arm: the normal interval would be a point, that of a share reaches beyond 1%."""
+    found = from_log(rated(np.zeros(100), np.ones(100)), limits=["complaints / visits <= 1%"])
+    (limit,) = found.limits.values()
+    assert limit.mean == pytest.approx(0.0, abs=1e-12)
+    assert 0.01 < limit.interval[1] < 0.05
+    assert not found.certified
+    enough = from_log(rated(np.zeros(1000), np.ones(1000)), limits=["complaints / visits <= 1%"])
+    assert enough.certified
+
+
+def test_a_ratio_of_rare_events_never_has_a_negative_end():
+    events = np.arange(400) % 100 == 0
+    for visits in (np.ones(400), (np.arange(400) % 4 != 1).astype(float)):
+        (limit,) = from_log(rated(events.astype(float), visits), limits=["complaints / visits <= 3%"]).limits.values()
+        low, high = limit.interval
+        assert 0 < low < limit.mean < high
+        assert limit.mean == pytest.approx(4 / visits.sum())
+
+
+def test_a_ratio_of_amounts_stays_normal():
+    rng = np.random.default_rng(0)
+    dollars, visits = rng.normal(2.0, 0.1, 60), np.ones(60)
+    found = from_log(rated(dollars, visits), limits=["complaints / visits <= 3"])
+    (limit,) = found.limits.values()
+    middle = sum(limit.interval) / 2
+    assert middle == pytest.approx(limit.mean)

@@ -17,7 +17,7 @@ from bestmix.answers.safety import SafeMix
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
-from bestmix.problems.quantities import Column
+from bestmix.problems.quantities import Column, Ratio
 from bestmix.problems.solution import Solution, solve_means
 
 LEVEL = 0.95  # of the intervals
@@ -50,7 +50,7 @@ def recommend(
     common["budget"] = budget if account is None else None  # money is what is limited, not the number of trials
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
-    if not problem.plain:
+    if not problem.plain or (mixes and _every_slack(problem, columns) and _rates_events(evidence)):
         return recommend_program(evidence, usable, estimates, common | {"history": tuple(history)}, certified)
     solution = solve_means(evidence.means, problem.bound, usable)
     feasible, note = columns is not None and solution.feasible, ""
@@ -79,6 +79,19 @@ def recommend(
         **_certificate(evidence, solution, deployed, chance),
         **common,  # type: ignore[arg-type]
     )
+
+
+def _every_slack(problem: Problem, columns: Integers | None) -> bool:
+    """Whether no limit has to be met exactly."""
+    slacks = np.arange(len(problem.names), len(problem.columns))
+    return columns is not None and bool(np.isin(slacks, columns).all())
+
+
+def _rates_events(evidence: Evidence) -> bool:
+    """Whether a ratio counts events of 0 and 1: rare ones have intervals of their own, in the program of metrics."""
+    counted = [limit.columns[0] for limit in evidence.problem.limits if isinstance(limit.quantity, Ratio)]
+    flags = {measure: evidence.events[:, m].any() for m, measure in enumerate(evidence.problem.rows.measures)}
+    return any(flags[column] for column in counted)
 
 
 def judgeable(evidence: Evidence) -> bool:
