@@ -192,7 +192,7 @@ def rated(complaints, visits, arms=2):
 
 
 def test_a_ratio_of_rare_events_has_an_interval_of_events():
-    """No complaint among 100 visits of each arm: the normal interval would be a point, that of a share reaches beyond 1%."""
+    """No complaint among 100 visits of each arm: a normal interval would be a point, that of a share reaches 1%."""
     found = from_log(rated(np.zeros(100), np.ones(100)), limits=["complaints / visits <= 1%"])
     (limit,) = found.limits.values()
     assert limit.mean == pytest.approx(0.0, abs=1e-12)
