@@ -116,6 +116,8 @@ def _in_units(limit: Limit, row: list[float], share: float, factor: float, bound
     ends = sorted((unit * low + bound, unit * high + bound))
     above = unit * mean
     at = 0.0 if abs(above + bound) <= DUST * abs(bound) else above + bound  # rounding is no share
+    if ends[1] - ends[0] <= DUST * abs(bound):  # and no interval
+        ends = [at, at]
     return MeanCost(at, abs(unit) * error, (ends[0], ends[1]), bound, chance)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 22  # of a name that has to share its room
 MOST_SEGMENTS = 4  # whose mixes a sentence tells
+NOTHING = 1e-9  # of the value: a gain that is none
 RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
 SMALLEST_STEP = 1e-300  # a number whose second digit could be too small for a float is not rounded up
 
@@ -131,6 +132,8 @@ def _segments(rec: "Recommendation") -> str:
     """What a mix for each segment is worth."""
     if rec.segments_worth is None or rec.segments_worth_interval is None:
         return ""
+    if abs(rec.segments_worth) <= NOTHING * abs(rec.value):
+        return " One mix for all segments does as well."
     gain = measured(abs(rec.segments_worth), reach(rec.segments_worth, rec.segments_worth_interval))
     verb = "earn" if rec.problem.goal == Goal() else f"have a mean {rec.problem.goal.quantity} of"
     more = "more" if (rec.segments_worth >= 0) == rec.problem.goal.maximise else "less"
