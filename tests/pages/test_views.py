@@ -130,7 +130,9 @@ def test_goal_and_limits_have_their_own_words():
     assert share.price == "“share(l) <= 80%” does not limit dollars; a looser one would save nothing."
     assert answer.problem["goal"] == "minimise dollars"
     assert answer.problem["limits"] == "quality >= 1.5, share(l) <= 80%"
-    assert answer.whatifs == []  # a limit on a share has no trade-off, and neither have those beside it
+    quality_row, share_row = answer.whatifs
+    assert "limit on quality" in quality_row.sentences[0]
+    assert "limit on share(l)" in share_row.sentences[0]
 
 
 def test_segments_are_rows_with_the_arms_in_use():
