@@ -112,12 +112,13 @@ def test_events_that_were_seen_often_have_the_normal_limit():
     n, tail = 100.0, 0.03
     k = np.arange(101.0)
     upper = k / n + safety.binomial_margins(k / n, np.full(101, n), tail, 1.0)
-    jeffreys = np.where(k < n, betaincinv(k + 0.5, n - k + 0.5, 1.0 - tail), 1.0)
+    beta = np.where(k < n, betaincinv(k + safety.FEW_EVENTS, n - k + 1.0 - safety.FEW_EVENTS, 1.0 - tail), 1.0)
     centre = (k + 0.5) / (n + 1.0)
     normal = centre - ndtri(tail) * np.sqrt(centre * (1.0 - centre) / (n + 1.0))
     seen = (k >= safety.OFTEN) & (n - k >= safety.OFTEN)
-    np.testing.assert_allclose(upper, np.where(seen, np.minimum(jeffreys, normal), jeffreys))
-    assert (normal < jeffreys)[seen & (k < 30)].all()
+    np.testing.assert_allclose(upper, np.where(seen, np.minimum(beta, normal), beta))
+    assert (normal < beta)[seen & (k < 30)].all()
+    assert upper[0] < 1.0 - tail ** (1.0 / n)  # the exact limit where nothing was seen
     assert (np.diff(upper) >= 0).all()
 
 

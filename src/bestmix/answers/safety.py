@@ -4,8 +4,8 @@ The optimum at the estimates stands exactly on its bounds, so the truth is above
 earns the most among those whose mean costs stay within the bounds even at the upper end of their one-sided
 intervals. An interval of a mix is put together from those of its arms (the method of variance estimates recovery,
 Zou and Donner 2008): the distances of the arms' own limits from their means add up like standard errors. For
-Gaussian trials of two arms and one bound this is Fieller's limit; for 0/1 trials the arms' limits are Jeffreys's, so
-that an event that was never seen still counts, and the normal ones where it was seen often.
+Gaussian trials of two arms and one bound this is Fieller's limit; for 0/1 trials the arms' limits are those of a
+beta distribution, so that an event that was never seen still counts, and the normal ones where it was seen often.
 
 How the safe mix is searched for is in ``safe_search.py``; here are the intervals of mean costs.
 """
@@ -31,6 +31,7 @@ from bestmix.problems.solution import solve_means
 
 COSTS = slice(1, None)  # of the metrics
 EXACT = 10  # trials of one value, other than zero, after which it is taken for a price without spread
+FEW_EVENTS = 0.7  # events added where few were seen: between Jeffreys's 0.5 and the 1 of exact limits
 OFTEN = 4  # events, and trials without, from which on the normal limit of a share is good enough
 TINY = 1e-200  # next to nothing in any unit
 
@@ -121,15 +122,15 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
 def binomial_margins(share: Floats, n: Floats, tail: Floats | float, sign: Floats | float) -> Floats:
     """Distance of one-sided limits from the shares of 1 in n trials of 0 and 1.
 
-    Jeffreys's; where the event and its opposite were seen OFTEN, the normal limit with the same prior if that is
-    nearer: Jeffreys's then costs reward and prevents hardly any broken limit.
+    Those of a beta distribution, between Jeffreys's and the exact ones. Where the event and its opposite were seen
+    OFTEN, the normal limit if that is nearer: the other then costs reward and prevents hardly any broken limit.
     """
     from scipy.special import betaincinv, ndtri
 
     share, n = np.where(np.asarray(sign) > 0, share, 1.0 - share), np.where(np.isfinite(n), n, 1.0)
     other = np.clip(n * (1.0 - share), 0.0, n)  # trials without the event; a lower limit is one of these
     tail = np.broadcast_to(tail, share.shape)
-    upper = np.where(other < 0.5, 1.0, 1.0 - betaincinv(other + 0.5, n - other + 0.5, tail))
+    upper = np.where(other < 0.5, 1.0, 1.0 - betaincinv(other + 1.0 - FEW_EVENTS, n - other + FEW_EVENTS, tail))
     centre = (n - other + 0.5) / (n + 1.0)
     normal = centre - ndtri(np.maximum(tail, 1e-300)) * np.sqrt(centre * (1.0 - centre) / (n + 1.0))
     often = np.minimum(other, n - other) > OFTEN - 0.5
