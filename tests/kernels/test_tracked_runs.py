@@ -28,12 +28,14 @@ def test_thresholds():
 def test_bounds_are_relaxed_by_the_width_of_the_mix():
     """Equation 2 and Lemma 1 of Das and Basu, for half of each arm and costs with a deviation of 0.5."""
     means, state = solved([100, 300])
-    relaxed = np.empty(1)
-    slack = tracked_runs.relax(RULE, means, np.array([1.0]), state, relaxed)
+    relaxed, slack = np.empty((2, 1))
+    tracked_runs.relax(RULE, means, np.array([1.0]), state, relaxed, slack)
     f = 1 + math.sqrt(0.5 * math.log(2 / 0.05) + 0.25 * (math.log(101) + math.log(301)))
     width = 0.5 * f * math.sqrt(0.25 / 101 + 0.25 / 301)
     assert relaxed == pytest.approx([1 + width])
-    assert slack == pytest.approx(width / state.scale[2])
+    assert slack == pytest.approx([width])
+    assert tracked_runs.least_slack(slack, state.scale) == pytest.approx(width / state.scale[2])
+    assert tracked_runs.least_slack(np.zeros(1), state.scale) == np.inf
 
 
 @pytest.mark.parametrize("code", [tracked_runs.LATS, tracked_runs.LAGEX, tracked_runs.CTNS, tracked_runs.CGE])

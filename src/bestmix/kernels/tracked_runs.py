@@ -35,8 +35,8 @@ def threshold(rule: Rule, spent: int, counts: Integers) -> float:
 
 
 @compiled
-def relax(rule: Rule, estimate: Floats, bound: Floats, state: State, relaxed: Floats) -> float:
-    """Bounds of the optimistic feasible set; returns the least slack in it of the solved program's mix.
+def relax(rule: Rule, estimate: Floats, bound: Floats, state: State, relaxed: Floats, slack: Floats) -> None:
+    """Bounds of the optimistic feasible set, and the slack that the solved program's mix has in it.
 
     Its width is f |pi| in the norm of the inverse design matrix, with f = 1 + sqrt(log(K / delta) / 2 +
     log det(I + N) / 4), in standard deviations of each cost (eq. 2 and Lemma 1).
@@ -53,11 +53,18 @@ def relax(rule: Rule, estimate: Floats, bound: Floats, state: State, relaxed: Fl
             for l in range(bound.shape[0]):
                 cost[l] += weights[i] * estimate[basis[i], 1 + l]
     radius = (1.0 + math.sqrt(0.5 * math.log(counts.shape[0] / rule[1]) + 0.25 * volume)) * math.sqrt(norm)
-    slack = np.inf
     for l in range(bound.shape[0]):
         relaxed[l] = bound[l] + radius * math.sqrt(max(state.pooled[1 + l, 1 + l], 0.0))
-        slack = min(slack, max(relaxed[l] - cost[l], relaxed[l] - bound[l]) / state.scale[2 + l])
-    return slack if slack > 0.0 else np.inf
+        slack[l] = max(relaxed[l] - cost[l], relaxed[l] - bound[l])
+
+
+@compiled
+def least_slack(slack: Floats, scale: Floats) -> float:
+    """The least slack, in units of the costs' spreads; infinite where there is none to speak of: nothing is charged."""
+    least = np.inf
+    for l in range(slack.shape[0]):
+        least = min(least, slack[l] / scale[2 + l])
+    return float(least) if least > 0.0 else np.inf
 
 
 @compiled
@@ -83,14 +90,14 @@ def decide(
 ) -> int:
     """Find the next trials of each arm, or that the run is over, when none is owed; a simplex status."""
     owed[:] = 0
-    spent, slack, relaxed = int(state.counts.sum()), np.inf, bound.copy()
+    spent, slack, relaxed = int(state.counts.sum()), np.empty_like(bound), bound.copy()
     size = min(max(1, int(rule[3] * spent)), budget - spent)
     status = conditions.solve(estimate, bound, everything, state)
     if status != simplex.OPTIMAL or size <= 0:
         return status
     conditions.pool(state)
     if rule[0] <= LAGEX:
-        slack = relax(rule, estimate, bound, state, relaxed)
+        relax(rule, estimate, bound, state, relaxed, slack)
         status = conditions.solve(estimate, relaxed, everything, state)
         if status != simplex.OPTIMAL:
             return status
@@ -105,8 +112,9 @@ def decide(
         if rule[0] == LATS or rule[0] == CTNS:
             tracking.spread_out(sides, excess, tracker.share)
         else:
+            least = least_slack(slack[:limits], state.scale)
             for _ in range(min(size, tracking.MOST_ASCENTS)):
-                tracking.ascend(sides, excess, slack, math.log(spent), state.counts, tracker)
+                tracking.ascend(sides, excess, least, math.log(spent), state.counts, tracker)
     tracking.follow(tracker, state.counts, size, owed)
     return status
 

@@ -43,7 +43,7 @@ def subjects(instances: int = 2) -> list[Subject]:
         Subject("Carlsson", carlsson(), TRIALS_EACH * 5, has_support=False),
     ]
     real = traffic()
-    return [*listed, *published, *([Subject("traffic", real, TRIALS_EACH * 3)] if real else [])]
+    return [*listed, *published, *([Subject("traffic", real, 4 * TRIALS_EACH * 3)] if real else [])]
 
 
 def _middle(budgets: list[int]) -> int:
