@@ -8,6 +8,7 @@ from typing import Any
 from bestmix import files, plots
 from bestmix.plots.rivals import Mark
 from bestmix.reproduction.outcome import KEPT, Drawing, as_markdown
+from bestmix.reproduction.paced import paced_rows
 from bestmix.reproduction.rival_instances import Subject, subjects
 from bestmix.simulation import CellResult, SweepResult, sweep
 from bestmix.strategies.rivals import comparison
@@ -46,7 +47,8 @@ def draw_rivals(
 ) -> Drawing:
     """Trials until sure and wrong answers with a budget, on every instance, and the tables."""
     del progress  # every instance is short
-    found = compare(subjects(instances or INSTANCES), folder / KEPT, runs or RUNS, seed, threads)
+    asked = subjects(instances or INSTANCES)
+    found = compare(asked, folder / KEPT, runs or RUNS, seed, threads)
     figure = plots.rivals_figure(
         {
             f"trials until {CONFIDENCE:.0%} sure": {one.subject.name: _trials(one) for one in found},
@@ -55,7 +57,8 @@ def draw_rivals(
             },
         }
     )
-    table = "\n".join(as_markdown(rows) for rows in (sure_rows(found), error_rows(found), loss_rows(found)))
+    tables = sure_rows(found), error_rows(found), loss_rows(found), paced_rows(asked, runs or RUNS, seed)
+    table = "\n".join(map(as_markdown, tables))
     rows = [cell.row() for one in found for result in (one.spent, one.sure) for cell in result]
     caption = _caption(runs or RUNS, seed)
     texts = {"rivals.csv": files.csv_text(rows), "rivals.md": f"{table}\n{caption}\n"}
@@ -133,10 +136,6 @@ def loss_rows(found: Sequence[Comparison]) -> list[dict[str, str]]:
             row[cell.strategy] = (f"**{text}**" if cell.loss == least else text) + f" ({100 * cell.kept:.0f}%)"
         rows.append(row)
     return rows
-
-
-def _missing(rows: Sequence[dict[str, str]], row: dict[str, str]) -> list[str]:
-    return [name for name in (rows[0] if rows else row) if name not in row]
 
 
 def _caption(runs: int, seed: int) -> str:
