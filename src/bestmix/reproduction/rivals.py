@@ -1,5 +1,6 @@
 """Published algorithms beside ours: wrong answers, loss, kept limits and trials, with a budget and until sure."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +122,7 @@ def error_rows(found: Sequence[Comparison]) -> list[dict[str, str]]:
         for cell in cells:
             text = f"{100 * cell.error_rate:.1f}"
             row[cell.strategy] = f"**{text}**" if cell.error_rate == least else text
-        rows.append(row | dict.fromkeys(_missing(rows, row), ""))
+        rows.append(row)
     return rows
 
 
@@ -129,11 +130,11 @@ def loss_rows(found: Sequence[Comparison]) -> list[dict[str, str]]:
     """Mean loss with a budget, and the share of mixes that keep the limits; the smallest loss in bold."""
     rows = []
     for one in found:
-        least = min(cell.loss for cell in one.spent)
+        least = min(cell.loss for cell in one.spent if not math.isnan(cell.loss))
         row = {"loss (limits kept)": one.subject.name}
         for cell in one.spent:
-            text = f"{cell.loss:.4f}"
-            row[cell.strategy] = (f"**{text}**" if cell.loss == least else text) + f" ({100 * cell.kept:.0f}%)"
+            text = f"**{cell.loss:.4f}**" if cell.loss == least else f"{cell.loss:.4f}"
+            row[cell.strategy] = "no mix" if math.isnan(cell.loss) else f"{text} ({100 * cell.kept:.0f}%)"
         rows.append(row)
     return rows
 
