@@ -66,6 +66,7 @@ def test_defaults_and_names_of_the_catalog():
         (["D1P", "--budget", "100", "--budget", "100"], "budgets: 100 is listed twice"),
         (["D1P", "--budget", "0"], "--budget"),
         (["D1P", "--figure", "f.gif"], "expected a figure's name to end in"),
+        (["D1P", "--rivals", "--strategy", "sfsr"], "--rivals: expected no --strategy"),
     ],
 )
 def test_mistakes(words, complaint):
