@@ -2,7 +2,9 @@
 
 import shutil
 import tempfile
+import time
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -45,11 +47,12 @@ def billion(folder: Path) -> list[Figure]:
     for blocks in (1, 100):
         path = folder / f"sums-{blocks}.csv"
         rows = write_sums(path, blocks)
-        (seconds,) = fastest([lambda path=path: from_sums(path, **NAMES, segment="source")], 3, 0.0)
+        answer = partial(from_sums, path, **NAMES, segment="source")
+        (seconds,) = fastest([answer], 3, 0.0, time.process_time)
         note = (
             f"{rows:,} rows of sums, 20 arms in 5 segments, {blocks} blocks" if blocks > 1 else f"{rows} rows of sums"
         )
-        figures.append(Figure("a billion rows as sums, answered", seconds, "s", 1.0, at_most=True, note=note))
+        figures.append(Figure("a billion rows as sums, answered, CPU", seconds, "s", 1.0, at_most=True, note=note))
     return figures
 
 

@@ -35,6 +35,7 @@ NUMBER = "TRY_CAST({} AS DOUBLE)"
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 NUMBERS = (*INTEGERS, "DOUBLE", "FLOAT", "DECIMAL", "BOOLEAN", "VARCHAR")
 TIMES = ("DATE", "TIMESTAMP")
+BLOCK = "block of bestmix"  # a column that files hardly have; where they do, their rows are read
 
 
 class Unclean(Exception):
@@ -139,14 +140,14 @@ def _trials(source: Source, rows: Rows, columns: "LogColumns") -> Trials:
     metric = dict(zip(rows.metrics, columns.metrics, strict=True))
     places = [source.columns[metric[measure.metric]] for measure in rows.measures]
     numbers = [_typed(source, column, NUMBERS) for column in columns.metrics]
-    unit = None if columns.block is None else _unit(source, columns.block, columns.blocks)
+    text, block = (source.text, None) if columns.block is None else _in_blocks(source, columns.block, columns.blocks)
     return Trials(
-        source.text,
+        text,
         _typed(source, columns.arm, (*INTEGERS, "VARCHAR")),
         tuple(measured(place, measure, NUMBER) for place, measure in zip(places, rows.measures, strict=True)),
-        tuple(dict.fromkeys([*(NUMBER.format(number) for number in numbers), *([] if unit is None else [unit])])),
+        tuple(dict.fromkeys([*(NUMBER.format(number) for number in numbers), *([] if block is None else [block])])),
         None if columns.segment is None else _typed(source, columns.segment, (*INTEGERS, "VARCHAR")),
-        None if unit is None else _block(unit, columns.blocks),
+        block,
     )
 
 
@@ -158,17 +159,22 @@ def _typed(source: Source, name: str, types: Sequence[str]) -> str:
     return f"CAST({text} AS VARCHAR)" if "DOUBLE" not in types and kind != "VARCHAR" else text
 
 
-def _unit(source: Source, name: str, blocks: int | str | None) -> str:
-    """What rows have in common, as a text; nothing for what counts as missing."""
-    text = _typed(source, name, (*INTEGERS, "VARCHAR", *(TIMES if blocks == "day" else ())))
-    return f"CASE WHEN {text} IN ({', '.join(map(literal, sorted(MISSING)))}) THEN NULL ELSE {text} END"
+def _in_blocks(source: Source, name: str, blocks: int | str | None) -> tuple[str, str]:
+    """The table with the block of each row, and the block, as ``block_name`` says it; NULL where the unit is missing.
 
-
-def _block(unit: str, blocks: int | str | None) -> str:
-    """As ``block_name`` says it."""
+    A hash of each unit is made once, which is much less work than one for each row.
+    """
+    unit = _typed(source, name, (*INTEGERS, "VARCHAR", *(TIMES if blocks == "day" else ())))
+    there = f"CASE WHEN {unit} IN ({', '.join(map(literal, sorted(MISSING)))}) THEN NULL ELSE {unit} END"
     if blocks is None:
-        return unit
-    return f"CAST(CAST({unit} AS DATE) AS VARCHAR)" if blocks == "day" else f"md5_number_lower({unit}) % {blocks}"
+        return source.text, there
+    if blocks == "day":
+        return source.text, f"CAST(CAST({there} AS DATE) AS VARCHAR)"
+    column = source.columns[name]
+    distinct = f"SELECT DISTINCT {column} FROM {source.text}"
+    units = f"SELECT {column} AS unit, md5_number_lower({there}) % {blocks} AS block FROM ({distinct})"
+    joined = f'SELECT rows.*, units.block AS "{BLOCK}" FROM {source.text} AS rows LEFT JOIN ({units}) AS units'
+    return f"({joined} ON rows.{column} = units.unit)", f'"{BLOCK}"'
 
 
 def _group(keys: Mapping[str, Any], source: Source) -> Group:
@@ -184,8 +190,8 @@ def _in_order(connection: Any, source: Source, trials: Trials, groups: list[Grou
     """The groups in order of first appearance, which is mostly seen in the first rows."""
     keys = {name: text for name, text in trials.keys.items() if name != "block"}
     select = ", ".join(f'{text} AS "{name}"' for name, text in keys.items())
-    first = f"SELECT {select} FROM {trials.source} LIMIT {HEAD}"
-    numbers = f"SELECT {select}, row_number() OVER () AS place FROM {trials.source}"
+    first = f"SELECT {select} FROM {source.text} LIMIT {HEAD}"
+    numbers = f"SELECT {select}, row_number() OVER () AS place FROM {source.text}"
     every = f"SELECT * EXCLUDE (place) FROM ({numbers}) GROUP BY ALL ORDER BY min(place)"
     for query in (first, every):
         found = connection.execute(query).fetchall()
