@@ -38,7 +38,8 @@ def measure(quick: bool) -> list[Figure]:
         path = Path(folder) / "log.parquet"
         with duckdb.connect() as connection:
             connection.execute(MAKE.format(rows=rows, path=path))
-        return [*billion(Path(folder)), *parquet(path, rows, 2 if quick else 3), *rounding(quick)]
+        figures = [*billion(Path(folder)), *parquet(path, rows, 2 if quick else 3)]
+    return [*figures, *rounding(quick), *clusters(20 if quick else 500)]
 
 
 def billion(folder: Path) -> list[Figure]:
@@ -119,3 +120,31 @@ def rounding(quick: bool) -> list[Figure]:
         note = f"with SUM {plain:.0e}, with FSUM {compensated:.0e}"
         figures.append(Figure(f"error of a variance, mean {times:,.0f} deviations", compensated, note=note, unit=""))
     return figures
+
+
+def clusters(runs: int) -> list[Figure]:
+    """How often certified mixes break their limit where users make ten requests each, of all arms or of one."""
+    figures = []
+    for kind in ("all arms", "one arm"):
+        rng, broken = np.random.default_rng(0), np.zeros(2)
+        for _ in range(runs):
+            table = requests(rng, kind)
+            answers = [from_sums(table, reward="q", bounds={"d": 3.0}, block=block) for block in (None, "block")]
+            broken += [rec.certified and rec.mixture.get("l", 0.0) > 0.5 for rec in answers]
+        plain, blocks = 100 * broken / runs
+        note = f"{plain:.1f}% without blocks; {runs} tables of 200 users with 10 requests, 50 blocks"
+        figures.append(Figure(f"limit broken, users of {kind}", blocks, "%", 5.0, at_most=True, note=note))
+    return figures
+
+
+def requests(rng: np.random.Generator, kind: str) -> dict[str, object]:
+    """Sums by block; half of each arm costs 3, and users are dear or cheap whatever the arm."""
+    users, blocks = 200, 50
+    user = np.repeat(np.arange(users), 10)
+    arm = rng.integers(2, size=user.size) if kind == "all arms" else rng.integers(2, size=users)[user]
+    d = 1.0 + 4.0 * arm + rng.normal(size=users)[user] + 0.5 * rng.normal(size=user.size)
+    q = 0.5 + 0.3 * arm + 0.2 * rng.normal(size=users)[user] + 0.1 * rng.normal(size=user.size)
+    columns = {"n": np.ones(user.size), "q": q, "d": d, "q*q": q * q, "q*d": q * d, "d*d": d * d}
+    key = arm * blocks + user % blocks
+    table: dict[str, object] = {name: np.bincount(key, values, 2 * blocks) for name, values in columns.items()}
+    return table | {"arm": ["s"] * blocks + ["l"] * blocks, "block": [*range(blocks)] * 2}
