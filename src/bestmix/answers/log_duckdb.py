@@ -7,6 +7,7 @@ from exact ones in the last digits; a metric that never varies within an arm has
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 HEAD = 20_000  # rows in which most arms appear
 LOST = 1e-8  # of a sum of squares: a smaller scatter is left to exact sums
 TINIEST = 1e-140  # products of smaller values lose digits
-NUMBER = "TRY_CAST({} AS DOUBLE)"
 INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 NUMBERS = (*INTEGERS, "DOUBLE", "FLOAT", "DECIMAL", "BOOLEAN", "VARCHAR")
 TIMES = ("DATE", "TIMESTAMP")
@@ -121,34 +121,39 @@ def _parquet(connection: Any, paths: str, wanted: Sequence[str]) -> Source:
 
 def _read(connection: Any, source: Source, rows: Rows, columns: "LogColumns") -> tuple[dict[Group, Sums], int]:
     names = Names.of(rows.measures)
-    size = len(names.sums)
     trials = _trials(source, rows, columns)
-    extremes = [(f'{end}("m{k}")', f"{end}{k}") for end in ("MIN", "MAX") for k in range(1, size + 1)]
-    query = trials.grouped(list(trials.keys), [*COUNTS, *aggregates(names, "FSUM"), *extremes])
+    query = trials.grouped(list(trials.keys), [*COUNTS, *aggregates(names, "FSUM")])
     found: dict[Group, list[Any]] = {}
     blocks: dict[Any, int] = {}
     for row in connection.execute(query).fetchall():
         keys, numbers = dict(zip(trials.keys, row, strict=False)), row[len(trials.keys) :]
         place = blocks.setdefault(keys.get("block"), len(blocks))
         found.setdefault(_group(keys, source), []).append((place, *numbers))
-    tables = {group: np.array(part, dtype=np.float64) for group, part in found.items()}
-    ordered = _in_order(connection, source, trials, list(tables))
-    return {group: _sums(tables[group], names) for group in ordered}, len(blocks) if trials.block is not None else 0
+    sums = {group: _sums(np.array(part, dtype=np.float64), names) for group, part in found.items()}
+    if any(_lost(part.moments).any() for part in sums.values()):
+        _settle_constants(connection, source, trials, sums)
+    ordered = _in_order(connection, source, trials, list(sums))
+    return {group: sums[group] for group in ordered}, len(blocks) if trials.block is not None else 0
 
 
 def _trials(source: Source, rows: Rows, columns: "LogColumns") -> Trials:
-    metric = dict(zip(rows.metrics, columns.metrics, strict=True))
-    places = [source.columns[metric[measure.metric]] for measure in rows.measures]
-    numbers = [_typed(source, column, NUMBERS) for column in columns.metrics]
+    place = dict(zip(rows.metrics, columns.metrics, strict=True))
+    numbers = {metric: _number(source, column) for metric, column in place.items()}
     text, block = (source.text, None) if columns.block is None else _in_blocks(source, columns.block, columns.blocks)
     return Trials(
         text,
         _typed(source, columns.arm, (*INTEGERS, "VARCHAR")),
-        tuple(measured(place, measure, NUMBER) for place, measure in zip(places, rows.measures, strict=True)),
-        tuple(dict.fromkeys([*(NUMBER.format(number) for number in numbers), *([] if block is None else [block])])),
+        tuple(measured(numbers[measure.metric], measure, "{}") for measure in rows.measures),
+        tuple(dict.fromkeys([*numbers.values(), *([] if block is None else [block])])),
         None if columns.segment is None else _typed(source, columns.segment, (*INTEGERS, "VARCHAR")),
         block,
     )
+
+
+def _number(source: Source, name: str) -> str:
+    """The expression of a metric's column, NULL where it is none."""
+    text = _typed(source, name, NUMBERS)
+    return text if source.types.get(name) == "DOUBLE" else f"TRY_CAST({text} AS DOUBLE)"
 
 
 def _typed(source: Source, name: str, types: Sequence[str]) -> str:
@@ -205,26 +210,53 @@ def _in_order(connection: Any, source: Source, trials: Trials, groups: list[Grou
 
 
 def _sums(table: Floats, names: Names) -> Sums:
-    """A group's rows: block, trials, incomplete ones, sums and products, least and largest values."""
-    size = len(names.sums)
-    values, ends = table[:, 3 : -2 * size], table[:, -2 * size :]
-    low, high = ends[:, :size].min(axis=0), ends[:, size:].max(axis=0)
-    largest = np.maximum(np.abs(low), np.abs(high))
-    fits = (largest <= checks.LARGEST) & ((largest == 0.0) | (largest >= TINIEST))
-    if table[:, 2].any() or not np.isfinite(values).all() or not fits.all():
+    """A group's rows: block, trials, incomplete ones, sums and products."""
+    values, counts = table[:, 3:], table[:, 1].astype(np.int64)
+    if table[:, 2].any() or not np.isfinite(values).all():
         raise Unclean
-    counts = table[:, 1].astype(np.int64)
     moments, sums = added_up(counts.tolist(), values, names)
-    _make_constant(moments, low, low == high)
-    squares = [k for k, (i, j) in enumerate(names.squares) if i == j]
-    whole = np.array([moments.products[k].total / (1 << moments.products[k].shift) for k in squares])
-    if (np.diag(moments.scatter())[low != high] < LOST * whole[low != high]).any():
+    squares, size = _squares(moments), np.abs([_float(total) for total in moments.sums])
+    tiny = (squares < TINIEST**2 * moments.count) & ((squares > 0.0) | (size > 0.0))
+    if (squares > checks.LARGEST**2).any() or tiny.any():
         raise Unclean
     return Sums(moments, counts, sums, table[:, 0].astype(np.int64))
 
 
-def _make_constant(moments: Moments, values: Floats, constant: Flags) -> None:
-    """Sums of measures that never vary, exactly, and their products with others."""
+def _squares(moments: Moments) -> Floats:
+    """Sums of squares (M,)."""
+    pairs = combinations_with_replacement(range(moments.size), 2)
+    return np.array([_float(total) for (i, j), total in zip(pairs, moments.products, strict=True) if i == j])
+
+
+def _float(total: ExactSum) -> float:
+    return total.total / (1 << total.shift)
+
+
+def _lost(moments: Moments) -> Flags:
+    """Measures whose scatter may be nothing but rounding (M,)."""
+    squares = _squares(moments)
+    return np.asarray((squares > 0.0) & (np.diag(moments.scatter()) < LOST * squares))
+
+
+def _settle_constants(connection: Any, source: Source, trials: Trials, sums: dict[Group, Sums]) -> None:
+    """What seems not to vary does not, in a group: then its sums are exact; else there is too little left of it."""
+    plain = replace(trials, source=source.text, block=None, read=trials.read[:1])
+    size = len(trials.measured)
+    extremes = [(f'{end}("m{k}")', f"{end}{k}") for end in ("MIN", "MAX") for k in range(1, size + 1)]
+    found: dict[Group, list[Any]] = {}
+    for row in connection.execute(plain.grouped(list(plain.keys), extremes)).fetchall():
+        group = _group(dict(zip(plain.keys, row, strict=False)), source)
+        found.setdefault(group, []).append(row[len(plain.keys) :])
+    for group, ends in found.items():  # of one row, or of several whose labels are spelt differently
+        low, high = np.min(ends, axis=0)[:size], np.max(ends, axis=0)[size:]
+        sums[group] = sums[group]._replace(moments=_with_constants(sums[group].moments, low, low == high))
+    if any((_lost(part.moments) & (np.diag(part.moments.scatter()) != 0.0)).any() for part in sums.values()):
+        raise Unclean
+
+
+def _with_constants(found: Moments, values: Floats, constant: Flags) -> Moments:
+    """Exact sums of measures that never vary, and of their products with others."""
+    moments = Moments(found.size, found.count, list(found.sums), list(found.products))
     parts = [value.as_integer_ratio() for value in values.tolist()]
     exact = [ExactSum(number, divisor.bit_length() - 1) for number, divisor in parts]
     for place in np.flatnonzero(constant).tolist():
@@ -234,3 +266,4 @@ def _make_constant(moments: Moments, values: Floats, constant: Flags) -> None:
             if constant[one]:
                 total = moments.sums[other]
                 moments.products[k] = ExactSum(exact[one].total * total.total, exact[one].shift + total.shift)
+    return moments
