@@ -112,6 +112,7 @@ def test_all_ways_to_read_give_the_same_sums_to_the_bit(tmp_path_factory, rows, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log_arrow, "BLOCK", block)
         patch.setattr(log_arrow, "ROWS", 5)
+        patch.setattr(log_files, "SMALL_FILE", 0)
         fast = [sums(path), sums(path.with_suffix(".parquet"))]
         patch.setattr(log_files, "find_spec", lambda name: None)
         patch.setattr(log_csv, "ROWS", 3)

@@ -129,6 +129,8 @@ def _read(connection: Any, source: Source, rows: Rows, columns: "LogColumns") ->
         keys, numbers = dict(zip(trials.keys, row, strict=False)), row[len(trials.keys) :]
         place = blocks.setdefault(keys.get("block"), len(blocks))
         found.setdefault(_group(keys, source), []).append((place, *numbers))
+    if not found:
+        raise Unclean
     sums = {group: _sums(np.array(part, dtype=np.float64), names) for group, part in found.items()}
     if any(_lost(part.moments).any() for part in sums.values()):
         _settle_constants(connection, source, trials, sums)
