@@ -48,7 +48,7 @@ def stored(exp):
 
 
 def look(exp, strategy):
-    return examine(exp.storage.store.contents(exp.record.key, events=True), exp.problem, strategy)
+    return examine(exp.storage.store.contents(exp.record.key, events=True), exp.revision(None), strategy)
 
 
 @pytest.mark.parametrize("name", [*FIGURES, "strikes", "earliest"])

@@ -7,13 +7,12 @@ from tests.experiments.kits import PROBLEM
 from bestmix import SFSR, Challenger, Uniform, open_experiment
 from bestmix.experiments.course import Course
 from bestmix.experiments.tally import read_log, read_trials
-from bestmix.strategies.rounds import Recipe
 
 
 def course(exp):
     contents = exp.storage.store.contents(exp.record.key, events=True)
     log = read_log(contents.events)
-    return Course(contents, log, read_trials(contents, log, 3, 1), exp.problem)
+    return Course(contents, log, read_trials(contents, log, 3, 1), exp.revision(None))
 
 
 @pytest.mark.parametrize("strategy", [Challenger(rounds=5), Uniform(), SFSR("lagrangian")], ids=lambda s: s.name)
@@ -36,7 +35,7 @@ def test_sums_rounds_and_memory_are_those_of_the_experiment(strategy, logged, cl
             exp.tell(late.pop(0), 0.5, [0.5])
         found, now = course(exp), exp.run_state()
         assert [m.to_dict() for m in found.sums()] == [m.to_dict() for m in now.moments]
-        step = found.replay(Recipe(PROBLEM, strategy))
+        step = found.replay(strategy)
         assert step.memory == now.memory
         assert [r.to_dict() for r in step.rounds] == [r.to_dict() for r in now.rounds]
     assert exp.done

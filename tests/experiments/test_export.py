@@ -100,9 +100,10 @@ def test_a_csv_comes_back_whatever_arms_and_costs_are_called(tmp_path, spreadshe
     with path.open(newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert any(cell.startswith(("=", "+", "-", "@")) for cell in cells) is not spreadsheet
-    again = open_experiment("memory://", "a", problem, 2 * len(AWKWARD), Uniform(), log=path)
+    again = open_experiment("memory://", "a", problem, len(AWKWARD), Uniform(), log=path)
     assert again.state.complete == 2 * len(AWKWARD)
-    assert again.recommend().to_dict() == exp.recommend().to_dict()
+    found, wanted = again.recommend().to_dict(), exp.recommend().to_dict()
+    assert {name: found[name] for name in ("estimates", "mixture")} == {n: wanted[n] for n in ("estimates", "mixture")}
 
 
 def test_a_csv_of_an_older_version_comes_back(tmp_path):

@@ -217,7 +217,8 @@ def test_long_histories_are_the_same_on_every_store(machine, seed):
         if history.experiments[0].state.status == "failed":
             history.steer("resume")
     states = {trial.state.value for trial in history.experiments[0].trials()}
-    assert {"complete", "expired", "surplus"} <= states  # else the history was too tame to mean anything
+    assert {"complete", "expired"} < states  # else the history was too tame to mean anything
+    assert states & {"surplus", "extra"}
     state = history.experiments[0].state
     assert state.round > 1 or state.status == "done"
     history.teardown()

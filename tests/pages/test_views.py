@@ -117,7 +117,7 @@ def test_the_time_left(exp):
 def test_every_state_that_does_not_count_has_words():
     from bestmix.experiments import TrialState
 
-    assert set(views.UNCOUNTED) == {state.value for state in TrialState} - {"leased", "complete"}
+    assert set(views.UNCOUNTED) == {state.value for state in TrialState} - {"leased", "complete", "extra"}
 
 
 def test_goal_and_limits_have_their_own_words():

@@ -21,6 +21,9 @@ REWORDED = {  # sentences that tell of entries that version 0.1 did not have
         "problem: expected the entries arms, bounds, known, goal, limits and segments, got the unknown entry 'odd'; "
         "see the example"
     ),
+    "state: input should be 'leased', 'complete', 'expired', 'failed', 'surplus' or 'withdrawn'": (
+        "state: input should be 'leased', 'complete', 'expired', 'failed', 'surplus', 'extra' or 'withdrawn'"
+    ),
 }
 POLICY = {"weights", "certainty"}  # of a policy: the weights are those of the safe mix
 

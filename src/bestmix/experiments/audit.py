@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bestmix.experiments import traffic_audit
-from bestmix.experiments.course import Course
+from bestmix.experiments.course import Course, problem_at
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.experiment import Experiment
+from bestmix.experiments.revision import Revision, revision
 from bestmix.experiments.store import Contents, ExperimentStore, Transaction, digest, fingerprint
 from bestmix.experiments.tally import MOST_SHOWN, SLACK, Log, Tally, read_log, read_trials
 from bestmix.problems.problem import Problem
@@ -64,29 +65,29 @@ def audit(experiment: Experiment) -> list[str]:
     ('counted', [])
     """
     contents = experiment.storage.store.contents(experiment.record.key, events=True)
-    return examine(contents, experiment.problem, experiment.strategy).findings
+    return examine(contents, revision(contents.record, contents.head.changed), experiment.strategy).findings
 
 
-def examine(contents: Contents, problem: Problem, strategy: Strategy | None) -> Examination:
+def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Examination:
     """What is wrong with an experiment; without its strategy rounds are not replayed."""
     log = read_log(contents.events)
     if contents.traffic.versions:
-        return _examine_traffic(contents, log, problem, strategy)
-    tally = read_trials(contents, log, len(problem.cells), len(problem.metrics) - 1)
+        return _examine_traffic(contents, log, now.problem, strategy)
+    tally = read_trials(contents, log, len(now.cells), len(now.problem.metrics) - 1)
     evidence = [*log.problems[:MOST_SHOWN], *tally.problems[:MOST_SHOWN]]
-    evidence += [*_fixed(contents, log), *_events(contents, log, tally), *_slots(contents, tally)]
-    evidence += _rounds(contents, tally, problem)
+    evidence += [*_fixed(contents, log, now), *_events(contents, log, tally), *_slots(contents, log, tally)]
+    evidence += _rounds(contents, log, tally, now)
     if not evidence:
-        course = Course(contents, log, tally, problem)
+        course = Course(contents, log, tally, now)
         evidence += _sums(contents, course)
         evidence += [] if strategy is None else _replay(contents, course, strategy)
     if evidence:  # figures cannot be derived from evidence that contradicts itself
         return Examination(evidence, [])
-    quota = None if strategy is None else _quota(contents, problem, strategy)
+    quota = None if strategy is None else _quota(contents, now.problem, strategy)
     if strategy is not None and (problems := list(_status(contents, log, quota is None))):
         return Examination(problems, [])
-    due, owing = _owed(contents, tally, strategy, quota)
-    flow = arriving(problem, contents.run.memory)
+    due, owing = _owed(contents, log, tally, now, quota) if strategy is not None else _owed_alone(contents, tally)
+    flow = arriving(now.problem, contents.run.memory)
     if (sum(due) if flow else min(due, default=0)) < 0 or owing < 0:
         return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
     return Examination([], [*_head(contents, log, tally, due, owing), *_arms(contents, tally, due)])
@@ -132,7 +133,7 @@ def repair(store: ExperimentStore, key: str, examination: Examination) -> list[s
     return [f"{d}; written anew" for d in examination.differences]
 
 
-def _fixed(contents: Contents, log: Log) -> Iterator[str]:
+def _fixed(contents: Contents, log: Log, now: Revision) -> Iterator[str]:
     """What is fixed from the beginning, or told by an event when it changes."""
     record, head = contents.record, contents.head
     named = record if log.first_name is None else replace(record, name=log.first_name)
@@ -144,6 +145,10 @@ def _fixed(contents: Contents, log: Log) -> Iterator[str]:
     budget = first if log.budget is None else log.budget
     if head.budget != budget:
         yield f"budget: it is {head.budget}, the events say {budget}"
+    if now.problem.to_dict() != (log.changes[-1][1]["problem"] if log.changes else now.problem.to_dict()):
+        yield "changed: the problem is not as the events say"
+    if (head.changed is None) is bool(log.changes):
+        yield "changed: the events tell of changes that are not there, or the other way round"
     if head.status != log.status and not (head.status == "done" and log.may_be_done):
         yield f"status: it is {head.status!r}, the events say {log.status!r}"
     elif head.reason != log.reason:
@@ -175,42 +180,44 @@ def _events(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
         yield "asks: a key of which the events tell is missing"
 
 
-def _slots(contents: Contents, tally: Tally) -> Iterator[str]:
-    stopped = contents.head.status == "stopped"
+def _slots(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
+    stopped, closed = contents.head.status == "stopped", log.closed
     for number, slot in tally.slots.items():
-        wanted = slot.complete if stopped else slot.counts
+        wanted = slot.complete if stopped else slot.counts and number not in closed
         if slot.holders != wanted:
             yield f"slot {number}: it is held by {slot.holders} trials, expected {int(wanted)}"
             return
 
 
-def _rounds(contents: Contents, tally: Tally, problem: Problem) -> Iterator[str]:
-    run, arms = contents.run, problem.trial_names
+def _rounds(contents: Contents, log: Log, tally: Tally, now: Revision) -> Iterator[str]:
+    run, known = contents.run, set(map(str, (*now.cells, *now.problem.known_cells)))
     for place, (ended, mixture) in enumerate(zip(run.rounds, run.mixtures, strict=True), start=1):
         if ended.number != place:
             yield f"round {ended.number}: it stands where round {place} should"
-        told = {arms[arm]: len(rows) for arm, rows in tally.results[place].items()}
+        there = set(map(str, problem_at(contents.record, log, place).cells))
+        told = {str(now.cells[arm]): len(rows) for arm, rows in tally.results[place].items()}
+        told = {name: count for name, count in told.items() if name in there}
         if told != {arm: n for arm, n in ended.pulls.items() if n}:
             yield f"round {ended.number}: it is said to have {dict(ended.pulls)}, the trials are {told}"
-        if mixture is not None and not _is_mixture(mixture, problem):
+        if mixture is not None and not _is_mixture(mixture, known):
             yield f"round {ended.number}: {dict(mixture)} is no mixture of the arms"
 
 
-def _is_mixture(mixture: Mapping[str, Any], problem: Problem) -> bool:
+def _is_mixture(mixture: Mapping[str, Any], known: set[str]) -> bool:
     shares = list(mixture.values())
-    if not set(mixture) <= set(problem.names) or not all(isinstance(share, (int, float)) for share in shares):
+    if not set(mixture) <= known or not all(isinstance(share, (int, float)) for share in shares):
         return False
     return not shares or (min(shares) >= 0 and math.isclose(sum(shares), 1.0, abs_tol=CLOSE))
 
 
 def _sums(contents: Contents, course: Course) -> Iterator[str]:
-    moments, problem = contents.run.moments, course.problem
-    if not len(moments) == len(contents.due) == len(problem.cells):
-        yield f"arms: there are sums of {len(moments)}, the problem has {len(problem.cells)}"
+    moments, cells = contents.run.moments, course.now.cells
+    if not len(moments) == len(contents.due) == len(cells):
+        yield f"arms: there are sums of {len(moments)}, the problem has {len(cells)}"
         return
     for place, (stored, derived) in enumerate(zip(moments, course.sums(), strict=True)):
         if derived.to_dict() != stored.to_dict():
-            yield f"arm {problem.trial_names[place]!r}: its running sums are not those of its trials"
+            yield f"arm {str(cells[place])!r}: its running sums are not those of its trials"
 
 
 def _quota(contents: Contents, problem: Problem, strategy: Strategy) -> list[int] | None:
@@ -219,11 +226,11 @@ def _quota(contents: Contents, problem: Problem, strategy: Strategy) -> list[int
 
 def _replay(contents: Contents, course: Course, strategy: Strategy) -> Iterator[str]:
     """Give the strategy the same trials, and compare where it gets to."""
-    if course.log.budget is not None:
-        return  # the strategy's budget is one from its beginning
+    if course.log.extended:
+        return  # what the strategy made of it is not told
     now = contents.run
     try:
-        step = course.replay(Recipe(course.problem, strategy))
+        step = course.replay(strategy)
     except (ValueError, RuntimeError) as error:
         yield f"replay: the strategy does not take the trials ({error})"
         return
@@ -251,20 +258,23 @@ def _status(contents: Contents, log: Log, over: bool) -> Iterator[str]:
         yield f"status: it is {contents.head.status!r}, and the strategy {'wants no' if over else 'wants'} more trials"
 
 
+def _owed_alone(contents: Contents, tally: Tally) -> tuple[list[int], int]:
+    """The same without the strategy: figures that fit each other."""
+    head = contents.head
+    owing = head.owing if head.status == "stopped" else sum(contents.due) + tally.states["leased"] + tally.open
+    return contents.due, owing
+
+
 def _owed(
-    contents: Contents, tally: Tally, strategy: Strategy | None, quota: Sequence[int] | None
+    contents: Contents, log: Log, tally: Tally, now: Revision, quota: Sequence[int] | None
 ) -> tuple[list[int], int]:
     """What the open round has not handed out of each arm, and what it owes in all."""
-    head = contents.head
-    if strategy is None:
-        owing = head.owing if head.status == "stopped" else sum(contents.due) + tally.states["leased"] + tally.open
-        return contents.due, owing
     if quota is None:
         return [0] * len(contents.due), 0
     number = len(contents.run.rounds) + 1
-    handed = tally.handed(number, len(quota))
-    complete = sum(map(len, tally.results[number].values()))
-    return [n - out for n, out in zip(quota, handed, strict=True)], sum(quota) - complete
+    handed = now.chosen(tally.handed(number, len(now.cells), log.closed))
+    complete = sum(len(tally.results[number].get(arm, ())) for arm in now.places)
+    return now.spread([n - out for n, out in zip(quota, handed, strict=True)]), sum(quota) - complete
 
 
 def _head(contents: Contents, log: Log, tally: Tally, due: Sequence[int], owing: int) -> Iterator[Difference]:

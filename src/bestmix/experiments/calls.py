@@ -1,7 +1,7 @@
 """The calls on a running experiment, as ``store.py`` describes them, in any store's transaction."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from bestmix.answers.moments import Moments
 from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
 from bestmix.experiments.model import Outcome, Row
+from bestmix.experiments.revision import Revision, Setup
 from bestmix.experiments.store import Transaction, fingerprint
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
@@ -37,7 +38,7 @@ def ask(transaction: Transaction, lease_clock: LeaseClock, n: int, worker: str, 
 
 
 def ask_for(
-    transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe, segment: str, worker: str, key: str | None
+    transaction: Transaction, lease_clock: LeaseClock, setup: Setup, segment: str, worker: str, key: str | None
 ) -> AskResult:
     """Hand out the trial for a user of a segment who arrives: only its arm is chosen."""
     if key is not None and (known := transaction.asked_with(key)):
@@ -45,28 +46,27 @@ def ask_for(
     head, time = transaction.head, advance_clock(transaction, lease_clock)
     if head.status != "running":
         return [], PAUSE if head.status == "paused" else None, _not_running(transaction)
-    memory = _arriving(transaction, recipe)
+    memory = _arriving(transaction, setup.problem)
     expire(transaction, time)
-    size = len(recipe.problem.arms)
-    first = recipe.problem.index(recipe.problem.arms[0], segment)
-    arms = range(first, first + size)
+    first = setup.problem.index(setup.problem.arms[0], segment)
+    inside = slice(first, first + len(setup.problem.arms))
+    arms = setup.revision.places[inside]
     again = transaction.open_slots(1, arms) if head.freed else []
     if again:
         return lease(transaction, lease_clock, worker, key, again, []), None, ""
     if not head.due:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is handed out, or waits for users of other segments"
-    plan = rounds.planned(recipe, head.budget, memory) or []
-    due = transaction.due()
-    given = [plan[arm] - due[arm] for arm in arms]
-    chosen = first + rounds.furthest_behind([plan[arm] for arm in arms], given)
+    plan, due = (rounds.planned(setup.recipe, head.budget, memory) or [])[inside], transaction.due()
+    given = [planned - due[arm] for planned, arm in zip(plan, arms, strict=True)]
+    chosen = arms[rounds.furthest_behind(plan, given)]
     return lease(transaction, lease_clock, worker, key, [], [chosen]), None, ""
 
 
-def _arriving(transaction: Transaction, recipe: Recipe) -> Memory:
+def _arriving(transaction: Transaction, problem: Problem) -> Memory:
     """The strategy's memory, which says from the first trial on that users arrive."""
     memory = transaction.memory()
-    if not arriving(recipe.problem, memory):
+    if not arriving(problem, memory):
         if transaction.head.trials:
             raise Conflict(
                 "ask: the trials of this experiment are chosen in all segments together, so it cannot wait for users "
@@ -151,7 +151,7 @@ def renew(transaction: Transaction, lease_clock: LeaseClock, numbers: Sequence[i
     return found
 
 
-def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], recipe: Recipe) -> list[Outcome]:
+def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], setup: Setup) -> list[Outcome]:
     """Take results; all of them or, when one is refused, none."""
     advance_clock(transaction, lease_clock)
     rows = {row.number: row for row in find(transaction, [number for number, _ in results])}
@@ -162,16 +162,16 @@ def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Re
     ]
     if changed:
         late = [row for row in changed.values() if row.state == "surplus"]
-        extra = late if decides_from_counts(recipe.strategy) else []
+        extra = late if decides_from_counts(setup.strategy) else []
         _count_beside(transaction, extra)
-        _count(transaction, [*counted, *extra], recipe.problem)
+        _count(transaction, [*counted, *extra], setup.problem)
         transaction.update_trials(list(changed.values()))
         beside = {"extra": [row.number for row in extra]} if extra else {}
         surplus = len(late) - len(extra)
         transaction.add_event("told", trials=[row.number for row in counted], surplus=surplus, **beside)
         outcomes = [Outcome.counted if outcome == "surplus" and extra else outcome for outcome in outcomes]
         if counted and not transaction.head.owing:
-            advance(transaction, recipe, lease_clock.clock.now())
+            advance(transaction, setup, lease_clock.clock.now())
     return outcomes
 
 
@@ -215,7 +215,8 @@ def _take(
         raise Closed(f"tell: the experiment was stopped and takes no more results (trial {row.number}); drop it")
     rival = None if _holds(row) else _rival(transaction, rows, row.slot)
     row.values, row.told, changed[row.number] = values, lease_clock.clock.now(), row
-    if rival is not None and rival.state == "complete":
+    unwanted = rival is None and not _holds(row)  # its slot was closed when the problem was changed
+    if unwanted or (rival is not None and rival.state == "complete"):
         row.state = "surplus"
         head.surplus += 1
         return Outcome.surplus
@@ -263,18 +264,19 @@ def _count(transaction: Transaction, counted: list[Row], problem: Problem) -> No
         transaction.write_moments(sums)
 
 
-def advance(transaction: Transaction, recipe: Recipe, now: float) -> None:
+def advance(transaction: Transaction, setup: Setup, now: float) -> None:
     """Close the round; an error of the strategy fails the experiment and loses nothing."""
-    head, memory = transaction.head, transaction.memory()
+    head, memory, revision = transaction.head, transaction.memory(), setup.revision
     sums: dict[int, Moments] = transaction.moments()
-    left = transaction.due() if arriving(recipe.problem, memory) else None
+    left = revision.chosen(transaction.due()) if arriving(setup.problem, memory) else None
+    budget = left_budget(head.budget, revision, sums)
     try:
-        moments = [sums[arm] for arm in sorted(sums)]
-        pulls = None if left is None else _arrived(recipe, head.budget, memory, left)
-        step = rounds.finish(recipe, head.budget, memory, moments, head.round, pulls)
-        answer = rounds.mixture(recipe, step.memory, moments)
+        moments = revision.chosen([sums[arm] for arm in sorted(sums)])
+        pulls = None if left is None else _arrived(setup.recipe, budget, memory, left)
+        step = rounds.finish(setup.recipe, budget, memory, moments, head.round, pulls)
+        answer = rounds.mixture(setup.recipe, step.memory, moments)
     except Exception as error:  # a user's strategy or score may raise anything
-        head.status, head.reason = "failed", f"{recipe.strategy.name}: {type(error).__name__}: {error}"[:1000]
+        head.status, head.reason = "failed", f"{setup.strategy.name}: {type(error).__name__}: {error}"[:1000]
         transaction.add_event("failed", reason=head.reason)
         return
     transaction.advance(step.memory, step.rounds, answer)
@@ -282,8 +284,13 @@ def advance(transaction: Transaction, recipe: Recipe, now: float) -> None:
     for ended in step.rounds:
         transaction.add_event("round", number=ended.number, rejected=ended.rejected)
     if left is not None:  # what segments got beyond the plan, and less than it, does not pass on to the next round
-        transaction.raise_due([-n for n in left])
-    enter(transaction, step.quota, now)
+        transaction.raise_due(revision.spread([-n for n in left]))
+    enter(transaction, None if step.quota is None else revision.spread(step.quota), now)
+
+
+def left_budget(budget: int, revision: Revision, sums: Mapping[int, Moments]) -> int:
+    """The budget of what can be tried: trials of what is retired have been paid for."""
+    return budget - sum(sums[number].count for number in revision.retired)
 
 
 def _arrived(recipe: Recipe, budget: int, memory: Memory, left: Sequence[int]) -> list[int]:
@@ -293,7 +300,7 @@ def _arrived(recipe: Recipe, budget: int, memory: Memory, left: Sequence[int]) -
 
 
 def enter(transaction: Transaction, quota: list[int] | None, now: float) -> None:
-    """Open a round that owes something, or end the experiment."""
+    """Open a round that owes something, in the store's order, or end the experiment."""
     head = transaction.head
     if quota is None:
         head.status, head.reason, head.ended = "done", "", now

@@ -1,11 +1,11 @@
-"""The calls that steer an experiment: pause, resume, stop, extend, rename, annotate."""
+"""The calls that steer an experiment: pause, resume, stop, extend, rename, annotate; ``replan.py`` has change."""
 
 from bestmix import checks
-from bestmix.answers.moments import Moments
 from bestmix.experiments import calls, traffic
 from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
-from bestmix.experiments.store import Transaction
+from bestmix.experiments.revision import Setup
+from bestmix.experiments.store import Head, Transaction
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import Memory, extended
 from bestmix.strategies.rounds import Recipe
@@ -22,7 +22,7 @@ def pause(transaction: Transaction) -> None:
         transaction.add_event("paused")
 
 
-def resume(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe) -> None:
+def resume(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> None:
     """Go on after a pause or a failure."""
     head = transaction.head
     if head.status == "running":
@@ -32,10 +32,10 @@ def resume(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe) ->
     head.status, head.reason, head.strikes = "running", "", 0
     transaction.add_event("resumed")
     if not head.owing:  # the strategy could not advance
-        if isinstance(recipe.strategy, Traffic):
-            traffic.end_round(transaction, lease_clock, recipe)
+        if isinstance(setup.strategy, Traffic):
+            traffic.end_round(transaction, lease_clock, setup.recipe)
         else:
-            calls.advance(transaction, recipe, lease_clock.clock.now())
+            calls.advance(transaction, setup, lease_clock.clock.now())
 
 
 def stop(transaction: Transaction, lease_clock: LeaseClock, reason: str) -> None:
@@ -51,43 +51,43 @@ def stop(transaction: Transaction, lease_clock: LeaseClock, reason: str) -> None
     transaction.add_event("stopped", reason=reason)
 
 
-def extend(transaction: Transaction, budget: int, recipe: Recipe) -> None:
+def extend(transaction: Transaction, budget: int, setup: Setup) -> None:
     """Raise the budget, where the strategy knows how to go on."""
-    head = transaction.head
+    head, revision = transaction.head, setup.revision
     if budget == head.budget:
         return
     if head.status == "stopped":
         raise Closed("extend: the experiment was stopped, for good; create a new one, from this one's log if you like")
     if budget < head.budget:
         raise checks.InvalidInput(
-            "budget", expected=f"more than the present {head.budget} trials", got=budget, remedy="stop it instead"
+            "budget",
+            expected=f"more than the present {head.budget} trials",
+            got=budget,
+            remedy="stop it instead",
         )
-    memory = transaction.memory()
-    longer = extended(recipe.strategy, recipe.problem, head.budget, budget, memory)
+    memory, sums = transaction.memory(), transaction.moments()
+    old, new = (calls.left_budget(n, revision, sums) for n in (head.budget, budget))
+    longer = extended(setup.strategy, setup.problem, old, new, memory)
     if head.status == "done":
-        step = rounds.settle(recipe, budget, longer, _in_order(transaction.moments()), head.round)
+        moments = revision.chosen([sums[arm] for arm in sorted(sums)])
+        step = rounds.settle(setup.recipe, new, longer, moments, head.round)
         head.status, head.ended = ("done", head.ended) if step.quota is None else ("running", None)
     else:
-        step = rounds.Step(longer, _added(recipe, transaction, budget, longer, memory), [])
+        step = rounds.Step(longer, _added(setup.recipe, head, (old, new), longer, memory), [])
     head.budget = budget
     transaction.advance(step.memory, step.rounds)
     head.round += len(step.rounds)
     transaction.add_event("extended", budget=budget)
     if step.quota is not None:
-        calls.enter(transaction, step.quota, 0.0)
+        calls.enter(transaction, revision.spread(step.quota), 0.0)
 
 
-def _in_order(moments: dict[int, Moments]) -> list[Moments]:
-    return [moments[arm] for arm in sorted(moments)]
-
-
-def _added(recipe: Recipe, transaction: Transaction, budget: int, longer: Memory, memory: Memory) -> list[int]:
+def _added(recipe: Recipe, head: Head, budgets: tuple[int, int], longer: Memory, memory: Memory) -> list[int]:
     """What the open round owes each arm on top, under the larger budget."""
-    head, quota = transaction.head, recipe.strategy.quota
-    old, new = quota(recipe.problem, head.budget, memory), quota(recipe.problem, budget, longer)
-    if old is None or new is None or (new < old).any() or head.complete + head.owing + (new - old).sum() > budget:
+    old, new = (recipe.strategy.quota(recipe.problem, n, m) for n, m in zip(budgets, (memory, longer), strict=True))
+    if old is None or new is None or (new < old).any() or head.complete + head.owing + (new - old).sum() > budgets[1]:
         raise RuntimeError(
-            f"{recipe.strategy.name}: its open round does not fit a budget of {budget}; correct extended()"
+            f"{recipe.strategy.name}: its open round does not fit a budget of {budgets[1]}; correct extended()"
         )
     return [int(n) for n in new - old]
 

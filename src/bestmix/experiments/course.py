@@ -6,23 +6,32 @@ import numpy as np
 
 from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats
+from bestmix.experiments.calls import left_budget
+from bestmix.experiments.model import Record
+from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.store import Contents
 from bestmix.experiments.tally import Log, Tally
 from bestmix.problems.problem import Problem
-from bestmix.strategies import rounds
-from bestmix.strategies.protocol import Memory, arriving
+from bestmix.strategies import Strategy, rounds
+from bestmix.strategies.protocol import Extendable, Memory, arriving
 from bestmix.strategies.rounds import Recipe, Step
+
+
+def problem_at(record: Record, log: Log, number: int) -> Problem:
+    """The problem that the end of a round was decided by."""
+    found = [data["problem"] for came, data in log.changes if came <= number]
+    return Problem.from_dict(found[-1] if found else record.problem)
 
 
 class Course:
     """What an experiment's trials and events lead to."""
 
-    def __init__(self, contents: Contents, log: Log, tally: Tally, problem: Problem) -> None:
-        self.contents, self.log, self.tally, self.problem = contents, log, tally, problem
+    def __init__(self, contents: Contents, log: Log, tally: Tally, now: Revision) -> None:
+        self.contents, self.log, self.tally, self.now = contents, log, tally, now
         self.from_log = any(contents.run.earlier)  # all of its log counts, as of the beginning
 
     def sums(self) -> list[Moments]:
-        """Sums of all results that count, of each arm."""
+        """Sums of all results that count, of each arm, in the store's order."""
         sums = self._start()
         for number in self.tally.results:
             self._add(sums, number)
@@ -30,40 +39,61 @@ class Course:
             self._add_extra(sums, trial)
         return sums
 
-    def replay(self, recipe: Recipe) -> Step:
-        """Where the strategy gets to with the same trials; its rounds are those from the beginning."""
-        first, wanted = self.log.first_budget, len(self.contents.run.rounds)
-        budget = self.contents.record.first_budget if first is None else first
-        step, sums = self._begin(recipe, budget), self._start()
-        memory, history = self._arriving(step.memory), list(step.rounds)
-        while step.quota is not None and len(history) < wanted:
+    def replay(self, strategy: Strategy) -> Step:
+        """Where the strategy gets to with the same trials and changes; its rounds are those from the beginning."""
+        record, wanted = self.contents.record, len(self.contents.run.rounds)
+        budget = record.first_budget if self.log.first_budget is None else self.log.first_budget
+        setup = Setup(revision(record, None), strategy)
+        step, sums = self._begin(setup.recipe, budget), self._start()
+        memory, history, changes = self._arriving(step.memory), list(step.rounds), list(self.log.changes)
+        while True:
             number = len(history) + 1
-            self._add(sums, number)
-            for trial, came in self.log.extra.items():
-                if came == number:
-                    self._add_extra(sums, trial)
-            pulls = self._pulls(number) if arriving(self.problem, memory) else None
-            step = rounds.finish(recipe, budget, memory, sums, len(history), pulls)
+            while changes and changes[0][0] <= number:
+                data = changes.pop(0)[1]
+                setup = Setup(setup.revision.becoming(Problem.from_dict(data["problem"]), {}), strategy)
+                budget, memory = data["budget"], data.get("memory", memory)
+            if len(history) >= wanted:
+                return Step(memory, rounds.planned(setup.recipe, budget, memory), history)
+            self._add_all(sums, number)
+            step = self._decide(setup, budget, memory, sums, number)
             memory, history = step.memory, [*history, *step.rounds]
-        return Step(memory, step.quota, history)
+            if not step.rounds:
+                return Step(memory, step.quota, history)
+
+    def _decide(self, setup: Setup, budget: int, memory: Memory, sums: list[Moments], number: int) -> Step:
+        """The end of a round; or of a run that was over, and decides once more."""
+        here = left_budget(budget, setup.revision, dict(enumerate(sums)))
+        recipe, moments = setup.recipe, setup.revision.chosen(sums)
+        if rounds.planned(recipe, here, memory) is None and isinstance(setup.strategy, Extendable):
+            again = setup.strategy.extended(setup.problem, here, here, memory)
+            return rounds.settle(recipe, here, again, moments, number - 1)
+        pulls = self._pulls(setup.revision, number) if arriving(setup.problem, memory) else None
+        return rounds.finish(recipe, here, memory, moments, number - 1, pulls)
 
     def _begin(self, recipe: Recipe, budget: int) -> Step:
         if not self.from_log:
             return rounds.begin(recipe, budget)
-        made = [len(self.tally.log.get(arm, ())) for arm in range(len(self.problem.cells))]
-        return rounds.begin_with(recipe, budget, self._start(), made)
+        made = [len(self.tally.log.get(arm, ())) for arm in range(len(recipe.problem.cells))]
+        return rounds.begin_with(recipe, budget, self._start()[: len(made)], made)
 
     def _arriving(self, memory: Memory) -> Memory:
         return {**memory, "arriving": True} if self.contents.run.memory.get("arriving") else memory
 
     def _start(self) -> list[Moments]:
         """Sums of the log, with its weight."""
-        sums = rounds.no_trials(self.problem)
+        sums = [Moments(len(self.now.problem.measures)) for _ in self.now.cells]
         if not self.from_log:
             return sums
         logs = [self.tally.log.get(arm, ()) for arm in range(len(sums))]
         weight = self.log.log_weight
         return [m.plus(self._measured(rows)).weighted(weight) for m, rows in zip(sums, logs, strict=True)]
+
+    def _add_all(self, sums: list[Moments], number: int) -> None:
+        """Add what came in a round."""
+        self._add(sums, number)
+        for trial, came in self.log.extra.items():
+            if came == number:
+                self._add_extra(sums, trial)
 
     def _add(self, sums: list[Moments], number: int) -> None:
         """Add a round's results, but for those of the log."""
@@ -76,8 +106,9 @@ class Course:
         arm, values = self.tally.extra[trial]
         sums[arm] = sums[arm].plus(self._measured([values]))
 
-    def _pulls(self, number: int) -> list[int]:
-        return [len(self.tally.results[number].get(arm, ())) for arm in range(len(self.problem.cells))]
+    def _pulls(self, now: Revision, number: int) -> list[int]:
+        return [len(self.tally.results[number].get(arm, ())) for arm in now.places]
 
     def _measured(self, rows: Sequence[Sequence[float]]) -> Floats:
-        return self.problem.rows.measure(np.array(rows).reshape(len(rows), len(self.problem.metrics)))
+        problem = self.now.problem
+        return problem.rows.measure(np.array(rows).reshape(len(rows), len(problem.metrics)))

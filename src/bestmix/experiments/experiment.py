@@ -4,7 +4,7 @@ import os
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
-from bestmix.experiments import calls, control, traffic
+from bestmix.experiments import calls, control, replan, traffic
 from bestmix.experiments.errors import UnknownTrial
 from bestmix.experiments.model import (
     LONGEST_NOTE,
@@ -38,13 +38,14 @@ from bestmix.experiments.model import (
     moment,
     one_row,
 )
+from bestmix.experiments.revision import Revision, Setup, Wish, revision
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights, published
 from bestmix.experiments.traffic_sums import parse_key, parse_rows
-from bestmix.problems.problem import Problem
+from bestmix.problems.limits import Limit
+from bestmix.problems.problem import Cell, Problem
 from bestmix.strategies import Strategy
 from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, left_out, mixes
-from bestmix.strategies.rounds import Recipe
 from bestmix.strategies.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -78,24 +79,29 @@ class Experiment:
     (True, {'high': 1.0})
     """
 
-    def __init__(self, storage: "Storage", record: Record, recipe: Recipe) -> None:
+    def __init__(self, storage: "Storage", record: Record, strategy: Strategy, changed: str | None = None) -> None:
         self.storage = storage
         self.record = record
-        self._recipe = recipe
-        self._checking = recipe.strategy if isinstance(recipe.strategy, Checking) else None
+        self.strategy = strategy  # how the budget is spent
+        self._checking = strategy if isinstance(strategy, Checking) else None
+        self._seen = changed, revision(record, changed)
 
     def __repr__(self) -> str:
         return f"Experiment({self.record.name!r})"
 
     @property
     def problem(self) -> Problem:
-        """What is searched."""
-        return self._recipe.problem
+        """What is searched, as of the last call: somebody else may change it."""
+        return self._seen[1].problem
 
-    @property
-    def strategy(self) -> Strategy:
-        """How the budget is spent."""
-        return self._recipe.strategy
+    def revision(self, changed: str | None) -> Revision:
+        """The problem that the store tells of, made from its text when that is another one."""
+        if changed != self._seen[0]:
+            self._seen = changed, revision(self.record, changed)
+        return self._seen[1]
+
+    def _setup(self, transaction: Transaction) -> Setup:
+        return Setup(self.revision(transaction.head.changed), self.strategy)
 
     @property
     def name(self) -> str:
@@ -165,7 +171,9 @@ class Experiment:
             raise checks.InvalidInput("n", expected="1 for a user who arrives", got=n, remedy="ask for each user")
         self.problem.check_segment(segment)
         rows, retry, why = self._write(
-            lambda transaction: calls.ask_for(transaction, self.storage.lease_clock, self._recipe, segment, worker, key)
+            lambda transaction: calls.ask_for(
+                transaction, self.storage.lease_clock, self._setup(transaction), segment, worker, key
+            )
         )
         return Handout(map(self._trial, rows), retry, why)
 
@@ -226,7 +234,9 @@ class Experiment:
         assert version is not None
         passed = self.storage.lease_clock.clock.now() >= version.at + version.seconds
         if passed and owing < version.requests and state.status == "running":
-            self._write(lambda transaction: traffic.turn(transaction, self.storage.lease_clock, self._recipe))
+            self._write(
+                lambda transaction: traffic.turn(transaction, self.storage.lease_clock, self._setup(transaction).recipe)
+            )
             state, version, _ = self.storage.store.version(self.record.key)
             assert version is not None
         return published(self.record.key, self.problem, state.status, version)
@@ -288,18 +298,21 @@ class Experiment:
 
     def answer(self, now: RunState, safety: float | None = SAFETY) -> Recommendation:
         """The recommendation of a moment."""
+        current = self.revision(now.changed)
+        problem, moments = current.problem, current.chosen(now.moments)
         rec = recommend(
-            Evidence(self.problem, now.moments),
-            self.strategy.columns(self.problem, now.memory),
+            Evidence(problem, moments),
+            self.strategy.columns(problem, now.memory),
             strategy=self.strategy.name,
             budget=None if now.state.unlimited else now.state.budget,
             complete=now.state.status == "done",
             history=now.rounds,
             safety=safety,
             mixes=mixes(self.strategy),
-            certified=certified_mix(self.strategy, self.problem, now.memory),
+            certified=certified_mix(self.strategy, problem, now.memory),
         )
-        rec = with_conflict(rec, now.moments, now.earlier, now.weight)
+        earlier = current.chosen([*now.earlier, *[None] * (len(now.moments) - len(now.earlier))])
+        rec = with_conflict(rec, moments, earlier, now.weight)
         missing = left_out(self.strategy, now.state.surplus)
         return replace(rec, note=" ".join(filter(None, [rec.note, missing]))) if missing else rec
 
@@ -341,11 +354,17 @@ class Experiment:
             The other way round; those after a trial are then older ones.
         """
         state = None if state is None else checks.choice("state", state, [s.value for s in TrialState])
-        place = None if arm is None else self.problem.index(arm, segment)
+        place = None if arm is None else self._place(arm, segment)
         first = 0 if after is None else self._number(after)
         most = None if limit is None else checks.whole("limit", limit, 1, "give the length of a page")
         query = TrialQuery(None if state is None else str(state), place, worker, first, most, newest_first)
         return [self._trial(row) for row in self.storage.store.trials(self.record.key, query)]
+
+    def _place(self, arm: str, segment: str | None) -> int:
+        """The store's number of an arm, which may be retired."""
+        found = self.revision(self.storage.store.changed(self.record.key))
+        cell = Cell(arm, segment)
+        return found.cells.index(cell) if cell in found.cells else found.places[found.problem.index(arm, segment)]
 
     def iter_trials(self, state: str | None = None) -> Iterator[Trial]:
         """All trials, read page by page."""
@@ -380,7 +399,7 @@ class Experiment:
 
     def resume(self) -> None:
         """Go on after a pause or a failure."""
-        self._write(lambda transaction: control.resume(transaction, self.storage.lease_clock, self._recipe))
+        self._write(lambda transaction: control.resume(transaction, self.storage.lease_clock, self._setup(transaction)))
 
     def stop(self, reason: str = "") -> Recommendation:
         """End it early, for good; the best answer so far."""
@@ -391,7 +410,49 @@ class Experiment:
     def extend(self, budget: int) -> None:
         """Raise the budget to a new total, where the strategy allows it."""
         budget = checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
-        self._write(lambda transaction: control.extend(transaction, budget, self._recipe))
+        self._write(
+            lambda transaction: replan.extend(transaction, self.storage.lease_clock, self._setup(transaction), budget)
+        )
+
+    def change(
+        self,
+        bounds: Mapping[str, float] | None = None,
+        limits: Sequence[str | Limit] | None = None,
+        arms: Iterable[str] | None = None,
+        budget: int | None = None,
+    ) -> None:
+        """Change what is asked while it runs; no trial is lost, and the history tells when it changed.
+
+        Parameters
+        ----------
+        bounds
+            New bounds, by cost; the others stay.
+        limits
+            All limits from now on that are not such bounds. They must be on what trials tell already.
+        arms
+            All arms to try from now on: others are retired with their trials, and new ones get their share of a first
+            round. An arm that comes back has its trials again.
+        budget
+            The new total, larger or smaller.
+
+        Examples
+        --------
+        >>> from bestmix import Problem, Uniform, open_experiment
+        >>> exp = open_experiment("memory://", "prices", Problem(["low", "high"], {"risk": 1.0}), 4, Uniform())
+        >>> exp.change(bounds={"risk": 0.5}, arms=["low", "mid"])
+        >>> exp.problem.bounds, [trial.arm for trial in exp.ask(9)]
+        ({'risk': 0.5}, ['low', 'mid', 'low', 'mid'])
+        >>> exp.state.changes[0]["text"]
+        'risk <= 0.5 instead of risk <= 1; mid is new; high is retired'
+        """
+        total = None if budget is None else checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
+        wish = Wish(bounds, limits, None if arms is None else list(arms), total)
+        self._write(
+            lambda transaction: (
+                replan.change(transaction, self.storage.lease_clock, self._setup(transaction), wish).problem
+            )
+        )
+        self.revision(self.storage.store.changed(self.record.key))
 
     def rename(self, name: str) -> None:
         """Give it another name."""
@@ -429,7 +490,11 @@ class Experiment:
         self.close()
 
     def _write(self, work: Callable[[Transaction], T], prefetch: Prefetch = NO_PREFETCH) -> T:
-        return self.storage.store.write(self.record.key, work, prefetch)
+        return self.storage.store.write(self.record.key, lambda transaction: self._work(transaction, work), prefetch)
+
+    def _work(self, transaction: Transaction, work: Callable[[Transaction], T]) -> T:
+        self.revision(transaction.head.changed)  # trials that are handed out may be of an arm that is new
+        return work(transaction)
 
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
         """Reward and costs, checked before anything is written; plain floats need no more than a look."""
@@ -458,7 +523,10 @@ class Experiment:
 
     def _trial(self, row: Row) -> Trial:
         names = self.problem.metrics[1:]
-        cell = self.problem.cells[row.arm]
+        cells = self._seen[1].cells
+        if row.arm >= len(cells):
+            cells = self.revision(self.storage.store.changed(self.record.key)).cells
+        cell = cells[row.arm]
         return Trial(
             f"{self.record.key}-{row.number}",
             cell.arm,
@@ -493,7 +561,7 @@ def tell_work(
     checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)
     prefetch = Prefetch(trials=[number for number, _ in checked])
     return prefetch, lambda transaction: calls.tell(
-        transaction, experiment.storage.lease_clock, checked, experiment._recipe
+        transaction, experiment.storage.lease_clock, checked, experiment._setup(transaction)
     )
 
 
@@ -504,5 +572,5 @@ def sums_work(
     experiment._on_traffic("tell_sums")
     (edge, sequence), found = parse_key(key), parse_rows(experiment.problem, rows)
     return NO_PREFETCH, lambda transaction: traffic.tell_sums(
-        transaction, experiment.storage.lease_clock, experiment._recipe, edge, sequence, found
+        transaction, experiment.storage.lease_clock, experiment._setup(transaction).recipe, edge, sequence, found
     )

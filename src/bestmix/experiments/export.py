@@ -91,7 +91,7 @@ def _csv(experiment: "Experiment", path: Path, trials: "Iterator[Trial]", escape
 def _json(experiment: "Experiment", path: Path, now: "RunState", trials: "Iterator[Trial]") -> None:
     about = {
         "format": "bestmix experiment 1",
-        "problem": dict(experiment.record.problem),
+        "problem": experiment.problem.to_dict(),
         "strategy": dict(experiment.record.strategy),
         "lease": experiment.record.lease,
         "state": now.state.to_dict(),

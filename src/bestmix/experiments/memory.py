@@ -1,6 +1,7 @@
 """The store in this process's memory: the reference that every other store must equal."""
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -88,6 +89,11 @@ class MemoryTransaction:
                 return replace(row)
         return None
 
+    def complete_in(self, number: int) -> dict[int, int]:
+        """Complete trials of a round, by arm."""
+        rows = self._stored.rows.values()
+        return dict(Counter(row.arm for row in rows if row.round == number and row.state == "complete"))
+
     def expire_leases(self, time: float) -> int:
         """Make leases expired."""
         late = [n for n, deadline in self._stored.leased.items() if deadline <= time]
@@ -98,7 +104,11 @@ class MemoryTransaction:
         """The first deadline."""
         return min(self._stored.leased.values(), default=None)
 
-    def open_slots(self, most: int, arms: range | None = None) -> list[Row]:
+    def leases(self) -> list[Row]:
+        """The trials that are out on lease."""
+        return [replace(self._stored.rows[n]) for n in sorted(self._stored.leased)]
+
+    def open_slots(self, most: int, arms: Sequence[int] | None = None) -> list[Row]:
         """Trials whose slots are open."""
         rows = [self._stored.rows[n] for n in sorted(self._stored.open)]
         return [replace(row) for row in rows if arms is None or row.arm in arms][:most]
@@ -160,6 +170,12 @@ class MemoryTransaction:
         for ended in rounds:
             self._put(self._stored.rounds, ended.number, ended)
             self._put(self._stored.mixtures, ended.number, mixture)
+
+    def add_arms(self, count: int, size: int) -> None:
+        """Make room for more that can be tried."""
+        for number in range(len(self._stored.due), len(self._stored.due) + count):
+            self._put(self._stored.due, number, 0)
+            self._put(self._stored.moments, number, Moments(size))
 
     def asked_with(self, key: str) -> list[Row]:
         """The trials of an idempotency key."""
@@ -280,10 +296,16 @@ class MemoryStore:
         """Figures, memory, sums and rounds of one moment."""
         with self._lock:
             stored = self._stored(key)
-            rounds, moments = [stored.rounds[n] for n in sorted(stored.rounds)], list(stored.moments.values())
+            rounds = [stored.rounds[n] for n in sorted(stored.rounds)]
+            moments = [stored.moments[arm] for arm in sorted(stored.moments)]
             mixtures = [stored.mixtures.get(r.number) for r in rounds]
             memory, log = stored.memory["memory"], (stored.earlier, stored.weight)
-            return RunState(self.state(key), memory, moments, rounds, mixtures, *log)
+            return RunState(self.state(key), memory, moments, rounds, mixtures, *log, stored.head.changed)
+
+    def changed(self, key: str) -> str | None:
+        """The problem as it is now, where it was changed."""
+        with self._lock:
+            return self._stored(key).head.changed
 
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment."""

@@ -167,6 +167,7 @@ class State:
     ended: datetime | None
     handed: int  # trials handed out so far; the last one's number
     extra: int = 0  # results beside what was planned, which count
+    changes: Sequence[Mapping[str, Any]] = ()  # of the problem: the round in which each came, and what it is
 
     @property
     def open(self) -> bool:
@@ -263,6 +264,7 @@ class RunState:
     mixtures: list[Mapping[str, float] | None]  # the answer after each round, where it is known
     earlier: Sequence[Moments | None] = ()  # sums of the log's trials of each arm, where it started from one
     weight: float = 1.0  # what each of them counts
+    changed: str | None = None  # the problem as it is now, where it was changed
 
 
 @dataclass(frozen=True)

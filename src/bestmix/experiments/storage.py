@@ -113,7 +113,7 @@ class Storage:
             start = replay.replay(recipe, record.first_budget, terms.log, self.lease_clock.clock.now())
         step, log = start.step, (start.earlier, 1.0 if terms.log is None else terms.log.weight)
         draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows, *log)
-        return Experiment(self, record, recipe) if self.store.create(draft) else None
+        return Experiment(self, record, recipe.strategy) if self.store.create(draft) else None
 
     def _traffic_draft(self, record: Record, recipe: Recipe, plan: Traffic, notes: str, terms: "Terms") -> Draft:
         """A new experiment on live traffic, which knows what a log tells."""
@@ -140,15 +140,14 @@ class Storage:
                 f"the experiment has {dict(record.strategy)}, got {strategy.to_dict()}",
                 "pass the same one, or none",
             )
-        recipe = Recipe(Problem.from_dict(record.problem), strategy or restore_strategy(record.strategy))
-        return Experiment(self, record, recipe)
+        return Experiment(self, record, strategy or restore_strategy(record.strategy), self.store.changed(record.key))
 
     def open_key(self, key: str) -> Experiment | None:
         """The experiment with that key, which stays the same when it is renamed; None when there is none."""
         record = self.store.record(key)
         if record is None:
             return None
-        return Experiment(self, record, Recipe(Problem.from_dict(record.problem), restore_strategy(record.strategy)))
+        return Experiment(self, record, restore_strategy(record.strategy), self.store.changed(key))
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[State]:
         """Figures of the experiments in the order of their names, those after a name."""
@@ -296,9 +295,11 @@ def on_traffic(name: str, traffic: Any, budget: int | None, strategy: Strategy |
 def _check_same(found: Experiment, problem: Problem | None, budget: int | None, lease: float | None) -> None:
     """Refuse to go on with another problem, budget or lease than the experiment has."""
     held = found.record
-    if problem is not None and problem.to_dict() != held.problem:
+    if problem is not None and problem.to_dict() not in (held.problem, found.problem.to_dict()):
         raise checks.AlreadyExists(
-            "problem", f"the experiment {held.name!r} has another one", "leave it out, or choose another name"
+            "problem",
+            f"the experiment {held.name!r} has another one",
+            "leave it out, or choose another name",
         )
     if budget is not None and budget != held.first_budget and budget != found.state.budget:
         raise checks.AlreadyExists(

@@ -83,6 +83,7 @@ class Head:
     notes: str
     budget: int
     ended: float | None
+    changed: str | None  # the problem as it is now (``revision.py``); None where it is as at the beginning
     # Changed by nearly every call.
     clock: float  # lease time, and what showed which tick then
     boot: str
@@ -109,7 +110,7 @@ class Head:
 def worth_writing(before: Head, after: Head) -> bool:
     """Whether a call changed anything but the reading of the same clock, which the next one can do as well.
 
-    >>> head = Head("a", "running", "", "", 9, None, clock=1.0, boot="b", tick=5.0, earliest=0.0)
+    >>> head = Head("a", "running", "", "", 9, None, None, clock=1.0, boot="b", tick=5.0, earliest=0.0)
     >>> worth_writing(head, replace(head, clock=2.0, tick=6.0)), worth_writing(head, replace(head, trials=1))
     (False, True)
     """
@@ -128,13 +129,19 @@ class Transaction(Protocol):
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""
 
+    def complete_in(self, number: int) -> dict[int, int]:
+        """Complete trials of a round, by arm."""
+
     def expire_leases(self, time: float) -> int:
         """Make every lease expired whose deadline is not after ``time``, its slot open; how many they were."""
 
     def earliest(self) -> float | None:
         """The first deadline of a lease."""
 
-    def open_slots(self, most: int, arms: range | None = None) -> list[Row]:
+    def leases(self) -> list[Row]:
+        """The trials that are out on lease."""
+
+    def open_slots(self, most: int, arms: Sequence[int] | None = None) -> list[Row]:
         """The first trials whose slots are open, of all arms or of some."""
 
     def due(self) -> list[int]:
@@ -169,6 +176,9 @@ class Transaction(Protocol):
 
     def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds that were closed, with the answer after them."""
+
+    def add_arms(self, count: int, size: int) -> None:
+        """Make room for more that can be tried, of which ``size`` numbers are measured."""
 
     def asked_with(self, key: str) -> list[Row]:
         """The trials that were handed out for an idempotency key."""
@@ -261,6 +271,9 @@ class ExperimentStore(Protocol):
     def run_state(self, key: str) -> RunState:
         """Figures, memory, sums and rounds of one moment."""
 
+    def changed(self, key: str) -> str | None:
+        """The problem as it is now, as ``revision.py`` reads it; None where it is as at the beginning."""
+
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment, with the trials in a state or all of them; the events only on request.
 
@@ -325,6 +338,7 @@ def opening(draft: Draft, clock: Clock, now: float) -> Head:
         draft.notes,
         draft.budget,
         now if draft.quota is None else None,
+        None,
         0.0,
         clock.boot,
         clock.tick(),
@@ -357,6 +371,7 @@ def state_of(head: Head, created: float) -> State:
         None if head.ended is None else moment(head.ended),
         head.trials,
         head.extra,
+        () if head.changed is None else tuple(json.loads(head.changed)["history"]),
     )
 
 

@@ -26,6 +26,7 @@ FIELDS: dict[str, dict[str, type]] = {  # what the data of each kind of event mu
     "stopped": {"reason": str},
     "extended": {"budget": int},
     "renamed": {"old": str, "new": str},
+    "changed": {"problem": dict, "budget": int, "text": str},
     **{kind: {} for kind in ("done", "paused", "resumed", "notes")},
 }
 
@@ -39,6 +40,8 @@ class Log:
     first_name: str | None = None
     name: str | None = None
     budget: int | None = None
+    extended: bool = False
+    changes: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)  # the round in which each came
     status: str = "running"
     reason: str = ""
     may_be_done: bool = True  # no event tells whether an experiment was over as soon as it was created or extended
@@ -105,9 +108,18 @@ class Log:
         self.strikes = 0
 
     def _extended(self, data: Mapping[str, Any]) -> None:
-        self.budget = data["budget"]
+        self.budget, self.extended = data["budget"], True
         if self.status == "done":
             self.status, self.may_be_done = "running", True
+
+    def _changed(self, data: Mapping[str, Any]) -> None:
+        self.budget = data["budget"]
+        self.changes.append((self.rounds + 1, data))
+
+    @property
+    def closed(self) -> set[int]:
+        """Slots that were closed when the problem was changed."""
+        return {slot for _, data in self.changes for slot in data.get("closed", ())}
 
     def _renamed(self, data: Mapping[str, Any]) -> None:
         self.first_name = data["old"] if self.first_name is None else self.first_name
@@ -181,9 +193,10 @@ class Tally:
         if row.state == "extra" and row.values is not None:
             self.extra[row.number] = row.arm, row.values
 
-    def handed(self, number: int, arms: int) -> list[int]:
-        """Slots of a round that were ever handed out, by arm."""
-        found = Counter(slot.arm for slot in self.slots.values() if slot.round == number and slot.counts)
+    def handed(self, number: int, arms: int, closed: set[int]) -> list[int]:
+        """Slots of a round that were ever handed out, by arm, but for those that were closed."""
+        slots = (slot for place, slot in self.slots.items() if place not in closed)
+        found = Counter(slot.arm for slot in slots if slot.round == number and slot.counts)
         return [found[arm] for arm in range(arms)]
 
 

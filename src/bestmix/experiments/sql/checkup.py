@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from bestmix.experiments import audit
 from bestmix.experiments.errors import StorageError
+from bestmix.experiments.revision import revision
 from bestmix.experiments.sql import inspection, postgres, queries, schema, sqlite, tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.store import Contents
-from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy
 from bestmix.strategies.built_in import BUILT_IN, restore_strategy
 
@@ -100,7 +100,7 @@ def _look(store: SqlStore, number: int) -> tuple[Contents, Strategy | None, audi
     key = store.database.read(lambda connection: queries.key(connection, number))
     contents = store.contents(key, events=True)
     strategy = builtin(contents.record.strategy)
-    return contents, strategy, audit.examine(contents, Problem.from_dict(contents.record.problem), strategy)
+    return contents, strategy, audit.examine(contents, revision(contents.record, contents.head.changed), strategy)
 
 
 def builtin(data: Any) -> Strategy | None:

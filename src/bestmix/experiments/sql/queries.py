@@ -106,7 +106,7 @@ def state(connection: sa.Connection, key: str) -> State:
 
 def run_state(connection: sa.Connection, key: str) -> RunState:
     """Figures, memory, sums and rounds of one moment."""
-    number, memory, weight = find(connection, key)
+    number, memory, weight, text = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
     arms = connection.execute(sa.select(a.moments, a.earlier).where(a.experiment == number).order_by(a.arm)).all()
     rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
@@ -118,6 +118,7 @@ def run_state(connection: sa.Connection, key: str) -> RunState:
         [None if mixture is None else json.loads(mixture) for _, mixture in rounds],
         [None if log is None else Moments.from_dict(json.loads(log)) for _, log in arms],
         weight,
+        text,
     )
 
 
@@ -212,12 +213,12 @@ def traffic(connection: sa.Connection, key: str) -> TrafficContents:
     )
 
 
-def find(connection: sa.Connection, key: str) -> tuple[int, str, float]:
-    """The experiment's number in the tables, its strategy's memory, and what a result of its log counts."""
-    found = connection.execute(sa.select(x.id, x.memory, x.log_weight).where(x.key == key)).one_or_none()
+def find(connection: sa.Connection, key: str) -> tuple[int, str, float, str | None]:
+    """Number in the tables, the strategy's memory, what a result of the log counts, and the problem as it is now."""
+    found = connection.execute(sa.select(x.id, x.memory, x.log_weight, x.changed).where(x.key == key)).one_or_none()
     if found is None:
         raise gone()
-    return found[0], found[1], found[2]
+    return found[0], found[1], found[2], found[3]
 
 
 def key(connection: sa.Connection, number: int) -> str:

@@ -162,6 +162,10 @@ class SqlStore:
         """Figures, memory, sums and rounds of one moment."""
         return self.database.read(lambda connection: queries.run_state(connection, key))
 
+    def changed(self, key: str) -> str | None:
+        """The problem as it is now, where it was changed."""
+        return self.database.read(lambda connection: queries.find(connection, key))[3]
+
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment."""
         return self.database.read(lambda connection: queries.contents(connection, key, state, events))

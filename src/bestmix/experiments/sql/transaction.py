@@ -18,7 +18,7 @@ from bestmix.experiments.store import NO_PREFETCH, Head, Prefetch, gone, worth_w
 from bestmix.experiments.traffic_model import EdgeRow, Version
 from bestmix.strategies.protocol import Memory
 
-SELDOM = ("name", "status", "reason", "notes", "budget", "ended")  # fields of Head kept with the experiment
+SELDOM = ("name", "status", "reason", "notes", "budget", "ended", "changed")  # fields of Head kept with the experiment
 
 FEW_NUMBERS = 500  # trials that are read with the head; SQLite takes so many values and more in a statement
 MOST_OPEN_SLOTS = 10_000  # looked through for those of one segment
@@ -46,6 +46,7 @@ NUMBER: sa.ColumnElement[int] = sa.literal_column("number", sa.BigInteger())
 LEASED = {d: queries.by_index("trials_leased", "state = 'leased'", d).with_only_columns(NUMBER) for d in DIALECTS}
 OPEN = {d: queries.by_index("trials_open", "open", d).with_only_columns(NUMBER) for d in DIALECTS}
 RETURNED = {d: queries.by_index("trials_open", "open", d).order_by(sa.text("number")).limit(N) for d in DIALECTS}
+ON_LEASE = {d: queries.by_index("trials_leased", "state = 'leased'", d).order_by(sa.text("number")) for d in DIALECTS}
 # The literal conditions are those of a partial index, which is used only when they are found here.
 LATE = (
     sa.update(tables.trials)
@@ -64,6 +65,7 @@ WITHDRAWN = sa.update(tables.trials).values(state="withdrawn")
 WITHDRAW = {d: WITHDRAWN.where(mine, t.number.in_(LEASED[d])) for d in DIALECTS}
 SHUT = {d: sa.update(tables.trials).where(mine, t.number.in_(OPEN[d])).values(open=False) for d in DIALECTS}
 MEMORY = sa.select(x.memory).where(x.id == ID)
+COMPLETE_IN = sa.select(t.arm, sa.func.count()).where(mine, t.round == N, t.state == "complete").group_by(t.arm)
 ASKED = sa.select(tables.asks.c.first, tables.asks.c.count).where(
     tables.asks.c.experiment == ID, tables.asks.c.key == sa.bindparam("key")
 )
@@ -231,6 +233,10 @@ class SqlTransaction:
                 return row
         return None
 
+    def complete_in(self, number: int) -> dict[int, int]:
+        """Complete trials of a round, by arm."""
+        return dict(self._run(COMPLETE_IN, n=number).all())
+
     def expire_leases(self, time: float) -> int:
         """Make leases expired."""
         self._rows = {}
@@ -242,7 +248,11 @@ class SqlTransaction:
         found: float | None = self._run(FIRST).scalar_one()
         return found
 
-    def open_slots(self, most: int, arms: range | None = None) -> list[Row]:
+    def leases(self) -> list[Row]:
+        """The trials that are out on lease."""
+        return list(map(queries.row, self._run(ON_LEASE[self._dialect])))
+
+    def open_slots(self, most: int, arms: Sequence[int] | None = None) -> list[Row]:
         """Trials whose slots are open."""
         found = map(queries.row, self._run(RETURNED[self._dialect], n=most if arms is None else MOST_OPEN_SLOTS))
         return [row for row in found if arms is None or row.arm in arms][:most]
@@ -318,6 +328,13 @@ class SqlTransaction:
             made = round_entries(rounds, self._clock.now(), mixture)
             entries = [{"experiment": self._id, **entry} for entry in made]
             self._connection.execute(sa.insert(tables.rounds), entries)
+
+    def add_arms(self, count: int, size: int) -> None:
+        """Make room for more that can be tried."""
+        known, none = len(self.due()), json.dumps(Moments(size).to_dict())
+        new = [{"arm": known + i, "due": 0, "count": 0, "moments": none} for i in range(count)]
+        self._savepoint = None
+        self._connection.execute(sa.insert(tables.arms), [{"experiment": self._id, **entry} for entry in new])
 
     def asked_with(self, key: str) -> list[Row]:
         """The trials of an idempotency key."""

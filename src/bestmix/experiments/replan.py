@@ -1,0 +1,165 @@
+"""``change``: another bound or limit, a new arm, an arm retired, another budget, while an experiment runs.
+
+Another bound changes what the next decision is made from, and the open round goes on: changed back before it ends, it
+is as if nothing had happened. New or retired arms, and a smaller budget, cut that round short: what is out on lease is
+waited for, what was not handed out is dropped, and each new arm gets its share of a first round.
+"""
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.experiments import calls, control
+from bestmix.experiments.clock import LeaseClock
+from bestmix.experiments.errors import Closed
+from bestmix.experiments.revision import Revision, Setup, Wish, amended, changes, same_shape
+from bestmix.experiments.store import Transaction
+from bestmix.strategies import rounds
+from bestmix.strategies.protocol import Extendable, Memory, arriving, decides_from_counts
+from bestmix.strategies.traffic import Traffic
+
+MOST_OPEN_SLOTS = 2**31  # all of them
+
+
+def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, wish: Wish) -> Setup:
+    """Change what is asked; what it is then."""
+    head, old = transaction.head, setup.problem
+    if head.status == "stopped":
+        raise Closed("change: the experiment was stopped, for good; create a new one, from this one's log if you like")
+    new, budget = amended(old, wish), head.budget if wish.budget is None else wish.budget
+    text = changes(old, new, head.budget, budget)
+    if not text:
+        return setup
+    shaped = same_shape(old, new)
+    if new.to_dict() == old.to_dict() and budget > head.budget and not _counts_differ(transaction, setup):
+        control.extend(transaction, budget, setup)
+        return setup
+    _check(transaction, setup, shaped and budget == head.budget, new.arms != old.arms)
+    note = {"round": head.round + 1, "text": text, "at": lease_clock.clock.now()}
+    revised = Setup(setup.revision.becoming(new, note), setup.strategy)
+    if more := len(revised.revision.cells) - len(setup.revision.cells):
+        transaction.add_arms(more, len(new.measures))
+    if shaped and budget == head.budget:
+        _write(transaction, revised, budget, text, None, [])
+        if head.status == "done":
+            _decide_once_more(transaction, revised)
+    else:
+        _replan(transaction, lease_clock, revised, budget, text)
+    return revised
+
+
+def extend(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, budget: int) -> None:
+    """Raise the budget: from what was planned where that is what was made, else from the counts."""
+    if budget > transaction.head.budget and _counts_differ(transaction, setup):
+        change(transaction, lease_clock, setup, Wish(budget=budget))
+    else:
+        control.extend(transaction, budget, setup)
+
+
+def _counts_differ(transaction: Transaction, setup: Setup) -> bool:
+    """Whether the trials are others than the strategy had planned, and it decides from their numbers."""
+    head = transaction.head
+    return decides_from_counts(setup.strategy) and (head.extra > 0 or head.changed is not None)
+
+
+def _check(transaction: Transaction, setup: Setup, only_bounds: bool, other_arms: bool) -> None:
+    """Refuse what the strategy cannot go on with."""
+    if isinstance(setup.strategy, Traffic):
+        raise checks.InvalidInput(
+            "strategy", "the weights of live traffic are for one problem", "create another experiment"
+        )
+    if not only_bounds and not decides_from_counts(setup.strategy):
+        raise checks.InvalidInput(
+            "strategy",
+            f"{setup.strategy.name} lays out its rounds beforehand, so that only bounds can change",
+            "create another experiment from this one's trials, with Challenger() or Uniform()",
+        )
+    if other_arms and arriving(setup.problem, transaction.memory()):
+        raise checks.InvalidInput(
+            "arms", "they stay the same where users arrive", "create another experiment from this one's trials"
+        )
+
+
+def _write(
+    transaction: Transaction, revised: Setup, budget: int, text: str, memory: Memory | None, closed: list[int]
+) -> None:
+    """Write the change, and the event that tells of it: the memory and the slots that were closed, if any."""
+    transaction.head.changed, transaction.head.budget = revised.revision.to_text(), budget
+    more = {} if memory is None else {"memory": memory, "closed": closed}
+    transaction.add_event("changed", problem=revised.problem.to_dict(), budget=budget, text=text, **more)
+
+
+def _decide_once_more(transaction: Transaction, setup: Setup) -> None:
+    """Let a run that was over by its own rule go on, if by the new bounds it is not."""
+    head, memory, strategy = transaction.head, transaction.memory(), setup.strategy
+    if not isinstance(strategy, Extendable):
+        return
+    sums = transaction.moments()
+    budget = calls.left_budget(head.budget, setup.revision, sums)
+    again = strategy.extended(setup.problem, budget, budget, memory)
+    moments = setup.revision.chosen([sums[arm] for arm in sorted(sums)])
+    step = rounds.settle(setup.recipe, budget, again, moments, head.round)
+    if step.quota is not None:
+        _go_on(transaction, setup, step)
+
+
+def _go_on(transaction: Transaction, setup: Setup, step: rounds.Step) -> None:
+    """Write rounds that were closed without a trial, and open the next."""
+    head = transaction.head
+    transaction.advance(step.memory, step.rounds)
+    head.round += len(step.rounds)
+    for ended in step.rounds:
+        transaction.add_event("round", number=ended.number, rejected=ended.rejected)
+    _reopen(transaction)
+    calls.enter(transaction, None if step.quota is None else setup.revision.spread(step.quota), 0.0)
+
+
+def _reopen(transaction: Transaction) -> None:
+    head = transaction.head
+    head.status, head.ended, head.strikes = "running", None, 0
+    transaction.add_event("resumed")
+
+
+def _replan(transaction: Transaction, lease_clock: LeaseClock, revised: Setup, budget: int, text: str) -> None:
+    """Cut the open round short, and plan anew from the trials that there are and those under way."""
+    calls.expire(transaction, calls.advance_clock(transaction, lease_clock))
+    closed, revision, sums = _cut(transaction, revised.revision), revised.revision, transaction.moments()
+    leased = np.bincount([row.arm for row in transaction.leases()], minlength=len(sums))
+    counts = np.array(revision.chosen([sums[arm].count + int(leased[arm]) for arm in sorted(sums)]), dtype=np.int64)
+    here = calls.left_budget(budget, revision, sums)
+    memory = revised.strategy.begin(revised.problem, max(here, len(counts)))
+    quota = revised.strategy.quota(revised.problem, max(here, len(counts)), memory)
+    owed = rounds.level(counts * 0 if quota is None else quota, counts, max(here - int(counts.sum()), 0))
+    made = transaction.complete_in(transaction.head.round + 1)
+    handed = [int(n) + made.get(arm, 0) for arm, n in enumerate(leased)]
+    plan = owed + np.array(revision.chosen(handed), dtype=np.int64)
+    memory |= {rounds.PLAN: plan.tolist()} | ({"arriving": True} if transaction.memory().get("arriving") else {})
+    _write(transaction, revised, budget, text, memory, closed)
+    transaction.advance(memory, [])
+    _await(transaction, lease_clock, revised, owed.tolist())
+
+
+def _cut(transaction: Transaction, revision: Revision) -> list[int]:
+    """Drop what was not handed out, close slots that wait, and withdraw trials of what is retired; slots closed."""
+    head, gone = transaction.head, set(revision.retired)
+    waiting = transaction.open_slots(MOST_OPEN_SLOTS) if head.freed else []
+    unwanted = [row for row in transaction.leases() if row.arm in gone]
+    for row in waiting:
+        row.open = False
+    for row in unwanted:
+        row.state = "withdrawn"
+    transaction.raise_due([-n for n in transaction.due()])
+    transaction.update_trials([*waiting, *unwanted])
+    head.due = head.freed = 0
+    head.leased -= len(unwanted)
+    head.owing = head.leased
+    return [row.slot for row in (*waiting, *unwanted)]
+
+
+def _await(transaction: Transaction, lease_clock: LeaseClock, revised: Setup, owed: list[int]) -> None:
+    """Open the round with what is owed, or decide at once where nothing is waited for."""
+    head = transaction.head
+    if head.status == "done":
+        _reopen(transaction)
+    calls.enter(transaction, revised.revision.spread(owed), 0.0)
+    if not head.owing and head.status != "failed":
+        calls.advance(transaction, revised, lease_clock.clock.now())
