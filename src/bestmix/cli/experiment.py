@@ -368,6 +368,42 @@ def stop(url: Url, name: Name, reason: Reason = "", as_json: common.Json = False
 
 
 @app.command()
+def change(
+    url: Url,
+    name: Name,
+    bound: Annotated[
+        list[str] | None, typer.Option("--bound", metavar="COST=B", help="A new bound of a cost.", show_default=False)
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option("--limit", help="A limit from now on, such as 'quality >= 0.9'; they replace all.", show_default=False),
+    ] = None,
+    arm: Annotated[
+        list[str] | None, typer.Option("--arm", help="An arm that comes new, or back.", show_default=False)
+    ] = None,
+    retire: Annotated[
+        list[str] | None, typer.Option("--retire", help="An arm that is no longer tried.", show_default=False)
+    ] = None,
+    budget: Annotated[int | None, typer.Option(min=0, help="The new total.", show_default=False)] = None,
+    as_json: common.Json = False,
+) -> None:
+    """Change what is asked while it runs: bounds, limits, arms or the budget. No trial is lost.
+
+    Example: [bold]bestmix experiment change router.db router --bound dollars=4 --arm tiny --retire large[/bold]
+    """
+    experiment = open_named(url, name)
+    arms = None
+    if arm or retire:
+        present = experiment.current().arms
+        strange = [name for name in retire or [] if name not in present]
+        if strange:
+            raise ValueError(f"--retire: expected one of {', '.join(present)}, got {strange[0]!r}; check the spelling")
+        arms = [*(a for a in present if a not in (retire or [])), *(a for a in arm or [] if a not in present)]
+    experiment.change(problems.parse_bounds(bound) or None, limit, arms, budget)
+    report(experiment.state, as_json)
+
+
+@app.command()
 def extend(
     url: Url,
     name: Name,

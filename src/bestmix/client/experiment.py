@@ -3,7 +3,7 @@
 import os
 import secrets
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -16,6 +16,7 @@ from bestmix.experiments.traffic_model import Published, TrafficState, Weights
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:
+    from bestmix.problems.limits import Limit
     from bestmix.strategies import Strategy
     from bestmix.strategies.traffic import Traffic
 
@@ -297,6 +298,28 @@ class RemoteExperiment:
     def extend(self, budget: int) -> None:
         """Raise the budget to a new total, where the strategy allows it."""
         self._post("extend", {"budget": budget})
+
+    def change(
+        self,
+        bounds: Mapping[str, float] | None = None,
+        limits: "Sequence[str | Limit] | None" = None,
+        arms: Iterable[str] | None = None,
+        budget: int | None = None,
+    ) -> None:
+        """Change what is asked while it runs; no trial is lost, and the history tells when it changed."""
+        given = {
+            "bounds": None if bounds is None else {n: checks.number(f"bounds[{n!r}]", b) for n, b in bounds.items()},
+            "limits": None if limits is None else list(map(str, limits)),
+            "arms": None if arms is None else list(arms),
+            "budget": budget,
+        }
+        self._post("change", {name: value for name, value in given.items() if value is not None})
+        self.current()
+
+    def current(self) -> Problem:
+        """What is searched, as it is at this moment."""
+        self.problem = Problem.from_dict(self._get("")["problem"])
+        return self.problem
 
     def rename(self, name: str) -> None:
         """Give it another name."""

@@ -72,7 +72,7 @@ def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Exa
     """What is wrong with an experiment; without its strategy rounds are not replayed."""
     log = read_log(contents.events)
     if contents.traffic.versions:
-        return _examine_traffic(contents, log, now.problem, strategy)
+        return _examine_traffic(contents, log, now, strategy)
     tally = read_trials(contents, log, len(now.cells), len(now.problem.metrics) - 1)
     evidence = [*log.problems[:MOST_SHOWN], *tally.problems[:MOST_SHOWN]]
     evidence += [*_fixed(contents, log, now), *_events(contents, log, tally), *_slots(contents, log, tally)]
@@ -93,11 +93,11 @@ def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Exa
     return Examination([], [*_head(contents, log, tally, due, owing), *_arms(contents, tally, due)])
 
 
-def _examine_traffic(contents: Contents, log: Log, problem: Problem, strategy: Strategy | None) -> Examination:
+def _examine_traffic(contents: Contents, log: Log, now: Revision, strategy: Strategy | None) -> Examination:
     """The same of live traffic, whose evidence are sums: every version is planned again from its own."""
-    evidence = [*log.problems[:MOST_SHOWN], *_fixed(contents, log), *traffic_audit.damage(contents, problem)]
+    evidence = [*log.problems[:MOST_SHOWN], *_fixed(contents, log, now), *traffic_audit.damage(contents, now.problem)]
     if isinstance(strategy, Traffic) and not evidence:
-        for version, plan in traffic_audit.planned_again(contents.traffic, problem, strategy):
+        for version, plan in traffic_audit.planned_again(contents.traffic, now.problem, strategy):
             if not alike(plan, {name: version.to_dict()[name] for name in plan}):
                 evidence.append(f"version {version.number}: planned again from the same sums it is another")
     if evidence:

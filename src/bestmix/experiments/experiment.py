@@ -94,6 +94,10 @@ class Experiment:
         """What is searched, as of the last call: somebody else may change it."""
         return self._seen[1].problem
 
+    def current(self) -> Problem:
+        """What is searched, as it is at this moment."""
+        return self.revision(self.storage.store.changed(self.record.key)).problem
+
     def revision(self, changed: str | None) -> Revision:
         """The problem that the store tells of, made from its text when that is another one."""
         if changed != self._seen[0]:
@@ -452,7 +456,7 @@ class Experiment:
                 replan.change(transaction, self.storage.lease_clock, self._setup(transaction), wish).problem
             )
         )
-        self.revision(self.storage.store.changed(self.record.key))
+        self.current()
 
     def rename(self, name: str) -> None:
         """Give it another name."""

@@ -106,7 +106,7 @@ class Storage:
         notes = check_text("notes", terms.notes, LONGEST_NOTE, empty=True)
         if isinstance(recipe.strategy, Traffic):
             draft = self._traffic_draft(record, recipe, recipe.strategy, notes, terms)
-            return Experiment(self, record, recipe) if self.store.create(draft) else None
+            return Experiment(self, record, recipe.strategy) if self.store.create(draft) else None
         if terms.log is None:
             start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem), [])
         else:

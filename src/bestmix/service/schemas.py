@@ -172,6 +172,15 @@ class Stop(Body):
     reason: Note = ""
 
 
+class ChangeProblem(Body):
+    """What is to change of what is asked; what is not given stays as it is."""
+
+    bounds: dict[str, Number] | None = Field(None, description="New bounds, by cost; the others stay.")
+    limits: list[str] | None = Field(None, description="All limits from now on that are not such bounds.")
+    arms: list[str] | None = Field(None, description="All arms to try from now on.")
+    budget: Whole | None = Field(None, ge=0, le=2**53, description="The new total.")
+
+
 class Extend(Body):
     """The new total."""
 

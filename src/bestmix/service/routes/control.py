@@ -1,4 +1,4 @@
-"""The API's calls that steer an experiment: pause, resume, stop, extend, rename, annotate."""
+"""The API's calls that steer an experiment: pause, resume, stop, extend, change, rename, annotate."""
 
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
@@ -47,6 +47,13 @@ def stop(experiment: Current, body: schemas.Stop) -> Response:
 def extend(experiment: Current, body: schemas.Extend) -> Response:
     """Raise the budget, where the strategy allows it."""
     experiment.extend(body.budget)
+    return _state(experiment)
+
+
+@router.post("/{experiment}/change", response_model=schemas.State, responses=CALL)
+def change_problem(experiment: Current, body: schemas.ChangeProblem) -> Response:
+    """Change bounds, limits, arms or the budget while it runs; no trial is lost."""
+    experiment.change(body.bounds, body.limits, body.arms, body.budget)
     return _state(experiment)
 
 

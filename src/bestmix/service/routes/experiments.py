@@ -54,7 +54,8 @@ def figures(state: State, key: str) -> dict[str, Any]:
 def described(experiment: Experiment) -> dict[str, Any]:
     """All that is known without the trials."""
     state = experiment.state
-    return figures(state, experiment.record.key) | replace(experiment.record, name=state.name).to_dict()
+    now = replace(experiment.record, name=state.name, problem=experiment.current().to_dict())
+    return figures(state, experiment.record.key) | now.to_dict()
 
 
 @router.post(
