@@ -195,8 +195,8 @@ def test_the_state_of_other_work_is_refused(place):
     run()
     assert "a larger budget (12, not 10)" in run(budget=10).stderr
     assert "another strategy (USLP, not SFSR-L)" in run(strategy="sfsr-l").stderr
-    Problem(["small", "the large"], {"dollars": 2.0}).save(place / "problem.toml")
-    assert "another problem" in run().stderr
+    Problem(["small", "the large"], goal="minimise dollars").save(place / "problem.toml")
+    assert "another problem, with a goal, costs, segments or known arms of its own" in run().stderr
     (place / "problem.run.json").write_text('{"format": "bestmix search 1"}')
     assert "not the state of a run" in run().stderr
 
@@ -279,3 +279,14 @@ def test_a_budget_with_prices_or_in_time(place):
     )
     assert asked.exit_code == 2
     assert "'tokens'" in asked.stderr
+
+
+def test_a_run_with_another_bound_goes_on_with_its_trials(place):
+    assert run(strategy="challenger").exit_code == 0
+    made = calls(place)
+    Problem(["small", "the large"], {"dollars": 2.0}).save(place / "problem.toml")
+    again = run("--json", strategy="challenger", budget=16)
+    assert "the problem has changed (dollars <= 2 instead of dollars <= " in again.stderr
+    assert "going on with its 12 trials" in again.stderr
+    assert (json.loads(again.stdout)["trials"], calls(place)) == (16, made + 4)
+    assert json.loads(again.stdout)["problem"]["bounds"] == {"dollars": 2.0}

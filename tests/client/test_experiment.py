@@ -123,3 +123,14 @@ def test_a_log_is_read_here_and_counts_there(running, segments):
     exp = running.connect().create("from a log", problem, 20, Challenger(), log=log, log_weight=0.5, **columns)
     assert (exp.state.complete, exp.recommend().trials, exp.state.budget) == (12, 6, 26)
     assert exp.recommend(everything=True).trials == 6
+
+
+def test_the_problem_is_changed_there(running):
+    exp = running.create("changing", budget=40)
+    exp.tell(exp.ask()[0], 1.0, [0.5])
+    exp.change(bounds={"dollars": 0.5}, arms=["small", "tiny"], budget=30)
+    assert (exp.problem.arms, exp.problem.bounds["dollars"], exp.state.budget) == (("small", "tiny"), 0.5, 30)
+    assert {t.arm for t in exp.ask(30)} == {"small", "tiny"}
+    assert exp.state.changes == running.storage.open("changing").state.changes
+    with pytest.raises(ValueError, match="bounds: expected some of"):
+        exp.change(bounds={"odd": 1.0})

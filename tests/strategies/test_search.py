@@ -402,3 +402,60 @@ def test_an_old_log_can_count_less():
     assert "The log and the fresh results of" in search.recommend().note
     again = Search.from_json(search.to_json())
     assert again.recommend().to_json() == search.recommend().to_json()
+
+
+# --- changes while it runs -----------------------------------------------------------------------------------
+
+
+def play(search, seed=0):
+    """Make all trials that are owed; the values of an arm do not depend on when they are made."""
+    made = 0
+    while owed := search.ask():
+        for arm, count in owed.items():
+            rng = np.random.default_rng([seed, ord(arm), len(search.history)])
+            search.tell(arm, rng.normal(1.0, 0.5, count), rng.normal(0.8, 0.5, (count, 1)))
+            made += count
+    return made
+
+
+@pytest.mark.parametrize("strategy", [Challenger(rounds=5), Uniform(), SFSR()], ids=lambda s: s.name)
+def test_a_bound_that_is_changed_back_is_as_if_nothing_had_happened(strategy):
+    plain, search = (strategy.start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60) for _ in range(2))
+    for one in (plain, search):
+        one.tell("a", [1.0, 2.0], [[0.5], [0.7]])
+    search.change(bounds={"dollars": 0.3})
+    search.change(bounds={"dollars": 1.0})
+    play(plain)
+    play(search)
+    assert search.recommend().to_json() == plain.recommend().to_json()
+    assert len(search.changes) == 2
+
+
+@pytest.mark.parametrize(
+    "strategy", [Challenger(rounds=5), Challenger(confidence=0.8), Uniform()], ids=lambda s: s.name
+)
+def test_arms_and_budget_change_and_no_trial_is_lost(strategy):
+    search = strategy.start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
+    search.tell("a", [1.0, 2.0, 1.5], [[0.5], [0.7], [0.2]])
+    search.change(arms=["b", "c", "d"], budget=90)
+    assert set(search.ask()) == {"b", "c", "d"}
+    search = Search.from_json(search.to_json())
+    made = play(search)
+    assert made <= 87
+    if strategy == Challenger(rounds=5):
+        assert made == 87
+    search.change(arms=["a", "b"], bounds={"dollars": 0.7}, budget=120)
+    assert search.evidence.counts[0] == 3
+    play(search)
+    assert sum(m.count for m in search.moments) + sum(m.count for m in search._retired.values()) <= 120
+    assert Search.from_json(search.to_json()).recommend().to_json() == search.recommend().to_json()
+    assert sum(sum(r.pulls.values()) for r in search.history) <= 120
+
+
+def test_what_a_schedule_cannot_change_is_refused():
+    search = SFSR().start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
+    with pytest.raises(ValueError, match="SFSR lays out its rounds beforehand, so that only bounds can change"):
+        search.change(arms=["a", "b"])
+    search.change(bounds={"dollars": 2.0})
+    search.change()
+    assert [c["text"] for c in search.changes] == ["dollars <= 2 instead of dollars <= 1"]

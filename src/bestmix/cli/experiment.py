@@ -376,7 +376,9 @@ def change(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option("--limit", help="A limit from now on, such as 'quality >= 0.9'; they replace all.", show_default=False),
+        typer.Option(
+            "--limit", help="A limit from now on, such as 'quality >= 0.9'; they replace all.", show_default=False
+        ),
     ] = None,
     arm: Annotated[
         list[str] | None, typer.Option("--arm", help="An arm that comes new, or back.", show_default=False)
@@ -399,7 +401,7 @@ def change(
         if strange:
             raise ValueError(f"--retire: expected one of {', '.join(present)}, got {strange[0]!r}; check the spelling")
         arms = [*(a for a in present if a not in (retire or [])), *(a for a in arm or [] if a not in present)]
-    experiment.change(problems.parse_bounds(bound) or None, limit, arms, budget)
+    experiment.change(common.parse_bounds(bound or []) or None, limit, arms, budget)
     report(experiment.state, as_json)
 
 
@@ -537,5 +539,7 @@ def report(state: "State", as_json: bool) -> None:
     reason = f" ({state.reason})" if state.reason else ""
     line = f"{state.name}: {state.status}{reason}, {where}{', '.join(parts)}."
     common.output().print(Text(line, style="bold"), soft_wrap=True)
+    for change in state.changes:
+        common.output().print(Text(f"Changed in round {change['round']}: {change['text']}."), soft_wrap=True)
     if state.notes:
         common.output().print(Text(state.notes))

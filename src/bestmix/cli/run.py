@@ -152,15 +152,12 @@ def open_search(
         raise ValueError(f"{state}: not the state of a run ({error}); choose another --state, or use --fresh") from None
     if not isinstance(budget, int):
         problem = problem.tracking(budget.missing(problem))
-    asked = {"problem": problem, "strategy": strategy.name}
-    held = {"problem": search.problem, "strategy": search.strategy.name}
-    for what in asked:
-        if asked[what] != held[what]:
-            detail = "" if what == "problem" else f" ({held[what]}, not {asked[what]})"
-            raise ValueError(
-                f"{state}: the run kept there has another {what}{detail}; ask for the same, choose another --state, "
-                "or start over with --fresh"
-            )
+    if search.strategy.name != strategy.name:
+        held = f"another strategy ({search.strategy.name}, not {strategy.name})"
+        raise ValueError(
+            f"{state}: the run kept there has {held}; ask for the same, choose another --state, or start over with "
+            "--fresh"
+        )
     if (log is None) is search.has_log:
         held_log = f"{search.earlier} trials of a log" if search.earlier else "a log" if search.has_log else "no log"
         raise ValueError(f"{state}: the run kept there has {held_log}; ask for the same, or start over with --fresh")
@@ -172,10 +169,30 @@ def open_search(
             "choose another --state, or start over with --fresh"
         )
     try:
+        _go_on_with(search, problem, state)
         search.extend(budget)
     except ValueError as error:
         raise ValueError(f"{state}: {error}: choose another --state, or use --fresh") from None
     return search
+
+
+def _go_on_with(search: "Search", problem: "Problem", state: Path) -> None:
+    """Go on with another problem where the trials speak to it, and say so."""
+    from bestmix.problems.changes import wish_for
+
+    if problem == search.problem:
+        return
+    wish = wish_for(search.problem, problem)
+    if wish is None:
+        raise ValueError(
+            "the run kept there has another problem, with a goal, costs, segments or known arms of its own"
+        )
+    search.change(wish.bounds, wish.limits, wish.arms)
+    common.messages().print(
+        f"{state}: the problem has changed ({search.changes[-1]['text']}); going on with its {search.trials} trials.",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) -> None:

@@ -20,6 +20,7 @@ from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import calls, control, replan, traffic
 from bestmix.experiments.errors import UnknownTrial
 from bestmix.experiments.model import (
+    LONGEST_ARM,
     LONGEST_NOTE,
     Event,
     Handout,
@@ -38,10 +39,11 @@ from bestmix.experiments.model import (
     moment,
     one_row,
 )
-from bestmix.experiments.revision import Revision, Setup, Wish, revision
+from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights, published
 from bestmix.experiments.traffic_sums import parse_key, parse_rows
+from bestmix.problems.changes import Wish
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.strategies import Strategy
@@ -450,7 +452,8 @@ class Experiment:
         'risk <= 0.5 instead of risk <= 1; mid is new; high is retired'
         """
         total = None if budget is None else checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
-        wish = Wish(bounds, limits, None if arms is None else list(arms), total)
+        named = None if arms is None else [check_label("arms", arm, LONGEST_ARM) for arm in arms]
+        wish = Wish(bounds, limits, named, total)
         self._write(
             lambda transaction: (
                 replan.change(transaction, self.storage.lease_clock, self._setup(transaction), wish).problem

@@ -11,9 +11,11 @@ from bestmix import checks
 from bestmix.experiments import calls, control
 from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
-from bestmix.experiments.revision import Revision, Setup, Wish, amended, changes, same_shape
+from bestmix.experiments.revision import Revision, Setup
 from bestmix.experiments.store import Transaction
+from bestmix.problems.changes import Wish, amended, changes, same_shape
 from bestmix.strategies import rounds
+from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Extendable, Memory, arriving, decides_from_counts
 from bestmix.strategies.traffic import Traffic
 
@@ -67,7 +69,7 @@ def _check(transaction: Transaction, setup: Setup, only_bounds: bool, other_arms
         raise checks.InvalidInput(
             "strategy", "the weights of live traffic are for one problem", "create another experiment"
         )
-    if not only_bounds and not decides_from_counts(setup.strategy):
+    if not only_bounds and (not decides_from_counts(setup.strategy) or isinstance(setup.strategy, Paid)):
         raise checks.InvalidInput(
             "strategy",
             f"{setup.strategy.name} lays out its rounds beforehand, so that only bounds can change",

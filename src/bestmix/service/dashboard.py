@@ -223,6 +223,39 @@ def _check_action(action: str) -> str:
     return ACTIONS[action]
 
 
+@router.get("/experiments/{experiment}/change", dependencies=[Depends(ADMIN)])
+def changing(request: Request, experiment: Current) -> Response:
+    """Ask what is to change."""
+    problem, state = experiment.current(), experiment.state
+    bounds, limits = problem.to_dict()["bounds"], problem.to_dict().get("limits", [])
+    asked = {"arms": "\n".join(problem.arms), "limits": "\n".join(limits), "bounds": bounds, "budget": state.budget}
+    return render(request, "change.html", name=state.name, key=experiment.record.key, **asked)
+
+
+@router.post("/experiments/{experiment}/change", dependencies=[Depends(ADMIN.taking(NOTES))])
+async def change(request: Request, experiment: Current) -> Response:
+    """Change it, then show the experiment."""
+    given = await form(request)
+    bounds = {
+        field.removeprefix("bound "): _number(text) for field, text in given.items() if field.startswith("bound ")
+    }
+    arms, limits = (_lines(given[field]) if field in given else None for field in ("arms", "limits"))
+    budget = int(_number(given["budget"])) if given.get("budget") else None
+    await run_in_threadpool(experiment.change, bounds, limits, arms, budget)
+    return RedirectResponse(f"/experiments/{experiment.record.key}", 303)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise Refusal("invalid", f"expected a number, got {text[:50]!r}; correct it") from None
+
+
 @router.post("/experiments/{experiment}/notes", dependencies=[Depends(ADMIN.taking(NOTES))])
 async def annotate(request: Request, experiment: Current) -> Response:
     """Replace the notes."""

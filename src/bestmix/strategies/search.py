@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -18,13 +18,16 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Floats, Integers
-from bestmix.problems.problem import Problem
+from bestmix.problems.changes import Wish, amended, changes, same_shape
+from bestmix.problems.limits import Limit
+from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
 from bestmix.strategies.paid import Paid, account_of, check_chosen, larger_amount, paid
 from bestmix.strategies.protocol import (
     MOST_TRIALS,
     Checking,
+    Extendable,
     Memory,
     Strategy,
     arriving,
@@ -80,6 +83,9 @@ class Search:
         self._before = np.zeros(len(problem.cells), dtype=np.int64)  # trials of each arm before the open round
         self._handed = np.zeros_like(self._before)  # arms given to users who arrived in it
         self._earlier: Integers | None = None  # trials of each arm from before the run, as far as they count
+        self.changes: list[dict[str, Any]] = []  # the round in which each came, and what it is
+        self._retired: dict[Cell, Moments] = {}  # sums of arms that are no longer tried
+        self._opening: Integers | None = None  # trials before the open round, where that was cut short
         self._log: list[Moments] = []  # sums of these trials
         self._log_weight = 1.0  # what each of them counts
         self._left_out: list[Moments] = []  # sums of those that the strategy's schedule has no place for
@@ -87,7 +93,7 @@ class Search:
     @property
     def done(self) -> bool:
         """Whether the run is over."""
-        return self.strategy.quota(self.problem, self.budget, self.memory) is None
+        return self.strategy.quota(self.problem, self._left, self.memory) is None
 
     @property
     def arriving(self) -> bool:
@@ -207,7 +213,9 @@ class Search:
         budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS)
         if budget < self.budget:
             raise checks.InvalidInput("budget", expected=f"at least the present {self.budget} trials", got=budget)
-        if budget > self.budget:
+        if budget > self.budget and self.changes and decides_from_counts(self.strategy):
+            self.change(budget=budget)
+        elif budget > self.budget:
             self._go_on(extended(self.strategy, self.problem, self.budget, budget, self.memory), budget)
 
     def _raise_to(self, budget: int | Spend) -> None:
@@ -233,6 +241,98 @@ class Search:
     def has_log(self) -> bool:
         """Whether it started from trials that were made before."""
         return self._earlier is not None or bool(self._left_out)
+
+    def change(
+        self,
+        bounds: Mapping[str, float] | None = None,
+        limits: Sequence[str | Limit] | None = None,
+        arms: Iterable[str] | None = None,
+        budget: int | None = None,
+    ) -> None:
+        """Change what is asked while it runs; no trial is lost.
+
+        Parameters
+        ----------
+        bounds
+            New bounds, by cost; the others stay.
+        limits
+            All limits from now on that are not such bounds; they must be on what trials tell already.
+        arms
+            All arms to try from now on. Trials of an arm that is retired come back with it.
+        budget
+            The new total, larger or smaller.
+
+        Examples
+        --------
+        >>> from bestmix import Problem, Uniform
+        >>> search = Uniform().start(Problem(["a", "b"], {"dollars": 1.0}), budget=6)
+        >>> search.tell("a", [1.0, 2.0], [[0.5], [1.5]])
+        >>> search.change(bounds={"dollars": 2.0}, arms=["a", "c"])
+        >>> search.ask(), search.problem.bounds
+        ({'a': 1, 'c': 3}, {'dollars': 2.0})
+        """
+        total = self.budget if budget is None else checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
+        new = amended(self.problem, Wish(bounds, limits, arms))
+        told = changes(self.problem, new, self.budget, total)
+        if not told:
+            return
+        if new == self.problem and total > self.budget and not self.changes:
+            self.extend(total)
+            return
+        shaped = same_shape(self.problem, new) and total == self.budget
+        if not shaped and (not decides_from_counts(self.strategy) or isinstance(self.strategy, Paid)):
+            raise checks.InvalidInput(
+                "strategy",
+                f"{self.strategy.name} lays out its rounds beforehand, so that only bounds can change",
+                "start another run from these trials, with Challenger() or Uniform()",
+            )
+        self.changes.append({"round": len(self.history) + 1, "text": told})
+        if shaped:
+            self._look_again(new)
+        else:
+            self._replan(new, total)
+
+    def _look_again(self, problem: Problem) -> None:
+        """Go on with other bounds; a run that was over by its own rule decides once more."""
+        over, memory, closed = self.done, self.memory, len(self.history)
+        self.problem = problem
+        if over and isinstance(self.strategy, Extendable):
+            self.memory = self.strategy.extended(problem, self._left, self._left, memory)
+            self._settle()
+            del self.history[closed : closed + 1]  # what made it decide once more is no round
+            if self.done:
+                self.memory = memory
+
+    def _replan(self, problem: Problem, budget: int) -> None:
+        """Cut the round short, and plan anew from the numbers of trials."""
+        known = self._retired | dict(zip(self.problem.cells, self.moments, strict=True))
+        moments = [known.pop(cell, Moments(len(problem.measures))) for cell in problem.cells]
+        retired = {cell: sums for cell, sums in known.items() if sums.count}
+        counts = np.array([m.count for m in moments], dtype=np.int64)
+        here = budget - sum(m.count for m in retired.values())
+        memory = self.strategy.begin(problem, max(here, len(counts)))
+        quota = self.strategy.quota(problem, max(here, len(counts)), memory)
+        plan = np.zeros_like(counts) if quota is None else quota
+        owed = rounds.level(plan, counts, max(here - int(counts.sum()), 0))
+        memory |= {"arriving": True} if self.memory.get("arriving") else {}
+        opening = self._opened(problem)
+        state = {"problem": problem, "budget": budget, "memory": memory, "moments": moments, "_retired": retired}
+        logs = dict(zip(self.problem.cells, self._log, strict=True)) if self._log else {}
+        state |= {"_log": [logs.get(cell, Moments(len(problem.measures))) for cell in problem.cells] if logs else []}
+        self.__dict__.update(state, _before=owed - plan + counts, _handed=np.zeros_like(counts), _opening=opening)
+        self._settle()
+
+    def _opened(self, problem: Problem) -> Integers:
+        """Trials of a problem's arms before the open round."""
+        before = self._before if self._opening is None else self._opening
+        known = dict(zip(self.problem.cells, before if self.history else before * 0, strict=True))
+        back = {cell: sums.count for cell, sums in self._retired.items()}
+        return np.array([(back | known).get(cell, 0) for cell in problem.cells], dtype=np.int64)
+
+    @property
+    def _left(self) -> int:
+        """The budget of the arms that can be tried: trials of others have been paid for."""
+        return self.budget - sum(m.count for m in self._retired.values())
 
     def start_from(
         self, log: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None, weight: float = 1.0
@@ -335,7 +435,7 @@ class Search:
         return Evidence(self.problem, self.moments)
 
     def _quota(self) -> Integers:
-        quota = self.strategy.quota(self.problem, self.budget, self.memory)
+        quota = self.strategy.quota(self.problem, self._left, self.memory)
         return np.zeros_like(self._before) if quota is None else quota
 
     def _owed_by(self, position: int) -> int:
@@ -361,13 +461,16 @@ class Search:
             return
         recipe = rounds.Recipe(self.problem, self.strategy)
         pulls = (self.evidence.counts - self._before).tolist() if self.arriving else None
-        if self._earlier is not None and not self.history:
+        if self._earlier is not None and not self.history and self._opening is None:
             made = [m.count for m in self._log] or self._earlier
             pulls = (self.evidence.counts - self._earlier + made).tolist()
-        step = rounds.finish(recipe, self.budget, self.memory, self.moments, len(self.history), pulls)
+        if self._opening is not None:
+            pulls = (self.evidence.counts - self._opening).tolist()
+        step = rounds.finish(recipe, self._left, self.memory, self.moments, len(self.history), pulls)
         history = [*self.history, *step.rounds]
         before = self.evidence.counts
-        self.__dict__.update(memory=step.memory, history=history, _before=before, _handed=np.zeros_like(before))
+        fresh = {"_before": before, "_handed": np.zeros_like(before), "_opening": None}
+        self.__dict__.update(fresh, memory=step.memory, history=history)
 
     def _unfinished(self) -> bool:
         """Whether the round waits for trials: of each arm, or where users arrive, in total."""
@@ -392,6 +495,10 @@ class Search:
         found: dict[str, Any] = {} if self._earlier is None else {"earlier": self._earlier.tolist()}
         if self._log:
             found |= {"log": [m.to_dict() for m in self._log], "log_weight": self._log_weight}
+        if self.changes:
+            retired = [[*cell, sums.to_dict()] for cell, sums in self._retired.items()]
+            found |= {"changes": self.changes, "retired": retired}
+        found |= {} if self._opening is None else {"opening": self._opening.tolist()}
         return found | ({"left_out": [m.to_dict() for m in self._left_out]} if self._left_out else {})
 
     @classmethod
@@ -428,6 +535,9 @@ class Search:
             search._log = [Moments.from_dict(m) for m in data.get("log", ())]
             search._log_weight = data.get("log_weight", 1.0)
             search._left_out = [Moments.from_dict(m) for m in data.get("left_out", ())]
+            search.changes = list(data.get("changes", ()))
+            search._retired = {Cell(*cell): Moments.from_dict(sums) for *cell, sums in data.get("retired", ())}
+            search._opening = np.array(data["opening"], dtype=np.int64) if "opening" in data else None
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None
