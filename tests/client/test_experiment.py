@@ -14,7 +14,14 @@ def names(kind):
 
 def test_it_has_the_methods_of_a_local_experiment():
     # An attribute, and what the service itself answers from.
-    assert names(Experiment) - names(RemoteExperiment) <= {"problem", "picture", "run_state", "contents", "answer"}
+    assert names(Experiment) - names(RemoteExperiment) <= {
+        "problem",
+        "picture",
+        "run_state",
+        "contents",
+        "answer",
+        "revision",
+    }
     for name in names(Experiment) & names(RemoteExperiment):
         local, remote = getattr(Experiment, name), getattr(RemoteExperiment, name)
         if inspect.isfunction(local):

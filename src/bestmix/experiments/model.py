@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -167,7 +167,9 @@ class State:
     ended: datetime | None
     handed: int  # trials handed out so far; the last one's number
     extra: int = 0  # results beside what was planned, which count
-    changes: Sequence[Mapping[str, Any]] = ()  # of the problem: the round in which each came, and what it is
+    changes: list[Mapping[str, Any]] = field(
+        default_factory=list
+    )  # of the problem: the round in which each came, and what it is
 
     @property
     def open(self) -> bool:

@@ -371,7 +371,7 @@ def state_of(head: Head, created: float) -> State:
         None if head.ended is None else moment(head.ended),
         head.trials,
         head.extra,
-        () if head.changed is None else tuple(json.loads(head.changed)["history"]),
+        [] if head.changed is None else json.loads(head.changed)["history"],
     )
 
 
