@@ -36,6 +36,7 @@ _HOME = {
     "Traffic": "strategies.traffic",
     "Uniform": "strategies",
     "CellResult": "simulation",
+    "Edge": "client.edge",
     "ErrorBounds": "theory",
     "Explanation": "theory",
     "Gaps": "theory",

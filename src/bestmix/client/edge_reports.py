@@ -1,0 +1,100 @@
+"""Reports of an edge: sent about once a second, kept while the server is away, delivered for edges that were killed."""
+
+import logging
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from bestmix.client.edge_outbox import Outbox, orphans
+from bestmix.client.edge_recorder import Recorder
+from bestmix.client.edge_server import AwayError, EdgeServer, Refused
+
+PASSING = ("unauthorized", "forbidden", "not_found")  # what a server says that somebody can put right
+
+log = logging.getLogger("bestmix.edge")
+
+
+class Reporter:
+    """Brings what a recorder has to the server."""
+
+    def __init__(self, terms: tuple[str, str, str], folder: Path, digest: str, recorder: Recorder) -> None:
+        self.reported = self.dropped = 0
+        self.last: float | None = None  # when a report was confirmed, by the monotonic clock
+        self._terms, self._folder, self._digest, self._recorder = terms, folder, digest, recorder
+        self._lock, self._sending = threading.Lock(), threading.Lock()
+        self._outbox = Outbox(folder, digest, recorder.names())
+
+    def begin_anew(self) -> None:
+        """Report under a new name, as a forked child does."""
+        self._outbox.leave()
+        self.__init__(self._terms, self._folder, self._digest, self._recorder)  # type: ignore[misc]
+
+    @property
+    def name(self) -> str:
+        """What it calls itself in reports."""
+        return self._outbox.edge
+
+    def pending(self) -> int:
+        """Requests that the server has not confirmed."""
+        with self._lock:
+            return self._outbox.pending() + self._recorder.waiting()
+
+    def report(self, server: EdgeServer | None = None) -> None:
+        """Send what was recorded; keep it where the server is away."""
+        with self._sending:
+            with self._lock:
+                self._outbox.add(self._recorder.gather())
+                body = self._outbox.next()
+                self._save()
+            if body is None:
+                return
+            own = server or EdgeServer(*self._terms)
+            try:
+                self._send(own, body)
+            finally:
+                if server is None:
+                    own.close()
+
+    def _send(self, server: EdgeServer, body: dict[str, Any]) -> None:
+        requests = sum(row["n"] for row in body["rows"])
+        try:
+            server.report(body)
+        except AwayError as error:
+            log.info("the server is away, %d requests wait: %s", requests, error)
+            return
+        except Refused as error:
+            if error.code in PASSING:
+                log.warning("the server does not take the report: %s", error)
+                return
+            log.warning("the server refused %d requests, which are dropped: %s", requests, error)
+            self.dropped += requests
+        else:
+            self.reported += requests
+            self.last = time.monotonic()
+        with self._lock:
+            self._outbox.answered()
+            self._save()
+
+    def _save(self) -> None:
+        try:
+            self._outbox.save()
+        except OSError as error:
+            log.warning("sums cannot be kept in %s: %s", self._folder, error)
+
+    def adopt(self, server: EdgeServer) -> None:
+        """Deliver what edges that were killed have left."""
+        for orphan in orphans(self._folder, self._digest):
+            for body in orphan.reports():
+                try:
+                    server.report(body)
+                except Refused as error:
+                    if error.code in PASSING:
+                        return
+                    log.warning("the server refused a report that was left behind: %s", error)
+            orphan.delivered()
+
+    def close(self) -> None:
+        """Let go of the file, which stays if something is in it."""
+        with self._lock:
+            self._outbox.close()
