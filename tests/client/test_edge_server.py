@@ -36,8 +36,10 @@ def test_a_server_that_is_not_there_is_away():
 
 
 def test_a_token_that_is_not_known_is_refused(running, server):
+    stranger = EdgeServer(running.url, "live", "bm_0123abcd_secret")
     with pytest.raises(Refused) as error:
-        EdgeServer(running.url, "live", "bm_0123abcd_secret").weights(None, 0.0)
+        stranger.weights(None, 0.0)
+    stranger.close()
     assert error.value.code == "unauthorized"
 
 

@@ -198,9 +198,9 @@ class RemoteExperiment:
         """Report the requests of live traffic as sums; counted once, and on return safely on the server's disk."""
         return Outcome(self._post("sums", {"key": key, "rows": [dict(row) for row in rows]})["outcome"])
 
-    def traffic(self) -> TrafficState:
-        """Versions of the weights with the requests of each, and who reports them."""
-        return TrafficState.from_dict(self._get("/traffic"))
+    def traffic(self, last: int | None = None) -> TrafficState:
+        """Versions of the weights, or the last of them, with the requests of each, and who reports them."""
+        return TrafficState.from_dict(self._get("/traffic", last=last))
 
     def recommend(self, safety: float | None = 0.95, everything: bool = False) -> Recommendation:
         """The answer as things stand: the mix that keeps all limits with this certainty; None for no margin.

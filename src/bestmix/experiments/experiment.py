@@ -263,10 +263,11 @@ class Experiment:
         prefetch, work = sums_work(self, rows, key)
         return self._write(work, prefetch)
 
-    def traffic(self) -> TrafficState:
-        """Versions of the weights with the requests of each, and who reports them."""
+    def traffic(self, last: int | None = None) -> TrafficState:
+        """Versions of the weights, or the last of them, with the requests of each, and who reports them."""
         self._on_traffic("traffic")
-        found = self.storage.store.traffic(self.record.key)
+        last = None if last is None else checks.whole("last", last, 1, "give the most versions wanted")
+        found = self.storage.store.traffic(self.record.key, last)
         counts = Counter[int]()
         for (version, _), sums in found.sums.items():
             counts[version] += sums.count

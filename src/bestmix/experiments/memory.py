@@ -344,13 +344,14 @@ class MemoryStore:
             stored = self._stored(key)
             return self.state(key), stored.versions.get(len(stored.versions)), stored.head.owing
 
-    def traffic(self, key: str) -> TrafficContents:
-        """All that is kept of live traffic."""
+    def traffic(self, key: str, last: int | None = None) -> TrafficContents:
+        """All that is kept of live traffic, or its last versions."""
         with self._lock:
             stored = self._stored(key)
+            first = 0 if last is None else len(stored.versions) - last + 1
             edges = [stored.edges[name] for name in sorted(stored.edges)]
-            sums = dict(sorted(stored.sums.items()))
-            return TrafficContents([*stored.versions.values()], sums, edges)
+            sums = {place: found for place, found in sorted(stored.sums.items()) if place[0] >= first}
+            return TrafficContents([v for n, v in stored.versions.items() if n >= first], sums, edges)
 
     def delete(self, key: str) -> None:
         """Remove the experiment."""

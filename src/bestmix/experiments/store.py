@@ -289,8 +289,8 @@ class ExperimentStore(Protocol):
     def version(self, key: str) -> tuple[State, Version | None, int]:
         """Figures, the newest weights, and the requests that their round still waits for."""
 
-    def traffic(self, key: str) -> TrafficContents:
-        """All that is kept of live traffic, as it is at one moment."""
+    def traffic(self, key: str, last: int | None = None) -> TrafficContents:
+        """All that is kept of live traffic, as it is at one moment; or the last versions with their sums alone."""
 
     def delete(self, key: str) -> None:
         """Remove the experiment and all that belongs to it."""

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +19,7 @@ from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
 from bestmix.pages.tradeoffs import TradeOffChart, tradeoff_chart
+from bestmix.pages.traffic import LAST_VERSIONS, TrafficView
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.rows import is_bound
@@ -335,6 +336,7 @@ class View(Summary):
     recent: Sequence[Trial] = ()
     leased: Sequence[Trial] = ()
     uncounted: Sequence[Trial] = ()
+    traffic: TrafficView | None = None
 
     @property
     def time_left(self) -> str:
@@ -378,6 +380,8 @@ def read(
         How many of the last trials, and of the last that did not count.
     """
     view = read_answer(experiment)
+    if experiment.record.strategy.get("kind") == "Traffic":
+        return replace(view, traffic=TrafficView(experiment.traffic(last=LAST_VERSIONS)))
     found = [t for state in UNCOUNTED for t in experiment.trials(state, limit=uncounted, newest_first=True)]
     newest = sorted(found, key=lambda t: -t.token)[:uncounted]
     last = experiment.trials(limit=recent, newest_first=True)

@@ -199,15 +199,19 @@ def newest_version(connection: sa.Connection, key: str) -> tuple[State, Version 
     return state(connection, key), None if found is None else version(found), owing
 
 
-def traffic(connection: sa.Connection, key: str) -> TrafficContents:
-    """All that is kept of live traffic, as it is at one moment."""
+def traffic(connection: sa.Connection, key: str, last: int | None = None) -> TrafficContents:
+    """All that is kept of live traffic, as it is at one moment; or the last versions with their sums alone."""
     number, *_ = find(connection, key)
     v, s, e = tables.versions.c, tables.sums.c, tables.edges.c
-    versions = connection.execute(sa.select(tables.versions).where(v.experiment == number).order_by(v.number))
-    sums = connection.execute(sa.select(tables.sums).where(s.experiment == number).order_by(s.version, s.arm))
+    newest = connection.execute(sa.select(sa.func.max(v.number)).where(v.experiment == number)).scalar_one() or 0
+    first = 0 if last is None else newest - last + 1
+    of_versions = sa.select(tables.versions).where(v.experiment == number, v.number >= first)
+    of_sums = sa.select(tables.sums).where(s.experiment == number, s.version >= first)
+    versions = connection.execute(of_versions.order_by(v.number))
+    sums = connection.execute(of_sums.order_by(s.version, s.arm))
     edges = connection.execute(sa.select(tables.edges).where(e.experiment == number).order_by(e.name))
     return TrafficContents(
-        [version(found, evidence=True) for found in versions],
+        [version(found, evidence=last is None) for found in versions],
         {(found.version, found.arm): Moments.from_dict(json.loads(found.moments)) for found in sums},
         [EdgeRow(f.name, f.sequence, f.requests, f.version, f.at) for f in edges],
     )

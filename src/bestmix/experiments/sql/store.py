@@ -182,9 +182,9 @@ class SqlStore:
         """Figures, the newest weights, and the requests that their round still waits for."""
         return self.database.read(lambda connection: queries.newest_version(connection, key))
 
-    def traffic(self, key: str) -> TrafficContents:
-        """All that is kept of live traffic."""
-        return self.database.read(lambda connection: queries.traffic(connection, key))
+    def traffic(self, key: str, last: int | None = None) -> TrafficContents:
+        """All that is kept of live traffic, or its last versions."""
+        return self.database.read(lambda connection: queries.traffic(connection, key, last))
 
     def delete(self, key: str) -> None:
         """Remove the experiment."""

@@ -109,6 +109,6 @@ def sums(experiment: Current, body: schemas.Sums, request: Request) -> Response:
 
 
 @router.get("/{experiment}/traffic", response_model=schemas.Traffic, responses=ONE, dependencies=[Depends(READ)])
-def traffic(experiment: Current) -> Response:
-    """Versions of the weights with the requests of each, and who reports them."""
-    return JSONResponse(experiment.traffic().to_dict())
+def traffic(experiment: Current, last: Annotated[int | None, Query(ge=1, le=2**53)] = None) -> Response:
+    """Versions of the weights, or the last of them, with the requests of each, and who reports them."""
+    return JSONResponse(experiment.traffic(last).to_dict())
