@@ -1,10 +1,11 @@
-"""A course of live traffic: how often its rounds truly exceed a limit, and what a request loses while it learns."""
+"""Live traffic: what edges and servers do, and courses: how often rounds truly exceed a limit, what a request loses."""
 
 from typing import NamedTuple
 
 import numpy as np
 from rich.progress import track
 
+from bench import edges
 from bench.timing import Figure, console
 from bestmix import Instance, catalog, solve
 from bestmix.answers import noisy_program
@@ -41,7 +42,8 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
     jit.ENOUGH_WORK = 0  # thousands of decisions: machine code for all of them
     cases = {"A2": (catalog.load("A2"), 1000), "D2P": (catalog.load("D2P"), 2000), "prices": (prices(), 1000)}
     cases |= {} if quick else {"A2, ten million requests": (catalog.load("A2"), 333_334)}
-    return [figure for name, (instance, size) in cases.items() for figure in compared(name, instance, size, runs)]
+    found = [figure for name, (instance, size) in cases.items() for figure in compared(name, instance, size, runs)]
+    return [*edges.figures(quick), *found]
 
 
 def prices() -> Instance:

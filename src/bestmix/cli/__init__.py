@@ -9,6 +9,7 @@ from bestmix.cli import (
     common,
     compare,
     demo,
+    edge_bench,
     experiment,
     explain,
     export,
@@ -56,6 +57,7 @@ app.command("reproduce")(reproduce.reproduce)
 app.add_typer(experiment.app, name="experiment")
 app.command("worker")(worker.worker)
 app.command("serve")(serve.serve)
+app.command("edge-bench")(edge_bench.edge_bench)
 app.add_typer(token.app, name="token")
 app.command("report")(report.report)
 app.add_typer(storage.app, name="storage")

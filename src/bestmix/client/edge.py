@@ -149,6 +149,11 @@ class Edge:
         """Shares of arms in each segment; without segments, in one of no name."""
         return MappingProxyType(self._document["segments"])
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that every record has."""
+        return tuple(dict.fromkeys(entry["metric"] for entry in self._document["measures"]))
+
     def status(self) -> dict[str, Any]:
         """How it is: its name, the version, requests recorded, reported, pending, rejected and dropped."""
         recorder, reporter = self._recorder, self._reporter

@@ -12,8 +12,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bestmix.answers.moments import Moments
 from bestmix.experiments.model import Row
 from bestmix.experiments.sql import queries, tables
+from bestmix.experiments.traffic_model import EdgeRow
 
 ID: sa.BindParameter[Any] = sa.bindparam("e")
 KINDS: dict[type, str] = {sa.BigInteger: "bigint", sa.Double: "float8", sa.Text: "text", sa.Boolean: "boolean"}
@@ -29,10 +31,13 @@ class Changes:
     sums: dict[int, tuple[int, str]] = field(default_factory=dict)  # count and moments
     events: list[dict[str, Any]] = field(default_factory=list)
     head: dict[str, Any] | None = None
+    edges: dict[str, EdgeRow] = field(default_factory=dict)
+    traffic: dict[tuple[int, int], Moments] = field(default_factory=dict)  # sums by version and arm
 
     def copied(self) -> "Changes":
         """The same, which further changes of this one leave alone."""
-        return Changes([*self.added], {**self.changed}, {**self.due}, {**self.sums}, [*self.events], self.head)
+        own = [*self.added], {**self.changed}, {**self.due}, {**self.sums}, [*self.events], self.head
+        return Changes(*own, {**self.edges}, {**self.traffic})
 
     def parts(self) -> "list[tuple[Part, list[dict[str, Any]]]]":
         """The parts of the tables that change, with their rows."""
@@ -43,6 +48,8 @@ class Changes:
             (DUE, [{"arm": a, "due": n} for a, n in self.due.items() if n and a not in self.sums]),
             (BOTH, [self._both(arm) for arm in self.due if arm in self.sums]),
             (EVENTS, self.events),
+            (EDGES, [dict(vars(edge)) for edge in self.edges.values()]),
+            (TRAFFIC, [sums_entry(version, arm, m) for (version, arm), m in self.traffic.items()]),
             (HEAD, [] if self.head is None else [self.head]),
         ]
         return [(part, found) for part, found in rows if found]
@@ -82,6 +89,27 @@ class Part:
         return sa.update(table).where(table.c.experiment == ID, *same).values(bound)
 
 
+class Put(Part):
+    """A row of a table that is there or not: written anew, or for the first time."""
+
+    def __init__(self, table: sa.Table) -> None:
+        names = [name for name in table.c.keys() if name != "experiment"]  # noqa: SIM118
+        keys, listed = table.primary_key.columns.keys(), ", ".join(names)
+        new = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
+        whole = f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {new}"
+        given = ", ".join(f":_{name}" for name in names)
+        self.one = f"INSERT INTO {table.name} (experiment, {listed}) VALUES (:e, {given}) {whole}"
+        kinds = ", ".join(f"{name} {_kind(table.c[name])}" for name in names)
+        source = f"json_to_recordset(%(r{{0}})s::json) AS r({kinds})"
+        chosen = ", ".join(f"r.{name}" for name in names)
+        self.many = f"INSERT INTO {table.name} (experiment, {listed}) SELECT %(e)s, {chosen} FROM {source} {whole}"
+
+
+def sums_entry(version: int, arm: int, sums: Moments) -> dict[str, Any]:
+    """Sums of a version as their table holds them."""
+    return {"version": version, "arm": arm, "count": sums.count, "moments": json.dumps(sums.to_dict())}
+
+
 def _kind(column: sa.Column[Any]) -> str:
     return next(name for kind, name in KINDS.items() if isinstance(column.type, kind))
 
@@ -93,6 +121,7 @@ SUMS = Part(tables.arms, ["arm"], ["count", "moments"])
 DUE = Part(tables.arms, ["arm"], ["due"], added="due")
 BOTH = Part(tables.arms, ["arm"], ["count", "moments", "due"], added="due")
 EVENTS = Part(tables.events, [], ["number", "kind", "data", "at"])
+EDGES, TRAFFIC = Put(tables.edges), Put(tables.sums)
 HEAD = Part(tables.heads, ["experiment"], HEADS)
 
 

@@ -15,7 +15,7 @@ from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State
 from bestmix.experiments.sql import changes, postgres, queries, schema, tables
 from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.group_commit import Call, GroupCommit, NotUndoneError, Refusal
-from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries, sums_entries, version_entry
+from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_entries, version_entry
 from bestmix.experiments.store import (
     NO_PREFETCH,
     Contents,
@@ -84,7 +84,8 @@ class SqlStore:
         }
         if draft.version is not None:
             before = {arm: m for arm, m in enumerate(draft.moments) if m.count}
-            rows |= {tables.versions: [version_entry(draft.version)], tables.sums: sums_entries(0, before)}
+            entries = [changes.sums_entry(0, arm, sums) for arm, sums in before.items()]
+            rows |= {tables.versions: [version_entry(draft.version)], tables.sums: entries}
         for table, entries in rows.items():
             if entries:
                 connection.execute(sa.insert(table), [{"experiment": made, **entry} for entry in entries])

@@ -80,18 +80,7 @@ EDGE = sa.select(*(c for c in tables.edges.c if c.name != "experiment")).where(
 )
 
 
-def _put(table: sa.Table) -> sa.TextClause:
-    """A statement that writes a row of a table, whether it is there or not; both databases know it."""
-    names, keys = table.c.keys(), table.primary_key.columns.keys()
-    given = ", ".join(":e" if name == "experiment" else f":{name}" for name in names)
-    new = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
-    listed = ", ".join(names)
-    return sa.text(
-        f"INSERT INTO {table.name} ({listed}) VALUES ({given}) ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {new}"
-    )
-
-
-PUT_SUMS, PUT_EDGE = _put(tables.sums), _put(tables.edges)
+EDGE_TEXT, VERSION_SUMS_TEXT = queries.sqlite_text(EDGE), queries.sqlite_text(VERSION_SUMS)
 
 
 class Savepoint(NamedTuple):
@@ -102,6 +91,8 @@ class Savepoint(NamedTuple):
     sums: dict[int, str]
     rows: dict[int, Row | None]
     due_arms: list[tuple[int, int]] | None
+    edges: dict[str, EdgeRow | None]
+    traffic: dict[int, dict[int, Moments]]
 
 
 class SqlTransaction:
@@ -122,6 +113,8 @@ class SqlTransaction:
         self._sums: dict[int, str] = {}  # running sums that were read, as they are now
         self._rows: dict[int, Row | None] = {}  # trials that were read prefetch, as long as they stay as they are
         self._due_arms: list[tuple[int, int]] | None = None  # the same of arms
+        self._edges: dict[str, EdgeRow | None] = {}  # who reports, those that nobody knows as well
+        self._traffic: dict[int, dict[int, Moments]] = {}  # sums of versions that were read, as they are now
         found = self._load(prefetch)
         if found is None or found["key"] != record.key:  # a deleted experiment's number may be used again
             raise gone()
@@ -134,15 +127,14 @@ class SqlTransaction:
     def begin_call(self) -> None:
         """Remember how things are before a call."""
         self._changed = False
-        self._savepoint = Savepoint(
-            replace(self.head), self._changes.copied(), dict(self._sums), dict(self._rows), self._due_arms
-        )
+        read = dict(self._sums), dict(self._rows), self._due_arms, dict(self._edges), dict(self._traffic)
+        self._savepoint = Savepoint(replace(self.head), self._changes.copied(), *read)
 
     def undo_call(self) -> bool:
         """Go back to where the last call began; False where that is no longer possible."""
         if self._savepoint is None:
             return False
-        self.head, self._changes, self._sums, self._rows, self._due_arms = self._savepoint
+        self.head, self._changes, self._sums, self._rows, self._due_arms, self._edges, self._traffic = self._savepoint
         return True
 
     def _load(self, prefetch: Prefetch) -> Mapping[Any, Any] | None:
@@ -366,36 +358,43 @@ class SqlTransaction:
 
     def version_sums(self, version: int, arms: Sequence[int] | None = None) -> dict[int, Moments]:
         """Sums of the requests of a version."""
-        found = self._run(VERSION_SUMS, n=version)
-        return {arm: Moments.from_dict(json.loads(text)) for arm, text in found if arms is None or arm in arms}
+        held = self._of_version(version)
+        return {arm: held[arm] for arm in (held if arms is None else arms) if arm in held}
+
+    def _of_version(self, version: int) -> dict[int, Moments]:
+        """The same, read once."""
+        if version not in self._traffic:
+            found = self._look(VERSION_SUMS, VERSION_SUMS_TEXT, n=version).all()
+            self._traffic[version] = {arm: Moments.from_dict(json.loads(text)) for arm, text in found}
+        return self._traffic[version]
 
     def write_version_sums(self, version: int, moments: dict[int, Moments]) -> None:
         """Write sums of the requests of a version."""
-        for entry in sums_entries(version, moments):
-            self._write(PUT_SUMS, **entry)
+        self._traffic[version] = dict(sorted((self._of_version(version) | moments).items()))
+        self._gather().traffic |= {(version, arm): sums for arm, sums in moments.items()}
 
     def edge(self, name: str) -> EdgeRow | None:
         """Who reports sums under this name."""
-        found = self._run(EDGE, name=name).one_or_none()
-        return None if found is None else EdgeRow(*found)
+        if name not in self._edges:
+            found = self._look(EDGE, EDGE_TEXT, name=name).one_or_none()
+            self._edges[name] = None if found is None else EdgeRow(*found)
+        return self._edges[name]
 
     def write_edge(self, edge: EdgeRow) -> None:
         """Write who reports sums."""
-        self._write(PUT_EDGE, **vars(edge))
+        self._edges[edge.name] = self._gather().edges[edge.name] = edge
+
+    def _look(self, statement: sa.Executable, text: str, **values: Any) -> Any:
+        """Read from a table of which all that was gathered is at hand."""
+        if self._dialect == "sqlite":
+            return self._connection.exec_driver_sql(text, {"e": self._id, **values})
+        return self._connection.execute(statement, {"e": self._id, **values})
 
 
 def version_entry(version: Version) -> dict[str, Any]:
     """Weights as their table holds them."""
     evidence = json.dumps([sums.to_dict() for sums in version.evidence])
     return {"number": version.number, "data": json.dumps(version.to_dict()), "evidence": evidence}
-
-
-def sums_entries(version: int, moments: Mapping[int, Moments]) -> list[dict[str, Any]]:
-    """Sums of a version as their table holds them."""
-    return [
-        {"version": version, "arm": arm, "count": sums.count, "moments": json.dumps(sums.to_dict())}
-        for arm, sums in moments.items()
-    ]
 
 
 def round_entries(
