@@ -36,6 +36,15 @@ class ExactSum:
             self.shift = shift
         self.total += total << (self.shift - shift)
 
+    def plus(self, other: "ExactSum") -> "ExactSum":
+        """The sum of both.
+
+        >>> str(ExactSum(1, 1).plus(ExactSum(1, 2)))
+        '3/2'
+        """
+        shift = max(self.shift, other.shift)
+        return ExactSum((self.total << (shift - self.shift)) + (other.total << (shift - other.shift)), shift)
+
     def __str__(self) -> str:
         # Trailing zeros say nothing: equal sums look alike however they came about.
         trailing = min((self.total & -self.total).bit_length() - 1, self.shift) if self.total else self.shift
@@ -154,10 +163,9 @@ class Moments:
 
     def joined(self, other: "Moments") -> "Moments":
         """These trials and those of another, exactly."""
-        result = Moments(self.size, self.count + other.count, [copy(s) for s in self.sums], [*map(copy, self.products)])
-        for total, more in zip([*result.sums, *result.products], [*other.sums, *other.products], strict=True):
-            total.add(more.total, more.shift)
-        return result
+        sums = [a.plus(b) for a, b in zip(self.sums, other.sums, strict=True)]
+        products = [a.plus(b) for a, b in zip(self.products, other.products, strict=True)]
+        return Moments(self.size, self.count + other.count, sums, products)
 
     def without(self, other: "Moments") -> "Moments":
         """These trials less those of another that are among them, exactly.
