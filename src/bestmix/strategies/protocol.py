@@ -11,7 +11,6 @@ from bestmix.arrays import Floats, Integers
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
-from bestmix.problems.spend import Spend
 
 if TYPE_CHECKING:
     from bestmix.strategies.replication import Replication
@@ -34,7 +33,7 @@ class Strategy(Protocol):
     def name(self) -> str:
         """What tables and figures call it."""
 
-    def start(self, problem: Problem, budget: int | Spend | None) -> "Search":
+    def start(self, problem: Problem, budget: Any) -> "Search":
         """Begin a run with so many trials or so much money; None is for strategies that stop by themselves."""
 
     def begin(self, problem: Problem, budget: int) -> Memory:
