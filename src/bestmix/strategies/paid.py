@@ -129,7 +129,10 @@ class Paid:
         """Refuse trials that earn money, and what the strategy refuses."""
         if isinstance(self.strategy, Checking):
             self.strategy.check_trials(problem, rows)
-        if self.spend.prices is None and (price := rows[:, problem.metrics.index(self.spend.unit)]).min(initial=0.0) < 0:
+        if (
+            self.spend.prices is None
+            and (price := rows[:, problem.metrics.index(self.spend.unit)]).min(initial=0.0) < 0
+        ):
             raise checks.InvalidInput(
                 self.spend.unit, expected="what the trial has cost, at least 0", got=f"{price.min():g}"
             )
