@@ -21,6 +21,8 @@ class Account:
         What the trials cost together.
     prices
         Of a trial of each arm: as known, or the mean of what its trials cost.
+    lost
+        What is set aside for trials that were handed out and never told: they may have been paid for.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class Account:
     spend: Spend
     spent: float
     prices: Mapping[str, float]
+    lost: float = 0.0
 
     @property
     def left(self) -> float:
@@ -45,7 +48,8 @@ class Account:
 
     def __str__(self) -> str:
         rest = f"{-self.left:.3g} over" if self.overspent else f"{self.spend.number(max(self.left, 0.0))} left"
-        return f"{self.spend.number(self.spent)} of {self.spend} spent, {rest}"
+        aside = f", {self.spend.number(self.lost)} of it set aside for trials that never told" if self.lost else ""
+        return f"{self.spend.number(self.spent)} of {self.spend} spent, {rest}{aside}"
 
     def sentence(self) -> str:
         """What was spent, and how firm the budget is.
@@ -59,9 +63,9 @@ class Account:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         figures = {"spent": self.spent, "left": self.left, "hard": self.spend.hard, "mean_prices": dict(self.prices)}
-        return {"budget": self.spend.to_dict(), **figures, "sentence": self.sentence()}
+        return {"budget": self.spend.to_dict(), **figures, "lost": self.lost, "sentence": self.sentence()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Account":
         """Inverse of ``to_dict``."""
-        return cls(Spend.from_dict(data["budget"]), data["spent"], data["mean_prices"])
+        return cls(Spend.from_dict(data["budget"]), data["spent"], data["mean_prices"], data["lost"])

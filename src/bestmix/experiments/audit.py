@@ -181,7 +181,7 @@ def _events(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
 
 
 def _slots(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
-    stopped, closed = contents.head.status == "stopped", log.closed
+    stopped, closed = contents.head.status == "stopped", log.closed | log.dropped
     for number, slot in tally.slots.items():
         wanted = slot.complete if stopped else slot.counts and number not in closed
         if slot.holders != wanted:

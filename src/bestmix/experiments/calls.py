@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bestmix.answers.moments import Moments
+from bestmix.experiments import purses
 from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
 from bestmix.experiments.model import Outcome, Row
@@ -21,7 +22,9 @@ Result = tuple[int, tuple[float, ...]]  # a trial's number, its reward and costs
 AskResult = tuple[list[Row], float | None, str]  # trials, or when to ask again and why
 
 
-def ask(transaction: Transaction, lease_clock: LeaseClock, n: int, worker: str, key: str | None) -> AskResult:
+def ask(
+    transaction: Transaction, lease_clock: LeaseClock, setup: Setup, n: int, worker: str, key: str | None
+) -> AskResult:
     """Hand out up to ``n`` trials."""
     if key is not None and (known := transaction.asked_with(key)):
         return known, None, ""
@@ -34,7 +37,15 @@ def ask(transaction: Transaction, lease_clock: LeaseClock, n: int, worker: str, 
     if not again and not arms:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is out on lease"
-    return lease(transaction, lease_clock, worker, key, again, arms), None, ""
+    most = purses.payable(transaction, setup, [*(row.arm for row in again), *arms])
+    if most:
+        return lease(transaction, lease_clock, worker, key, again[:most], arms[: max(most - len(again), 0)]), None, ""
+    if head.leased:
+        wait = max((transaction.earliest() or time) - time, 0.0)
+        return [], wait, "the rest of the money is reserved for trials that are under way or never told"
+    plan = rounds.planned(setup.recipe, head.budget, transaction.memory()) or []
+    advance(transaction, setup, lease_clock.clock.now(), purses.drop_slots(transaction, plan))
+    return ask(transaction, lease_clock, setup, n, worker, key)
 
 
 def ask_for(
@@ -214,9 +225,9 @@ def _take(
     if head.status == "stopped":
         raise Closed(f"tell: the experiment was stopped and takes no more results (trial {row.number}); drop it")
     rival = None if _holds(row) else _rival(transaction, rows, row.slot)
+    dropped = rival is None and not _holds(row)
     row.values, row.told, changed[row.number] = values, lease_clock.clock.now(), row
-    unwanted = rival is None and not _holds(row)  # its slot was closed when the problem was changed
-    if unwanted or (rival is not None and rival.state == "complete"):
+    if dropped or (rival is not None and rival.state == "complete"):
         row.state = "surplus"
         head.surplus += 1
         return Outcome.surplus
@@ -264,15 +275,19 @@ def _count(transaction: Transaction, counted: list[Row], problem: Problem) -> No
         transaction.write_moments(sums)
 
 
-def advance(transaction: Transaction, setup: Setup, now: float) -> None:
-    """Close the round; an error of the strategy fails the experiment and loses nothing."""
+def advance(transaction: Transaction, setup: Setup, now: float, pulls: list[int] | None = None) -> None:
+    """Close the round; an error of the strategy fails the experiment and loses nothing.
+
+    ``pulls`` are the trials of each arm, where the round ends without some that it had planned.
+    """
     head, memory, revision = transaction.head, transaction.memory(), setup.revision
     sums: dict[int, Moments] = transaction.moments()
     left = revision.chosen(transaction.due()) if arriving(setup.problem, memory) else None
     budget = left_budget(head.budget, revision, sums)
     try:
         moments = revision.chosen([sums[arm] for arm in sorted(sums)])
-        pulls = None if left is None else _arrived(setup.recipe, budget, memory, left)
+        memory = purses.with_lost(head, setup.recipe, memory, moments)
+        pulls = pulls if left is None else _arrived(setup.recipe, budget, memory, left)
         step = rounds.finish(setup.recipe, budget, memory, moments, head.round, pulls)
         answer = rounds.mixture(setup.recipe, step.memory, moments)
     except Exception as error:  # a user's strategy or score may raise anything
@@ -282,7 +297,8 @@ def advance(transaction: Transaction, setup: Setup, now: float) -> None:
     transaction.advance(step.memory, step.rounds, answer)
     head.round += len(step.rounds)
     for ended in step.rounds:
-        transaction.add_event("round", number=ended.number, rejected=ended.rejected)
+        lost = {"lost": memory["lost"]} if "lost" in memory else {}
+        transaction.add_event("round", number=ended.number, rejected=ended.rejected, **lost)
     if left is not None:  # what segments got beyond the plan, and less than it, does not pass on to the next round
         transaction.raise_due(revision.spread([-n for n in left]))
     enter(transaction, None if step.quota is None else revision.spread(step.quota), now)

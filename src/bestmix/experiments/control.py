@@ -6,7 +6,9 @@ from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
 from bestmix.experiments.revision import Setup
 from bestmix.experiments.store import Head, Transaction
+from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
+from bestmix.strategies.paid import Paid, larger_amount
 from bestmix.strategies.protocol import Memory, extended
 from bestmix.strategies.rounds import Recipe
 from bestmix.strategies.traffic import Traffic
@@ -51,23 +53,32 @@ def stop(transaction: Transaction, lease_clock: LeaseClock, reason: str) -> None
     transaction.add_event("stopped", reason=reason)
 
 
-def extend(transaction: Transaction, budget: int, setup: Setup) -> None:
+def extend(transaction: Transaction, budget: int | Spend, setup: Setup) -> None:
     """Raise the budget, where the strategy knows how to go on."""
-    head, revision = transaction.head, setup.revision
-    if budget == head.budget:
-        return
-    if head.status == "stopped":
+    head, memory, revision = transaction.head, transaction.memory(), setup.revision
+    if head.status == "stopped" and budget != head.budget:
         raise Closed("extend: the experiment was stopped, for good; create a new one, from this one's log if you like")
-    if budget < head.budget:
+    if isinstance(setup.strategy, Paid) or isinstance(budget, Spend):
+        amount = larger_amount(setup.strategy, memory, budget)
+        if amount > memory["amount"]:
+            longer = extended(setup.strategy, setup.problem, memory["amount"], amount, memory)
+            _go_on(transaction, setup, head.budget, longer, {"amount": amount})
+    elif budget < head.budget:
         raise checks.InvalidInput(
             "budget",
             expected=f"more than the present {head.budget} trials",
             got=budget,
             remedy="stop it instead",
         )
-    memory, sums = transaction.memory(), transaction.moments()
+    elif budget > head.budget:
+        old, new = (calls.left_budget(n, revision, transaction.moments()) for n in (head.budget, budget))
+        _go_on(transaction, setup, budget, extended(setup.strategy, setup.problem, old, new, memory), {})
+
+
+def _go_on(transaction: Transaction, setup: Setup, budget: int, longer: Memory, told: dict[str, float]) -> None:
+    """Go on with the memory of a larger budget."""
+    head, memory, revision, sums = transaction.head, transaction.memory(), setup.revision, transaction.moments()
     old, new = (calls.left_budget(n, revision, sums) for n in (head.budget, budget))
-    longer = extended(setup.strategy, setup.problem, old, new, memory)
     if head.status == "done":
         moments = revision.chosen([sums[arm] for arm in sorted(sums)])
         step = rounds.settle(setup.recipe, new, longer, moments, head.round)
@@ -77,7 +88,7 @@ def extend(transaction: Transaction, budget: int, setup: Setup) -> None:
     head.budget = budget
     transaction.advance(step.memory, step.rounds)
     head.round += len(step.rounds)
-    transaction.add_event("extended", budget=budget)
+    transaction.add_event("extended", budget=budget, **told)
     if step.quota is not None:
         calls.enter(transaction, revision.spread(step.quota), 0.0)
 

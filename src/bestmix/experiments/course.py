@@ -13,6 +13,7 @@ from bestmix.experiments.store import Contents
 from bestmix.experiments.tally import Log, Tally
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy, rounds
+from bestmix.strategies.paid import once_more
 from bestmix.strategies.protocol import Extendable, Memory, arriving
 from bestmix.strategies.rounds import Recipe, Step
 
@@ -65,9 +66,11 @@ class Course:
         here = left_budget(budget, setup.revision, dict(enumerate(sums)))
         recipe, moments = setup.recipe, setup.revision.chosen(sums)
         if rounds.planned(recipe, here, memory) is None and isinstance(setup.strategy, Extendable):
-            again = setup.strategy.extended(setup.problem, here, here, memory)
+            again = once_more(setup.strategy, setup.problem, here, memory)
             return rounds.settle(recipe, here, again, moments, number - 1)
-        pulls = self._pulls(setup.revision, number) if arriving(setup.problem, memory) else None
+        short = arriving(setup.problem, memory) or number in self.log.short
+        pulls = self._pulls(setup.revision, number) if short else None
+        memory |= {"lost": self.log.lost[number]} if number in self.log.lost else {}
         return rounds.finish(recipe, here, memory, moments, number - 1, pulls)
 
     def _begin(self, recipe: Recipe, budget: int) -> Step:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.account import Account
 from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend import SAFETY, recommend
@@ -46,7 +47,9 @@ from bestmix.experiments.traffic_sums import parse_key, parse_rows
 from bestmix.problems.changes import Wish
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
+from bestmix.problems.spend import Spend
 from bestmix.strategies import Strategy
+from bestmix.strategies.paid import account_of, check_chosen
 from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, left_out, mixes
 from bestmix.strategies.traffic import Traffic
 
@@ -167,7 +170,10 @@ class Experiment:
             )
         prefetch = Prefetch(due_arms=n)
         rows, retry, why = self._write(
-            lambda transaction: calls.ask(transaction, self.storage.lease_clock, n, worker, key), prefetch
+            lambda transaction: calls.ask(
+                transaction, self.storage.lease_clock, self._setup(transaction), n, worker, key
+            ),
+            prefetch,
         )
         return Handout(map(self._trial, rows), retry, why)
 
@@ -176,6 +182,7 @@ class Experiment:
         if n != 1:
             raise checks.InvalidInput("n", expected="1 for a user who arrives", got=n, remedy="ask for each user")
         self.problem.check_segment(segment)
+        check_chosen(self.strategy)
         rows, retry, why = self._write(
             lambda transaction: calls.ask_for(
                 transaction, self.storage.lease_clock, self._setup(transaction), segment, worker, key
@@ -297,6 +304,12 @@ class Experiment:
             moments[row.arm] = moments[row.arm].plus(table)
         return replace(now, moments=moments, state=replace(now.state, surplus=0))
 
+    @property
+    def account(self) -> Account | None:
+        """Where the money stands, if the budget is one of money."""
+        now = self.run_state()
+        return account_of(self.strategy, Evidence(self.problem, now.moments), now.memory)
+
     def run_state(self) -> RunState:
         """All that the answer is made of, as it is at this moment."""
         return self.storage.store.run_state(self.record.key)
@@ -317,6 +330,7 @@ class Experiment:
             safety=safety,
             mixes=mixes(self.strategy),
             certified=certified_mix(self.strategy, problem, now.memory),
+            account=account_of(self.strategy, Evidence(problem, moments), now.memory),
         )
         earlier = current.chosen([*now.earlier, *[None] * (len(now.moments) - len(now.earlier))])
         rec = with_conflict(rec, moments, earlier, now.weight)
@@ -414,9 +428,10 @@ class Experiment:
         self._write(lambda transaction: control.stop(transaction, self.storage.lease_clock, reason))
         return self.recommend()
 
-    def extend(self, budget: int) -> None:
-        """Raise the budget to a new total, where the strategy allows it."""
-        budget = checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
+    def extend(self, budget: int | Spend) -> None:
+        """Raise the budget to a new total, of trials or of money, where the strategy allows it."""
+        if not isinstance(budget, Spend):
+            budget = checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
         self._write(
             lambda transaction: replan.extend(transaction, self.storage.lease_clock, self._setup(transaction), budget)
         )

@@ -252,7 +252,8 @@ class Draft:
     @property
     def budget(self) -> int:
         """Trials in all: those that may be made, and those of a log that counts in full."""
-        return self.record.first_budget + (sum(m.count for m in self.moments) if any(self.earlier) else 0)
+        beside = sum(m.count for m in self.moments) if any(self.earlier) else 0
+        return min(self.record.first_budget + beside, max(self.record.first_budget, UNLIMITED))
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from bestmix.experiments.errors import Closed
 from bestmix.experiments.revision import Revision, Setup
 from bestmix.experiments.store import Transaction
 from bestmix.problems.changes import Wish, amended, changes, same_shape
+from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
-from bestmix.strategies.paid import Paid
+from bestmix.strategies.paid import Paid, once_more
 from bestmix.strategies.protocol import Extendable, Memory, arriving, decides_from_counts
 from bestmix.strategies.traffic import Traffic
 
@@ -49,9 +50,11 @@ def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, wish
     return revised
 
 
-def extend(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, budget: int) -> None:
+def extend(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, budget: int | Spend) -> None:
     """Raise the budget: from what was planned where that is what was made, else from the counts."""
-    if budget > transaction.head.budget and _counts_differ(transaction, setup):
+    if isinstance(budget, Spend) or isinstance(setup.strategy, Paid):
+        control.extend(transaction, budget, setup)
+    elif budget > transaction.head.budget and _counts_differ(transaction, setup):
         change(transaction, lease_clock, setup, Wish(budget=budget))
     else:
         control.extend(transaction, budget, setup)
@@ -97,7 +100,7 @@ def _decide_once_more(transaction: Transaction, setup: Setup) -> None:
         return
     sums = transaction.moments()
     budget = calls.left_budget(head.budget, setup.revision, sums)
-    again = strategy.extended(setup.problem, budget, budget, memory)
+    again = once_more(strategy, setup.problem, budget, memory)
     moments = setup.revision.chosen([sums[arm] for arm in sorted(sums)])
     step = rounds.settle(setup.recipe, budget, again, moments, head.round)
     if step.quota is not None:

@@ -73,7 +73,8 @@ def _in_full(recipe: Recipe, budget: int, tables: list[Floats], weight: float, n
     rows = list[Row]()
     for place, table in enumerate(tables):
         rows += _rows(table, place, 1, len(rows), "complete", now)
-    whole = checks.whole("budget", budget + sum(m.count for m in moments), 0, "give fewer", MOST_TRIALS)
+    whole = budget if budget == MOST_TRIALS else budget + sum(m.count for m in moments)
+    whole = checks.whole("budget", whole, 0, "give fewer", MOST_TRIALS)
     step = rounds.begin_with(recipe, whole, moments, [m.count for m in sums])
     return Start(step, rows, moments, [m if m.count else None for m in sums])
 

@@ -25,8 +25,10 @@ from bestmix.experiments.model import (
 from bestmix.experiments.store import ExperimentStore
 from bestmix.experiments.traffic import first_version
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
 from bestmix.strategies import Challenger, Strategy, rounds
 from bestmix.strategies.built_in import restore_strategy
+from bestmix.strategies.paid import Paid, as_begun, paid
 from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
 from bestmix.strategies.rounds import Recipe
 from bestmix.strategies.traffic import Traffic
@@ -66,7 +68,7 @@ class Storage:
         self,
         name: str,
         problem: Problem,
-        budget: int | None = None,
+        budget: int | Spend | None = None,
         strategy: Strategy | None = None,
         *,
         traffic: Traffic | None = None,
@@ -90,10 +92,11 @@ class Storage:
         return made
 
     def _create(
-        self, name: str, problem: Problem, budget: int, strategy: Strategy | None, terms: "Terms"
+        self, name: str, problem: Problem, budget: int | Spend, strategy: Strategy | None, terms: "Terms"
     ) -> Experiment | None:
         """The experiment, or None when the name is taken."""
-        recipe = Recipe(_check_problem(problem), check_strategy(strategy or Challenger()))
+        recipe, budget = _recipe(_check_problem(problem), strategy, budget)
+        problem = recipe.problem
         record = Record(
             secrets.token_hex(6),
             check_name(name),
@@ -134,6 +137,8 @@ class Storage:
                 f"there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'})",
                 "check the name, or give problem and budget to create it",
             )
+        if strategy is not None:
+            strategy = as_begun(strategy, record.strategy)
         if strategy is not None and strategy.to_dict() != record.strategy:
             raise checks.AlreadyExists(
                 "strategy",
@@ -198,7 +203,7 @@ def open_experiment(
     url: str | os.PathLike[str] | Storage,
     name: str,
     problem: Problem | None = None,
-    budget: int | None = None,
+    budget: int | Spend | None = None,
     strategy: Strategy | None = None,
     *,
     traffic: Traffic | None = None,
@@ -224,7 +229,8 @@ def open_experiment(
         Its name in the storage.
     problem, budget, strategy
         As for a search in this process; Challenger by default. When the experiment exists they may be left
-        out, and must be the same otherwise. A strategy with a function of your own cannot be read
+        out, and must be the same otherwise. The budget may be one of money, as ``Spend(200.0, "dollars")``: then
+        trials tell what they cost. A strategy with a function of your own cannot be read
         back from a database: pass it every time.
     traffic
         For an experiment on live traffic, in place of budget and strategy: how much of it explores, and so on. Its
@@ -273,7 +279,9 @@ def open_experiment(
     return found
 
 
-def on_traffic(name: str, traffic: Any, budget: int | None, strategy: Strategy | None) -> tuple[int, Strategy | None]:
+def on_traffic(
+    name: str, traffic: Any, budget: int | Spend | None, strategy: Strategy | None
+) -> tuple[int | Spend, Strategy | None]:
     """Budget and strategy of a new experiment; live traffic takes the place of both, and has no end of its own."""
     if traffic is None:
         if budget is None:
@@ -292,16 +300,31 @@ def on_traffic(name: str, traffic: Any, budget: int | None, strategy: Strategy |
     return MOST_TRIALS, traffic
 
 
-def _check_same(found: Experiment, problem: Problem | None, budget: int | None, lease: float | None) -> None:
+def _recipe(problem: Problem, strategy: Strategy | None, budget: int | Spend) -> tuple[Recipe, int]:
+    """Problem and strategy with the most trials, which is beyond reach where money is what is limited."""
+    chosen = check_strategy(strategy or Challenger())
+    if not isinstance(budget, Spend):
+        return Recipe(problem, chosen), budget
+    chosen, problem = paid(chosen, problem, budget)
+    return Recipe(problem, chosen), MOST_TRIALS
+
+
+def _check_same(found: Experiment, problem: Problem | None, budget: int | Spend | None, lease: float | None) -> None:
     """Refuse to go on with another problem, budget or lease than the experiment has."""
-    held = found.record
+    held, money = found.record, found.strategy.spend if isinstance(found.strategy, Paid) else None
+    if problem is not None and money is not None:
+        problem = problem.tracking(money.missing(problem))
     if problem is not None and problem.to_dict() not in (held.problem, found.problem.to_dict()):
         raise checks.AlreadyExists(
             "problem",
             f"the experiment {held.name!r} has another one",
             "leave it out, or choose another name",
         )
-    if budget is not None and budget != held.first_budget and budget != found.state.budget:
+    account = found.account if money is not None else None
+    if account is not None and budget is not None and budget not in (money, account.spend):
+        fault = f"the experiment {held.name!r} has {account.spend}, got {budget}"
+        raise checks.AlreadyExists("budget", fault, "leave it out, or call extend()")
+    if account is None and budget is not None and budget not in (held.first_budget, found.state.budget):
         raise checks.AlreadyExists(
             "budget",
             f"the experiment {held.name!r} has {found.state.budget}, got {budget}",

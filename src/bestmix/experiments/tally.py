@@ -22,6 +22,7 @@ FIELDS: dict[str, dict[str, type]] = {  # what the data of each kind of event mu
     "failed": {"reason": str},
     "alarm": {"version": int, "reason": str},
     "expired": {"count": int},
+    "dropped": {"slots": list, "count": int},
     "given back": {"trials": list},
     "stopped": {"reason": str},
     "extended": {"budget": int},
@@ -54,6 +55,9 @@ class Log:
     complete: set[int] = field(default_factory=set)
     extra: dict[int, int] = field(default_factory=dict)  # results beside the plan, and the round in which they came
     failures: set[int] = field(default_factory=set)
+    dropped: set[int] = field(default_factory=set)  # slots that could not be paid for
+    short: set[int] = field(default_factory=set)  # rounds that ended without some of their slots
+    lost: dict[int, float] = field(default_factory=dict)  # set aside for trials that never told, by round
     asks: list[tuple[int, int, str]] = field(default_factory=list)  # first trial, how many, who
     keys: set[tuple[str, int, int]] = field(default_factory=set)  # fingerprint of a key, first trial, how many
     rounds: int = 0  # the last one of which an event tells that it is over
@@ -92,6 +96,12 @@ class Log:
 
     def _round(self, data: Mapping[str, Any]) -> None:
         self.rounds = data["number"]
+        if "lost" in data:
+            self.lost[self.rounds] = float(data["lost"])
+
+    def _dropped(self, data: Mapping[str, Any]) -> None:
+        self.dropped.update(data["slots"])
+        self.short.add(self.rounds + 1)
 
     def _trial_failed(self, data: Mapping[str, Any]) -> None:
         self.failed += 1

@@ -34,7 +34,7 @@ from bestmix.strategies.purse import Purse, check_first, purse_of, spent_on
 if TYPE_CHECKING:
     from bestmix.strategies.search import Search
 
-OWN = ("amount", "before")  # entries of the memory that are not the strategy's
+OWN = ("amount", "before", "lost")  # entries of the memory that are not the strategy's
 
 
 @runtime_checkable
@@ -113,9 +113,16 @@ class Paid:
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Decide on what to buy next."""
         own = {name: memory[name] for name in OWN if name in memory}
-        purse = purse_of(evidence, self.spend, memory["amount"] + memory.get("before", 0.0))
-        closed, told = self._buying.close_paid(evidence, purse, memory)
+        closed, told = self._buying.close_paid(evidence, self.purse(evidence, memory), memory)
         return {**closed, **own}, told
+
+    def purse(self, evidence: Evidence, memory: Memory) -> Purse:
+        """Where the money stands at a decision, trials from before the run included.
+
+        What is set aside for trials that never told (``lost``) counts as spent.
+        """
+        purse = purse_of(evidence, self.spend, memory["amount"] + memory.get("before", 0.0))
+        return purse._replace(spent=purse.spent + memory.get("lost", 0.0))
 
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """Those of the strategy."""
@@ -129,13 +136,12 @@ class Paid:
         """Refuse trials that earn money, and what the strategy refuses."""
         if isinstance(self.strategy, Checking):
             self.strategy.check_trials(problem, rows)
-        if (
-            self.spend.prices is None
-            and (price := rows[:, problem.metrics.index(self.spend.unit)]).min(initial=0.0) < 0
-        ):
-            raise checks.InvalidInput(
-                self.spend.unit, expected="what the trial has cost, at least 0", got=f"{price.min():g}"
-            )
+        if self.spend.prices is None:
+            least = rows[:, problem.metrics.index(self.spend.unit)].min(initial=0.0)
+            if least < 0:
+                raise checks.InvalidInput(
+                    self.spend.unit, expected="what the trial has cost, at least 0", got=f"{least:g}"
+                )
 
     def extended(self, problem: Problem, old: float, new: float, memory: Memory) -> Memory:
         """Memory under a larger amount; a run that was over decides once more."""
@@ -154,7 +160,8 @@ class Paid:
         known = [self.spend.prices is not None or count > 0 for count in evidence.counts]
         named = zip(evidence.problem.trial_names, price, known, strict=True)
         spent = spent_on(self.spend, evidence) - memory.get("before", 0.0)
-        return Account(self.spend.raised(memory["amount"]), spent, {name: p for name, p, told in named if told})
+        prices = {name: p for name, p, told in named if told}
+        return Account(self.spend.raised(memory["amount"]), spent, prices, memory.get("lost", 0.0))
 
     def begun_with(self, data: Mapping[str, Any]) -> "Paid":
         """The same with the amount that a saved run began with; it may have been raised since."""
@@ -196,3 +203,17 @@ def larger_amount(strategy: Strategy, memory: Memory, budget: Any) -> float:
         least = strategy.spend.say(memory["amount"])
         raise checks.InvalidInput("budget", expected=f"at least the present {least}", got=budget)
     return budget.amount
+
+
+def as_begun(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:
+    """The strategy as an experiment has kept it: with its budget, where that is one of money."""
+    kept = data.get("spend") if data.get("kind") == "Paid" else None
+    return strategy if kept is None or isinstance(strategy, Paid) else Paid(strategy, Spend.from_dict(kept))
+
+
+def once_more(strategy: Extendable, problem: Problem, budget: int, memory: Memory) -> Memory:
+    """The memory of a run that was over and decides once more, with the budget that it has."""
+    if not isinstance(strategy, Paid):
+        return strategy.extended(problem, budget, budget, memory)
+    amount = memory["amount"]
+    return strategy.extended(problem, amount, amount, memory) if isinstance(strategy.strategy, Extendable) else memory

@@ -76,6 +76,14 @@ class Checking(Protocol):
         """ValueError for a row (reward, costs) of (m, 1 + L) that must not be told."""
 
 
+@runtime_checkable
+class Continuing(Protocol):
+    """A strategy that has to know which trials were made before the run."""
+
+    def after(self, evidence: Evidence, memory: Memory) -> Memory:
+        """Memory before the first round, after those trials."""
+
+
 class Replicator(Protocol):
     """Simulated runs: fills the arrays that ``kernels/rejects.py`` describes."""
 
@@ -202,6 +210,16 @@ def left_out(strategy: Strategy, results: int) -> str:
         why = "they came when their places were filled, which version 0.1 did not count"
     some = "1 result is" if results == 1 else f"{results:,} results are"
     return f"{some} left out of the estimates: {why}. recommend(everything=True) counts them."
+
+
+def after_log(strategy: Strategy, evidence: Evidence, memory: Memory) -> Memory:
+    """The memory of a run that starts from trials which were made before: they were paid for otherwise.
+
+    >>> from bestmix import Uniform
+    >>> after_log(Uniform(), Evidence(Problem(["a"]), []), {"over": False})
+    {'over': False}
+    """
+    return strategy.after(evidence, memory) if isinstance(strategy, Continuing) else memory
 
 
 def arriving(problem: Problem, memory: Memory) -> bool:

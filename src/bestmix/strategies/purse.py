@@ -42,6 +42,11 @@ class Purse(NamedTuple):
     learnt: bool
 
     @property
+    def soft(self) -> bool:
+        """Whether a trial may cost more than is reserved for it."""
+        return self.learnt and bool((self.reserve <= self.price).all())
+
+    @property
     def left(self) -> float:
         """What is not spent."""
         return max(self.amount - self.spent, 0.0) + ROUNDING * self.amount
@@ -132,6 +137,8 @@ def at_least_one(purse: Purse, wanted: Integers) -> Integers:
 def root_round(purse: Purse, members: Sequence[int]) -> Integers:
     """Trials of some arms that use up the money: n_a ~ 1 / sqrt(price), as evenly as whole trials allow."""
     inside = np.isin(np.arange(len(purse.counts)), members)
+    if purse.soft and 0.5 * purse.left > float(purse.price[inside].sum()):  # prices are known better after one half
+        purse = purse._replace(amount=purse.amount - 0.5 * purse.left)
     price, before = purse.price[inside], purse.counts[inside].astype(np.float64)
     level = _level(price, before, float(before @ price) + purse.left)
     wanted = np.zeros_like(purse.counts)

@@ -12,7 +12,7 @@ from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
-from bestmix.strategies.protocol import Memory, Strategy
+from bestmix.strategies.protocol import Memory, Strategy, after_log
 
 Arm = TypeVar("Arm", str, int)
 
@@ -59,6 +59,7 @@ def begin_with(recipe: Recipe, budget: int, moments: list[Moments], rows: Sequen
     """
     counts = np.array([m.count for m in moments], dtype=np.int64)
     memory = recipe.strategy.begin(recipe.problem, budget)
+    memory = after_log(recipe.strategy, Evidence(recipe.problem, moments), memory)
     quota = recipe.strategy.quota(recipe.problem, budget, memory)
     if quota is None:
         return Step(memory, None, [])

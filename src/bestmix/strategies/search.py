@@ -30,6 +30,7 @@ from bestmix.strategies.protocol import (
     Extendable,
     Memory,
     Strategy,
+    after_log,
     arriving,
     certified_mix,
     decides_from_counts,
@@ -396,8 +397,7 @@ class Search:
         counts = np.array([m.count for m in moments], dtype=np.int64)
         budget = min(self.budget + int(counts.sum()), MOST_TRIALS)
         memory = self.strategy.begin(self.problem, budget)
-        if isinstance(self.strategy, Paid):
-            memory = self.strategy.after(Evidence(self.problem, moments), memory)
+        memory = after_log(self.strategy, Evidence(self.problem, moments), memory)
         quota = self.strategy.quota(self.problem, budget, memory)
         plan = np.zeros_like(counts) if quota is None else quota
         owed = rounds.level(plan, counts, self.budget)
