@@ -136,3 +136,23 @@ def test_trials_of_two_workers_make_up_the_whole(exp):
             done.result(30)
     assert sum(work.told for work in both) == 6
     assert all(work.over for work in both)
+
+
+def test_a_worker_tells_what_trials_cost_and_measures_their_time(tmp_path):
+    problem, db = tmp_path / "problem.toml", tmp_path / "m.db"
+    PROBLEM.save(problem)
+    command = trial(tmp_path, 'print(\'{"reward": 1, "dollars": 0.5, "tokens": 3}\')')
+    create = ("experiment", "create", db)
+    good(*create, "t", problem, "--budget", "30 tokens", "--most", 4, "--strategy", "uniform")
+    good("worker", db, "t", "--exec", command, "-j", 2)
+    shown = good("experiment", "show", db, "t")
+    assert "27 of 30 tokens spent, 3 left" in shown
+    good(*create, "s", problem, "--budget", "0.4 seconds", "--strategy", "uniform")
+    data = json.loads(good("worker", db, "s", "--exec", command, "--json"))
+    assert data["state"]["status"] == "done"
+    account = json.loads(good("experiment", "show", db, "s", "--json"))["account"]
+    assert account["spent"] > 0.1
+    assert account["budget"]["unit"] == "seconds"
+    assert good("experiment", "extend", db, "t", "--budget", "40 tokens").startswith("t: running")
+    assert "expected one in tokens" in invoke("experiment", "extend", db, "t", "--budget", 40).stderr
+    good("experiment", "list", db)

@@ -17,6 +17,14 @@ Budget = Annotated[
         show_default=False,
     ),
 ]
+OptionalBudget = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TRIALS|AMOUNT",
+        help="The most trials to make; or what they may cost, as '200 dollars' or '3 hours'.",
+        show_default=False,
+    ),
+]
 Prices = Annotated[
     list[str] | None,
     typer.Option(
@@ -61,6 +69,18 @@ def parse_budget(text: str, prices: list[str] | None = None, most: list[str] | N
     if trials < 0:
         raise ValueError(f"--budget: expected at least 0 trials, got {text}; raise it")
     return trials
+
+
+def parse_total(text: str) -> "int | Spend":
+    """A new total, of trials or of money.
+
+    >>> parse_total("4000"), str(parse_total("300 dollars"))
+    (4000, '300 dollars')
+    """
+    from bestmix.problems.spend import as_budget
+
+    found: int | Spend = as_budget(text)
+    return found
 
 
 def _most(texts: list[str] | None) -> float | dict[str, float] | None:

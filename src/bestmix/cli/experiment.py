@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common, problems, stopping, traffic
+from bestmix.cli import budgets, common, problems, stopping, traffic
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment, Server
@@ -62,7 +62,9 @@ def create(
     url: Url,
     name: Name,
     problem: Annotated[Path, typer.Argument(metavar="PROBLEM", help="Arms, goal and limits (.toml or .json).")],
-    budget: Annotated[int | None, typer.Option(min=0, help="The most trials to make.", show_default=False)] = None,
+    budget: budgets.OptionalBudget = None,
+    prices: budgets.Prices = None,
+    most: budgets.Most = None,
     bound: problems.Bound = None,
     goal: problems.Goal = None,
     limit: problems.Limits = None,
@@ -97,6 +99,8 @@ def create(
 
     Example: [bold]bestmix experiment create router.db router problem.toml --budget 2000[/bold]
 
+    Example: [bold]bestmix experiment create router.db router problem.toml --budget '200 dollars' --most 0.5[/bold]
+
     Example: [bold]bestmix experiment create router.db live problem.toml --explore 5%[/bold]
     """
     from bestmix.experiments import open_storage
@@ -109,12 +113,13 @@ def create(
         strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     )
     live = traffic.settings(explore, serve, round_requests, round_seconds, carry)
-    budget, chosen = traffic.in_place_of(live, budget, chosen)
+    amount = None if budget is None else budgets.parse_budget(budget, prices, most)
+    amount, chosen = traffic.in_place_of(live, amount, chosen)
     # What is wrong is said before a file is made.
     with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as draft:
-        draft.create(name, found, budget, chosen, **terms)
+        draft.create(name, found, amount, chosen, **terms)
     with open_all(url, new=True) as storage:
-        report(storage.create(name, found, budget, chosen, **terms).state, as_json)
+        report(storage.create(name, found, amount, chosen, **terms).state, as_json)
     if not as_json and live is None:
         shared = url.startswith(("http", "postgres"))
         where = "any machine" if shared else "this machine, as often as you like"
@@ -136,7 +141,7 @@ def list_all(url: Url, as_json: common.Json = False) -> None:
         return
     table = Table("name", "status", "round", "trials", "budget", "leased", "created")
     for s in states:
-        cells = [s.name, s.status, str(s.round), str(s.complete), str(s.budget), str(s.leased), f"{s.created:%F %T}"]
+        cells = [s.name, s.status, str(s.round), str(s.complete), _limit(s), str(s.leased), f"{s.created:%F %T}"]
         table.add_row(*map(Text, cells))
     common.output().print(table if states else "There are no experiments yet.")
 
@@ -409,7 +414,10 @@ def change(
 def extend(
     url: Url,
     name: Name,
-    budget: Annotated[int, typer.Option(min=0, help="The new total.", show_default=False)],
+    budget: Annotated[
+        str,
+        typer.Option(metavar="TRIALS|AMOUNT", help="The new total, as 4000 or '300 dollars'.", show_default=False),
+    ],
     as_json: common.Json = False,
 ) -> None:
     """Raise the budget, where the strategy allows it.
@@ -417,7 +425,7 @@ def extend(
     Example: [bold]bestmix experiment extend router.db router --budget 4000[/bold]
     """
     experiment = open_named(url, name)
-    experiment.extend(budget)
+    experiment.extend(budgets.parse_total(budget))
     report(experiment.state, as_json)
 
 
@@ -525,6 +533,11 @@ def trials(
     common.output().print(table)
 
 
+def _limit(state: "State") -> str:
+    """The budget, where it is a number of trials."""
+    return "" if state.unlimited else str(state.budget)
+
+
 def report(state: "State", as_json: bool) -> None:
     """Where an experiment is, in a line or as JSON."""
     if as_json:
@@ -532,7 +545,7 @@ def report(state: "State", as_json: bool) -> None:
         return
     parts = [f"{state.complete} of {state.budget} trials", f"{state.leased} leased"]
     if state.unlimited:
-        parts = [f"{state.complete} trials"]
+        parts = [f"{state.complete} trials", *([f"{state.leased} leased"] if state.leased else [])]
     beside = (state.extra, "beside the plan"), (state.surplus, "left out")
     parts += [f"{n} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
     where = f"round {state.round}, " if state.open else ""

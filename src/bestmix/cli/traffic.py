@@ -14,6 +14,7 @@ from bestmix.cli import common
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
     from bestmix.experiments import Experiment
+    from bestmix.problems.spend import Spend
     from bestmix.strategies import Strategy
     from bestmix.strategies.traffic import Traffic
 
@@ -54,7 +55,9 @@ def settings(
     return Traffic(explore, carry=carry, **{name: value for name, value in given.items() if value is not None})
 
 
-def in_place_of(live: "Traffic | None", budget: int | None, strategy: "Strategy") -> "tuple[int, Strategy]":
+def in_place_of(
+    live: "Traffic | None", budget: "int | Spend | None", strategy: "Strategy"
+) -> "tuple[int | Spend, Strategy]":
     """Budget and strategy of a new experiment, which live traffic takes the place of."""
     if live is None:
         if budget is None:

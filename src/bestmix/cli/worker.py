@@ -17,6 +17,7 @@ from bestmix.cli.run import catch_signals
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
     from bestmix.experiments import Experiment, Trial
+    from bestmix.problems.problem import Problem
 
 SOONEST = 0.1  # seconds between two asks
 LOOK = 1.0  # seconds between two looks at the experiment's figures, and at most between two asks
@@ -53,17 +54,26 @@ def worker(
     from bestmix.cli.experiment import open_named
     from bestmix.experiments import Closed
     from bestmix.strategies.drive import drive
+    from bestmix.strategies.timing import timed
 
     with open_named(url, name, patience) as experiment:
-        work, trials = LeasedTrials(experiment, who), Trials(command, experiment.problem, retries, timeout)
+        work, trials = LeasedTrials(experiment, who), Trials(command, told(experiment), retries, timeout)
+        pull = timed(trials, experiment.problem, experiment.strategy)
         with (
             catch_signals() as caught,
             experiment_bar(experiment) as update,
             ThreadPoolExecutor(jobs) as pool,
             suppress(Closed),  # stopped or deleted meanwhile: what is under way is not wanted any more
         ):
-            drive(work, trials, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=[update])
+            drive(work, pull, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=[update])
         conclude(work, url, caught, as_json)
+
+
+def told(experiment: "Experiment | RemoteExperiment") -> "Problem":
+    """The problem with what a trial prints: all metrics, but for the time that it takes, which is measured."""
+    from bestmix.strategies.timing import without_time
+
+    return without_time(experiment.problem, experiment.strategy)
 
 
 def conclude(work: "LeasedTrials", url: str, caught: list[int], as_json: bool) -> None:
@@ -74,7 +84,8 @@ def conclude(work: "LeasedTrials", url: str, caught: list[int], as_json: bool) -
         typer.echo(json.dumps(data, indent=1))
     else:
         line = f"This worker told {work.told} trials, {work.failed} failed. {state.name} is {state.status}"
-        common.output().print(f"{line}: {state.complete} of {state.budget} trials.", markup=False, soft_wrap=True)
+        most = "" if state.unlimited else f" of {state.budget}"
+        common.output().print(f"{line}: {state.complete}{most} trials.", markup=False, soft_wrap=True)
         if state.status == "done":
             hint = f"See the answer with: bestmix experiment show {url} {state.name}"
             common.messages().print(hint, markup=False, soft_wrap=True)
@@ -149,14 +160,15 @@ class LeasedTrials:
 def experiment_bar(experiment: "Experiment | RemoteExperiment") -> Iterator[Callable[[], None]]:
     """A bar of the whole experiment, where there is a terminal; the function brings it up to date now and then."""
     console, looked = common.messages(), 0.0
-    name, budget = experiment.record.name, experiment.state.budget
-    with progress.bar(name, budget, "trials", console.is_terminal, console=console) as bar:
+    name, first = experiment.record.name, experiment.state
+    most = None if first.unlimited else first.budget
+    with progress.bar(name, most, "trials", console.is_terminal, console=console) as bar:
 
         def update() -> None:
             nonlocal looked
             if console.is_terminal and time.monotonic() - looked >= LOOK:
                 looked = time.monotonic()
                 state = experiment.state
-                bar.update(state.complete, total=state.budget)
+                bar.update(state.complete, total=None if state.unlimited else state.budget)
 
         yield update

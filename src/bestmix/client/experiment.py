@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bestmix import checks, files
+from bestmix.answers.account import Account
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.client.transport import Transport
 from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, Snapshot, State, Trial, one_row
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import Spend
 
 if TYPE_CHECKING:
     from bestmix.problems.limits import Limit
@@ -37,7 +39,7 @@ class Server:
         self,
         name: str,
         problem: Problem,
-        budget: int | None = None,
+        budget: int | Spend | None = None,
         strategy: "Strategy | None" = None,
         *,
         traffic: "Traffic | None" = None,
@@ -64,7 +66,10 @@ class Server:
             raise checks.InvalidInput(
                 "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
             )
-        body = {"name": name, "problem": problem.to_dict(), "budget": budget, "notes": notes}
+        if isinstance(budget, Spend):
+            problem = problem.tracking(budget.missing(problem))
+        body: dict[str, Any] = {"name": name, "problem": problem.to_dict(), "notes": notes}
+        body["budget"] = budget.to_dict() if isinstance(budget, Spend) else budget
         body |= {"lease": checks.number("lease", lease), "failures": failures}
         body |= {} if strategy is None else {"strategy": strategy.to_dict()}
         if log is not None:
@@ -295,9 +300,14 @@ class RemoteExperiment:
         self._post("stop", {"reason": reason})
         return self.recommend()
 
-    def extend(self, budget: int) -> None:
-        """Raise the budget to a new total, where the strategy allows it."""
-        self._post("extend", {"budget": budget})
+    def extend(self, budget: int | Spend) -> None:
+        """Raise the budget to a new total, of trials or of money, where the strategy allows it."""
+        self._post("extend", {"budget": budget.to_dict() if isinstance(budget, Spend) else budget})
+
+    @property
+    def account(self) -> Account | None:
+        """Where the money stands, if the budget is one of money."""
+        return self.recommend().account
 
     def change(
         self,

@@ -263,9 +263,16 @@ class Answer:
             "goal": "" if problem.goal == Goal() else str(problem.goal),
             "bounds on mean costs" if all(map(is_bound, problem.limits)) else "limits": bounds or "none",
             "strategy": self.rec.strategy,
-            "budget": "none set" if self.rec.budget is None else f"{self.rec.budget:,} trials",
+            "budget": self._budget,
+            "money": "" if self.rec.account is None else self.rec.account.sentence(),
         }
         return {name: fact for name, fact in facts.items() if fact}
+
+    @property
+    def _budget(self) -> str:
+        if self.rec.account is not None:
+            return str(self.rec.account.spend)
+        return "none set" if self.rec.budget is None else f"{self.rec.budget:,} trials"
 
     @cached_property
     def whatifs(self) -> list[WhatIf]:
@@ -327,6 +334,18 @@ class Summary:
         """How much of the budget is spent."""
         return self.state.complete / self.state.budget if self.state.budget else 1.0
 
+    @property
+    def money(self) -> str:
+        """What is spent and left, where the budget is one of money and that is known."""
+        return ""
+
+    @property
+    def progress(self) -> str:
+        """Trials that count, of how many; or for how much money."""
+        most = "" if self.state.unlimited else f" of {formats.count(self.state.budget)}"
+        trials = f"{formats.count(self.state.complete)}{most} trials"
+        return f"{trials}, {self.money}" if self.money else trials
+
 
 @dataclass(frozen=True)
 class View(Summary):
@@ -339,10 +358,21 @@ class View(Summary):
     traffic: TrafficView | None = None
 
     @property
+    def share(self) -> float:
+        """How much of the budget is spent, of trials or of money."""
+        account = self.answer.rec.account
+        return super().share if account is None else min(account.spent / account.spend.amount, 1.0)
+
+    @property
+    def money(self) -> str:
+        """What is spent and left, where the budget is one of money."""
+        return "" if self.answer.rec.account is None else str(self.answer.rec.account)
+
+    @property
     def time_left(self) -> str:
         """At the pace of the last trials."""
         times = [t.told for t in self.recent if t.told is not None]
-        if self.state.status != "running" or len(times) < 2:
+        if self.state.status != "running" or len(times) < 2 or self.state.unlimited:
             return ""
         seconds = (max(times) - min(times)).total_seconds()
         idle = (datetime.now(UTC) - max(times)).total_seconds()

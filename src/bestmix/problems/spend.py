@@ -174,6 +174,18 @@ class Spend:
         return cls(**entries)
 
 
+def as_budget(given: Any) -> Any:
+    """A budget as data have it: a number of trials as it is, an amount as text or as an object.
+
+    >>> as_budget(2000), as_budget("2000"), str(as_budget("3 hours")), str(as_budget({"amount": 9, "unit": "dollars"}))
+    (2000, 2000, '3 hours', '9 dollars')
+    """
+    if isinstance(given, str):
+        whole = given.strip().replace("_", "")
+        return int(whole) if whole.isdigit() else Spend.parse(given)
+    return Spend.from_dict(given) if isinstance(given, Mapping) else given
+
+
 def _amounts(name: str, given: Mapping[str, Any]) -> dict[str, float]:
     """Amounts by name, none of them below zero."""
     given = checks.mapping(name, given, "of arm names to amounts")

@@ -7,7 +7,15 @@ from operator import or_
 from types import GenericAlias, MappingProxyType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+    create_model,
+)
 
 from bestmix import checks
 from bestmix.answers import policy, recommendation
@@ -26,6 +34,27 @@ TrialId = Annotated[str, Field(max_length=40, description="The trial's id, from 
 Number = Annotated[float, Field(allow_inf_nan=False, strict=True)]
 Whole = Annotated[int, Field(strict=True)]
 
+
+def _money(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """An amount is checked where it is made; a number of trials here."""
+    return value if isinstance(value, str | dict) else check(value)
+
+
+BUDGET: dict[str, Any] = {
+    "description": "The most trials, or what they may cost: '200 dollars', or an object.",
+    "anyOf": [
+        {"type": "integer", "minimum": 0, "maximum": 2**53},
+        {"type": "string", "minLength": 1},
+        {
+            "type": "object",
+            "required": ["amount", "unit"],
+            "additionalProperties": False,
+            "properties": {"amount": {"type": "number"}, "unit": {"type": "string"}, "prices": {}, "most": {}},
+        },
+    ],
+    "examples": [2000, "200 dollars", {"amount": 200, "unit": "dollars", "most": 0.5}],
+}
+Budget = Annotated[Whole, Field(ge=0, le=2**53), WrapValidator(_money), WithJsonSchema(BUDGET)]
 
 MEANS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "number"}}
 NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
@@ -49,6 +78,7 @@ PROBLEM: dict[str, Any] = {  # whose values are checked by the problem itself
             "description": "Groups of users with mixes of their own: their shares of all users, or their names alone.",
             "anyOf": [MEANS, NAMES],
         },
+        "tracked": NAMES | {"description": "Further metrics that every trial tells, such as what it costs."},
     },
     "examples": [
         {"arms": ["small", "large"], "bounds": {"dollars": 5.0}},
@@ -73,7 +103,7 @@ class Create(Body):
 
     name: Name
     problem: Annotated[dict[str, Any], WithJsonSchema(PROBLEM)]
-    budget: Whole = Field(ge=0, le=2**53, description="The most trials to make.")
+    budget: Budget
     strategy: dict[str, Any] | None = Field(None, examples=[{"kind": "SFSR", "score": "intersection"}])
     lease: Number = Field(60.0, gt=0, description="Seconds that a worker has for a trial.")
     failures: Whole = Field(100, ge=1, le=2**53, description="Failed trials that end it.")
@@ -184,7 +214,7 @@ class ChangeProblem(Body):
 class Extend(Body):
     """The new total."""
 
-    budget: Whole = Field(ge=0, le=2**53)
+    budget: Budget
 
 
 def derive(value: type, without: Sequence[str] = (), more: Mapping[str, Any] = MappingProxyType({})) -> type[BaseModel]:
@@ -245,12 +275,19 @@ Trial = derive(model.Trial)
 Event = derive(model.Event)
 Estimate = derive(recommendation.Estimate)
 MeanCost = derive(recommendation.MeanCost)
+Account = describe(
+    "Account",
+    "What was spent of a budget of money, and what is left.",
+    {"budget": dict[str, Any], "mean_prices": dict[str, float], "hard": bool, "sentence": str}
+    | dict.fromkeys(("spent", "left", "lost"), float),
+)
 Round = derive(recommendation.Round, more={"mixture": dict[str, float] | None})
 Recommendation = derive(
     recommendation.Recommendation,
-    without=["history"],
+    without=["history", "account"],
     more={
         "limits": GenericAlias(dict, (str, MeanCost)),
+        "account": Union[Account, None],  # noqa: UP007
         "trials": int,
         "support": list[str],
         "violation": dict[str, float | None],

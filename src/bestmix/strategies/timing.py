@@ -51,3 +51,11 @@ def timed(pull: Pull, problem: Problem, strategy: Strategy) -> Pull:
     if isinstance(strategy, Paid) and strategy.spend.timed(problem):
         return Timed(pull, strategy.spend.unit)
     return pull
+
+
+def without_time(problem: Problem, strategy: Strategy) -> Problem:
+    """The problem whose trials need not tell the time that they take, since that is measured."""
+    if not isinstance(strategy, Paid) or not strategy.spend.timed(problem):
+        return problem
+    data = problem.to_dict()
+    return Problem.from_dict(data | {"tracked": [name for name in problem.tracked if name != strategy.spend.unit]})

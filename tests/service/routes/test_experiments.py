@@ -9,7 +9,7 @@ import pytest
 from markupsafe import escape
 from tests.service.servers import PROBLEM
 
-from bestmix import SFSR, Problem
+from bestmix import SFSR, Problem, Spend
 
 EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)</script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
 
@@ -311,3 +311,41 @@ def test_trials_have_segments_and_users_may_arrive(running):
     assert trial.segment == "paid"
     status, told = running.json("POST", path(arriving, "/ask"), {"segment": "gold"})
     assert (status, told["error"]["field"]) == (422, "segment")
+
+
+MONEY = {"name": "m", "problem": {"arms": ["small", "large"]}, "strategy": {"kind": "Uniform"}}
+
+
+@pytest.mark.parametrize("budget", ["9 dollars", {"amount": 9, "unit": "dollars", "most": 2.0}])
+def test_a_budget_of_money_over_http(running, budget):
+    status, made = running.json("POST", "/v1/experiments", MONEY | {"budget": budget})
+    assert status == 201, made
+    assert made["problem"]["tracked"] == ["dollars"]
+    exp = running.connect().open("m")
+    while trials := exp.ask(2):
+        for trial in trials:
+            exp.tell(trial, {"reward": 1.0 if trial.arm == "small" else 2.0, "dollars": 1.0})
+    assert 7.0 < exp.account.spent <= 9.0
+    assert exp.recommend().account == exp.account
+    page = running.send("GET", f"/experiments/{exp.record.key}")[2].decode()
+    assert f"{exp.account.spent:g} of 9 dollars spent" in page
+    assert f"{exp.account.spent:g} of 9 dollars spent" in running.send("GET", "/")[2].decode()
+    assert "of 9 dollars spent" in running.send("GET", f"/experiments/{exp.record.key}/report")[2].decode()
+    assert running.json("POST", f"/v1/experiments/{exp.record.key}/extend", {"budget": "12 dollars"})[0] == 200
+    assert not exp.done
+    assert exp.account.spend.amount == 12.0
+
+
+@pytest.mark.parametrize("budget", ["many", "9", -1, 1.5, True, {"amount": 9}, {"amount": 9, "unit": "d", "x": 1}, []])
+def test_other_budgets_are_refused(running, budget):
+    status, found = running.json("POST", "/v1/experiments", MONEY | {"budget": budget})
+    assert (status, found["error"]["field"]) == (422, "budget") if budget != "9" else status == 201
+
+
+def test_a_client_creates_with_money(running):
+    spend = Spend(20.0, "dollars", prices={"small": 1.0, "large": 4.0})
+    exp = running.create("paid", PROBLEM, spend)
+    assert exp.account.left == 20.0
+    assert running.create("paid", PROBLEM, spend).record.key == exp.record.key
+    exp.extend(spend.raised(30.0))
+    assert exp.account.spend.amount == 30.0

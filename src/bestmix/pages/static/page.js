@@ -104,7 +104,8 @@
   let shown = "";
 
   function tell(state) {
-    news.textContent = `Live: ${state.complete} of ${state.budget} trials, ${state.status}.`;
+    const most = state.budget >= 2 ** 53 ? "" : ` of ${state.budget}`; // money is limited, or nothing
+    news.textContent = `Live: ${state.complete}${most} trials, ${state.status}.`;
     const figures = JSON.stringify(state);
     if (figures === shown) return;
     shown = figures;

@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import JSONResponse, Response
 
+from bestmix.problems.spend import as_budget
 from bestmix.service import schemas
 from bestmix.service.access import ADMIN, NOTES, check_whole
 from bestmix.service.bodies import GuardedRoute
@@ -46,7 +47,7 @@ def stop(experiment: Current, body: schemas.Stop) -> Response:
 @router.post("/{experiment}/extend", response_model=schemas.State, responses=CALL)
 def extend(experiment: Current, body: schemas.Extend) -> Response:
     """Raise the budget, where the strategy allows it."""
-    experiment.extend(body.budget)
+    experiment.extend(as_budget(body.budget))
     return _state(experiment)
 
 

@@ -14,6 +14,7 @@ from bestmix import checks
 from bestmix.experiments import Experiment, State, TrialState, open_experiment
 from bestmix.experiments.export import export
 from bestmix.problems.problem import Problem
+from bestmix.problems.spend import as_budget
 from bestmix.service import schemas
 from bestmix.service.access import ADMIN, ADMIN_ALL, NOTES, READ, READ_SLOW, RESULT, TRIALS, WORK
 from bestmix.service.bodies import GuardedRoute
@@ -71,12 +72,13 @@ def create(body: schemas.Create, request: Request) -> Response:
     storage, opened = request.app.state.storage, request.app.state.experiments
     problem = _parse("problem", lambda: Problem.from_dict(body.problem))
     strategy = None if body.strategy is None else _parse("strategy", lambda: restore_strategy(body.strategy or {}))
+    budget = _parse("budget", lambda: as_budget(body.budget))
     before = storage.store.find(body.name)
     try:
         terms: dict[str, Any] = {"lease": body.lease, "failures": body.failures, "notes": body.notes}
         if body.log is not None:
             terms |= {"log": body.log, "log_weight": body.log_weight, "segment": _column(problem)}
-        made = open_experiment(storage, body.name, problem, body.budget, strategy, **terms)
+        made = open_experiment(storage, body.name, problem, budget, strategy, **terms)
     except checks.AlreadyExists as error:
         raise Refusal("conflict", f"name: there is an experiment of that name already: {error}", "name") from None
     found = opened.keep(made)
