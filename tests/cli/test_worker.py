@@ -150,7 +150,7 @@ def test_a_worker_tells_what_trials_cost_and_measures_their_time(tmp_path):
     good(*create, "s", problem, "--budget", "0.4 seconds", "--strategy", "uniform")
     data = json.loads(good("worker", db, "s", "--exec", command, "--json"))
     assert data["state"]["status"] == "done"
-    account = json.loads(good("experiment", "show", db, "s", "--json"))["account"]
+    account = json.loads(good("experiment", "show", db, "s", "--json"))["recommendation"]["account"]
     assert account["spent"] > 0.1
     assert account["budget"]["unit"] == "seconds"
     assert good("experiment", "extend", db, "t", "--budget", "40 tokens").startswith("t: running")
