@@ -38,6 +38,10 @@ again.
 **A log** of trials from before counts in full where the strategy decides from counts: its trials are complete ones of
 the first round, whatever that had planned, and the budget is for further ones. A schedule takes what it has places for.
 
+**Money.** Where the budget is one of money and hard, a round is planned so that all of its slots can be paid for. A
+trial that was handed out, is on no lease and was not told may have been paid for: the most that a trial can cost is set
+aside for it. A slot that can no longer be paid for is dropped, and the round ends without it (``purses.py``).
+
 **Acknowledgement.** A call that returns has its effect safely on disk; a call that raises has none, unless it says
 that the outcome is unknown. Every call can be repeated, so that stores repeat them when a connection is lost. An ask
 without a key is then a new ask: what the lost one handed out goes to others when its leases end.
