@@ -1,5 +1,7 @@
 """A hard budget of money is never exceeded, whatever workers do."""
 
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -45,10 +47,8 @@ def run(strategy, spend, seed, url="memory://"):
 
 
 def told_late(exp, trial, result):
-    try:
+    with contextlib.suppress(Closed):
         exp.tell(trial, result)
-    except Closed:
-        pass
 
 
 @pytest.mark.parametrize("strategy", [Challenger(), Uniform(), SFSR()], ids=["Challenger", "USLP", "SFSR"])
