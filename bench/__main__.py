@@ -41,12 +41,16 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"expected parts of {', '.join(PARTS)}, got {', '.join(sorted(unknown))}")
+    wrong = []
     for part in options.parts or PARTS:
         module = importlib.import_module(f"bench.{part}")
         start = time.perf_counter()
         figures = module.measure(options.quick, *([options.runs] if part in RUNS_GIVEN else []))
         timing.show(module.TITLE, figures)
         timing.save(part, time.perf_counter() - start, figures, options.quick)
+        wrong += [f"{part}: {f.what}" for f in figures if f.verdict == "impossible"]
+    if wrong:
+        parser.exit(1, f"figures that cannot be true, so that the measurement is at fault: {'; '.join(wrong)}\n")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,8 @@ Clock = Callable[[], float]
 class Figure:
     """One measured number and what it should be.
 
-    ``target`` is the least acceptable number, or the largest with ``at_most``; None is for information.
+    ``target`` is the least acceptable number, or the largest with ``at_most``; None is for information. A number above
+    what is ``possible`` is a fault of the measurement.
     """
 
     what: str
@@ -36,12 +37,15 @@ class Figure:
     target: float | None = None
     at_most: bool = False
     note: str = ""
+    possible: float | None = None
 
     @property
     def verdict(self) -> str:
         """Whether the target is met; nothing without one."""
         if self.measured is None:
             return "not available"
+        if self.possible is not None and self.measured > self.possible:
+            return "impossible"
         if self.target is None:
             return ""
         met = self.measured <= self.target if self.at_most else self.measured >= self.target
@@ -109,7 +113,7 @@ def show(title: str, figures: Sequence[Figure]) -> None:
     for name, justify in (("what", "left"), ("measured", "right"), ("target", "right"), ("", "left")):
         table.add_column(name, justify=justify, no_wrap=name != "what")
     table.add_column("note", style="dim")
-    colour = {"ok": "green", "miss": "red"}
+    colour = {"ok": "green", "miss": "red", "impossible": "red"}
     for f in figures:
         measured = "-" if f.measured is None else _number(f.measured, f.unit)
         target = "" if f.target is None else f"{'<=' if f.at_most else '>='} {_number(f.target, f.unit)}"
