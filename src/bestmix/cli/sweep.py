@@ -1,6 +1,7 @@
 """``bestmix sweep``: strategies on instances over budgets, here or on a cluster, resumable."""
 
 import json
+import math
 import socket
 import sys
 from collections.abc import Iterator
@@ -235,7 +236,8 @@ def measure_table(result: "SweepResult", instance: str, by: common.Measure = com
     """Budgets downwards, strategies across; the best of each budget in bold."""
     cells = [cell for cell in result if cell.instance == instance]
     strategies = list(dict.fromkeys(cell.strategy for cell in cells))
-    title = f"{instance}: {MEASURES[by]} of {cells[0].runs:,} runs (95% interval)"
+    more = ", and the mean loss" if by is common.Measure.error else ""
+    title = f"{instance}: {MEASURES[by]} of {cells[0].runs:,} runs (95% interval){more}"
     table = Table(title=Text(title), title_justify="left", title_style="bold")
     table.add_column("budget", justify="right")
     for name in strategies:
@@ -258,4 +260,6 @@ def _entry(cell: "CellResult", by: common.Measure, best: bool) -> Text:
         text = f"{100 * value:.2f} ({100 * low:.2f}–{100 * high:.2f})"
     if cell.mean_pulls < STOPPED * cell.budget:
         text += f", {cell.mean_pulls:,.0f} trials"
+    if by is common.Measure.error and math.isfinite(cell.loss):
+        text += f"\nloss {cell.loss:.3g}"  # near-ties are often told wrong, and next to nothing is lost
     return Text(text, style="bold cyan" if best else "")

@@ -104,8 +104,8 @@ class Plan:
         if self.tolerance is not None:
             return (
                 f"Plan {high:,} trials with {self.best.strategy}: the mix then loses at most {self.tolerance:.3g} of "
-                "reward on average (regret, and what is above a limit at its shadow price), if the means are as "
-                f"guessed (the need is between {low:,} and {high:,})."
+                f"{self.instance.problem.goal.quantity} on average (regret, and what is above a limit at its shadow "
+                f"price), if the means are as guessed (the need is between {low:,} and {high:,})."
             )
         return (
             f"Plan {high:,} trials with {self.best.strategy}: wrong in at most {self.error:.3g} of all cases, if the "
@@ -120,7 +120,8 @@ class Plan:
         loss, trials, strategy = min(known)
         return (
             f" But answers that are so hard to tell apart are nearly equally good: with {trials:,} trials {strategy}'s "
-            f"mix loses {loss:.2g} of reward on average; give a tolerance to plan for the loss."
+            f"mix loses {loss:.2g} of {self.instance.problem.goal.quantity} on average; give a tolerance to plan for "
+            "the loss."
         )
 
     def rows(self) -> list[dict[str, Any]]:
