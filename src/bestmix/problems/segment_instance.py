@@ -306,3 +306,15 @@ def truth_of(rows: Layout, weight: Floats, means: Floats) -> Truth:
     if status != simplex.OPTIMAL:
         return Truth(mix, np.nan, np.full(limits, np.nan), basic, False)
     return Truth(mix, float(segments.value(program)), prices, basic, True)
+
+
+def by_arrays(instance: Instance) -> Instance:
+    """The instance as one with a reward and bounds on mean costs alone, where goal and limits are only signs of these.
+
+    Any other is returned as it is: it says itself what it does not have.
+
+    >>> problem = Problem(["a", "b"], goal="minimise dollars", limits=["quality >= 0.8"])
+    >>> by_arrays(SegmentInstance(problem, [[0.2, 0.7], [2.0, 0.9]])).reward
+    array([-0.2, -2. ])
+    """
+    return (instance.as_plain() or instance) if isinstance(instance, SegmentInstance) else instance

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.theory.gaps.brute import all_bases, brute_gap, overtaken, random_instance, weights_and_value
 
-from bestmix import Instance, catalog, gaps, solve
+from bestmix import Instance, Problem, catalog, gaps, limit, solve
 from bestmix.problems.noise import Bernoulli, Gaussian
 
 FIVE = Instance([1.7, 2.6, 0.5, 2.1, 1.2], [[0.0, 1.8, 0.8, 1.3, 2.0]], [1.0], sigma_reward=1.0, sigma_cost=0.5)
@@ -194,3 +194,16 @@ def test_weights_of_the_example():
     weight, value = weights_and_value(FIVE, FIVE.means, (0, 1))
     assert weight == pytest.approx([4 / 9, 5 / 9])
     assert value == pytest.approx(2.2)
+
+
+def test_signs_and_derived_metrics_are_those_of_an_instance_of_arrays():
+    problem = Problem(["a", "b", "c"], goal="minimise dollars", limits=["quality >= 0.8"])
+    means = [[0.2, 0.7], [2.0, 0.9], [1.6, 0.8]]
+    found = gaps(Instance.from_problem(problem, means, sigma=1.0), bases=False)
+    other = gaps(Instance([-0.2, -2.0, -1.6], [[-0.7, -0.9, -0.8]], [-0.8], sigma_cost=1.0), bases=False)
+    assert found.basis == other.basis
+    assert found.arm == pytest.approx(other.arm)
+    with pytest.raises(ValueError, match="use simulate, sweep, plan, explain or solve"):
+        gaps(catalog.load("S3L1"))
+    with pytest.raises(ValueError, match="use simulate, sweep, plan, explain or solve"):
+        limit(catalog.load("S3L1"))

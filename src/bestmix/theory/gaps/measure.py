@@ -10,6 +10,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.instance import Instance
+from bestmix.problems.segment_instance import by_arrays
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import check_assumption
 from bestmix.theory.gaps.geometry import geometry_of
@@ -170,6 +171,7 @@ def gaps(instance: Instance, *, bases: bool = True) -> Gaps:
     """
     if not isinstance(instance, Instance):
         raise checks.InvalidInput("instance", expected="an Instance", got=checks.shown(instance), remedy="build one")
+    instance = by_arrays(instance)
     columns, size = len(instance.arms) + len(instance.bound), len(instance.bound) + 1
     if math.comb(columns, size) > MOST_BASES:
         raise checks.InvalidInput(

@@ -11,6 +11,7 @@ from bestmix import checks
 from bestmix.arrays import Floats
 from bestmix.problems.instance import Instance
 from bestmix.problems.noise import Bernoulli, Gaussian
+from bestmix.problems.segment_instance import by_arrays
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.limit.allocation import CLOSE, Allocation, Cuts, maximise
@@ -136,6 +137,7 @@ def limit(instance: Instance, delta: float = 0.05) -> LowerBound:
     """
     if not isinstance(instance, Instance):
         raise checks.InvalidInput("instance", expected="an Instance", got=checks.shown(instance), remedy="build one")
+    instance = by_arrays(instance)
     delta, solution = check_delta(delta), solve(instance)
     check_noise(instance, solution)
     nobody = np.zeros(len(instance.arms))
