@@ -31,7 +31,7 @@ LIKELY = 0.5  # and above which the bound on the regret is judged
 BROKEN, HIGHEST, MISSED = 0.05, 0.06, 0.05  # shares: broken, the upper end of its interval, misses of a 95% bound
 LOSS, FEW = 1.3, 50  # times the oracle's; and runs that are too few to judge a part of them by
 DELTA, SHARE, CAP = 0.05, 0.1, 10**7  # risk, tolerance as a share of the spread of rewards, most trials
-ENOUGH_RUNS, ENOUGH_BLOCK = 1_000, 200
+ENOUGH_RUNS, ENOUGH_LEAST, ENOUGH_BLOCK = 1_000, 300, 100
 
 
 class Run(NamedTuple):
@@ -252,7 +252,8 @@ def stopped(name: str, instance: Instance, most: int) -> Counts:
 
 
 def doubtful(counts: Counts) -> bool:
-    return counts["wrong"] > DELTA / 2 * counts["runs"] and at_most(counts["wrong"], counts["runs"]) > DELTA
+    often = counts["wrong"] > DELTA / 2 * counts["runs"] and at_most(counts["wrong"], counts["runs"]) > DELTA
+    return often or counts["runs"] < ENOUGH_LEAST
 
 
 def stops(name: str, instance: Instance, tolerance: float, runs: int, seed: int) -> Counts:
