@@ -53,9 +53,10 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
 
 def judge(name: str, n: int, cases: Sequence[Case], runs: int) -> Figure:
     found = [run(cases[k % len(cases)], n, np.random.default_rng([k, n])) for k in range(runs)]
-    share, truly = (100 * float(np.mean(column)) for column in zip(*found, strict=True))
-    figure = Figure(f"{name}, {n} trials an arm", share, "%", note=f"its mixes truly break {truly:.1f}% of {runs} runs")
-    console.print(f"{figure.what}: {share:.1f}%; {figure.note}", highlight=False)
+    share, truly = (100 * np.array(column, dtype=np.float64) for column in zip(*found, strict=True))
+    note = f"+- {1.96 * share.std() / np.sqrt(runs):.1f}; its mixes truly break {truly.mean():.1f}% of {runs} runs"
+    figure = Figure(f"{name}, {n} trials an arm", float(share.mean()), "%", note=note)
+    console.print(f"{figure.what}: {figure.measured:.1f}% {figure.note}", highlight=False)
     return figure
 
 
