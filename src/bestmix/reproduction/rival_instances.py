@@ -29,10 +29,13 @@ class Subject:
 def subjects(instances: int = 2) -> list[Subject]:
     """All of them, with so many random instances of each shape.
 
-    >>> [subject.name for subject in subjects(instances=1)][12:18]
+    D1I to D3I are left out: they need several times as many trials as the other D instances.
+
+    >>> [subject.name for subject in subjects(instances=1)][9:15]
     ['uniform 4 x 1, 31000', 'uniform 16 x 1, 31000', 'uniform 8 x 2, 31000', 'Das hard', 'Das easy', 'Carlsson']
     """
-    listed = [Subject(name, catalog.load(name), _middle(catalog.budgets(name))) for name in catalog.names()]
+    names = [name for name in catalog.names() if not name.endswith("I")]
+    listed = [Subject(name, catalog.load(name), _middle(catalog.budgets(name))) for name in names]
     for arms, costs in SHAPES:
         for seed in range(FIRST_SEED, FIRST_SEED + instances):
             instance = families.uniform_instance(arms, costs, seed)
