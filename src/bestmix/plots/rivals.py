@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARK = 6.5  # size of a mark, in points
-HEIGHT = 0.3  # of a row, in inches
+HEIGHT = 0.42  # of a row, in inches
+LANES = 0.6  # of a row that its marks take, so that none covers another
 
 
 class Mark(NamedTuple):
@@ -47,16 +48,29 @@ def plot_marks(marks: Marks, label: str, ax: "Axes | None" = None) -> "Axes":
         found = [mark.value for row in marks.values() for mark in row.values() if mark.value > 0]
         least = min(found, default=1.0) / 1.6
         looks = looks_of(marks)
+        lane = {name: LANES * ((k + 0.5) / len(looks) - 0.5) for k, name in enumerate(looks)}
         for place, row in enumerate(marks.values()):
-            ax.axhline(place, color=COLOURS["grid"], linewidth=0.8, zorder=1)
+            ax.axhline(place + 0.5, color=COLOURS["grid"], linewidth=0.8, zorder=1)
             for name, mark in row.items():
                 face: dict[str, Any] = {} if mark.trusted else {"markerfacecolor": COLOURS["paper"]}
-                ax.plot([max(mark.value, least)], [place], **looks[name], **face)
+                ax.plot([max(mark.value, least)], [place + lane[name]], **looks[name], **face)
         ax.set(xscale="log", xlabel=label, ylim=(len(marks) - 0.5, -0.5))
         ax.set_yticks(range(len(marks)), list(marks), fontsize=9)
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
+        _number(ax)
         return ax
+
+
+def _number(ax: "Axes") -> None:
+    """Plain numbers along the axis: at the powers of ten and, where these are few, between them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = ax.get_xlim()
+    between = (1.0, 2.0, 5.0) if high / low < 200 else (1.0,)
+    ax.xaxis.set_major_locator(LogLocator(subs=between))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}" if value < 1 else f"{value:,.0f}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 def looks_of(marks: Marks) -> dict[str, dict[str, Any]]:
