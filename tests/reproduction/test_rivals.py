@@ -25,7 +25,7 @@ def test_the_fewest_trials_are_of_those_that_keep_their_word():
         "LATS": "100 (40.0%)",
         "CGE": "over 1,000 (0.0%)",
     }
-    assert rivals.sure_rows([comparison(has_support=False)])[0]["LATS"] == "**100**"
+    assert rivals.sure_rows([comparison(has_support=False)])[0]["LATS"] == "**100** (loss 0.100)"
 
 
 def test_single_arms_are_compared_by_loss_alone():

@@ -98,14 +98,14 @@ def _bare(cell: CellResult) -> str:
 
 
 def sure_rows(found: Sequence[Comparison]) -> list[dict[str, str]]:
-    """Trials until sure and wrong answers, a row for each instance; the fewest that keep their word in bold."""
+    """Trials until sure, and wrong answers or the loss of the mix; the fewest trials that keep their word in bold."""
     rows = []
     for one in found:
         kept = [cell.mean_pulls for cell in one.sure if is_trusted(one, cell)]
         row = {"until sure": one.subject.name}
         for cell in one.sure:
             count = f"{'over ' if cut_off(cell) else ''}{cell.mean_pulls:,.0f}"
-            wrong = f" ({100 * cell.error_rate:.1f}%)" if one.subject.has_support else ""
+            wrong = f" ({100 * cell.error_rate:.1f}%)" if one.subject.has_support else f" (loss {cell.loss:.3f})"
             best = is_trusted(one, cell) and cell.mean_pulls == min(kept)
             row[_bare(cell)] = f"**{count}**{wrong}" if best else f"{count}{wrong}"
         rows.append(row)
