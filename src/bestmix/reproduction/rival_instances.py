@@ -54,7 +54,9 @@ def _middle(budgets: list[int]) -> int:
 
 
 def das_basu(third: float) -> Instance:
-    """The environments of Das and Basu's setup 1, with the rewards and costs of their scripts and noise of one.
+    """The environments of Das and Basu's setup 1, with the six arms of their scripts and noise of one.
+
+    The paper prints a seventh reward of 0.1, without its costs.
 
     The best mix is half of the first and half of the third arm. Both limits are met exactly, so that two bases have it.
 
