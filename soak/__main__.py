@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from soak import corruption, crashes, hostile, power, refusals, service, throughput, vfs
+from soak import corruption, crashes, edges, hostile, power, refusals, service, throughput, vfs
 from soak.crashes import Load
 from soak.postgres import Server
 
@@ -106,6 +106,20 @@ def kills_postgres(folder: Path, quick: bool) -> dict[str, Any]:
         server.stop()
 
 
+def edges_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
+    """Edges and their server killed at random, on SQLite."""
+    return edges.run(f"sqlite:///{folder / 'edges.db'}", folder / "journals", *((15.0, 4) if quick else (180.0, 16)))
+
+
+def edges_postgres(folder: Path, quick: bool) -> dict[str, Any]:
+    """Edges and their server killed at random, on PostgreSQL."""
+    server = Server()
+    try:
+        return edges.run(server.url, folder / "journals", *((15.0, 4) if quick else (180.0, 16)))
+    finally:
+        server.stop()
+
+
 def http_load(folder: Path, quick: bool) -> dict[str, Any]:
     """Results a second over HTTP on SQLite with 8 clients; pages of a million trials; memory over ten minutes."""
     if quick:
@@ -164,6 +178,8 @@ PARTS: dict[str, Part] = {
     "refusals": refused_calls,
     "kills-sqlite": kills_sqlite,
     "kills-postgres": kills_postgres,
+    "edges-sqlite": edges_sqlite,
+    "edges-postgres": edges_postgres,
     "http": http_load,
     "schema": schema,
     "connections": slow_connections,

@@ -1,7 +1,7 @@
 """``Edge``: choose arms for live requests by the weights of an experiment, and report what came of them.
 
-It needs nothing but the standard library. ``choose`` and ``record`` wait for nobody: two threads of its own keep the
-weights up to date and report sums about once a second. When the server is away it goes on with the last weights, keeps
+It needs nothing but the standard library. ``choose`` and ``record`` wait for nobody: threads of its own keep the
+weights up to date, and report sums about once a second. When the server is away it goes on with the last weights, keeps
 the sums in a file, and reports when the server is back.
 """
 
@@ -277,7 +277,7 @@ class Edge:
             return
         with self._lock:
             if not self._threads:
-                loops: tuple[Callable[..., float], ...] = (self._watch, self._deliver)
+                loops: tuple[Callable[..., float], ...] = (self._watch, self._deliver, self._keep_sums)
                 made = [threading.Thread(target=_run, args=(weakref.WeakMethod(loop),), daemon=True) for loop in loops]
                 self._threads = made
                 for thread in made:
@@ -304,6 +304,11 @@ class Edge:
                 self._reporter.adopt(server)
             except (AwayError, OSError):
                 state["adopt"] = time.monotonic() + self._interval
+        return self._interval
+
+    def _keep_sums(self, state: dict[str, Any], server: EdgeServer) -> float:
+        """Put sums into the file, as a report may take longer. Seconds until the next time."""
+        self._reporter.keep()
         return self._interval
 
     def _after_fork(self) -> None:

@@ -40,6 +40,12 @@ class Reporter:
         with self._lock:
             return self._outbox.pending() + self._recorder.waiting()
 
+    def keep(self) -> None:
+        """Put what was recorded into the file, whatever becomes of the report that is under way."""
+        with self._lock:
+            self._outbox.add(self._recorder.gather())
+            self._save()
+
     def report(self, server: EdgeServer | None = None) -> None:
         """Send what was recorded; keep it where the server is away."""
         with self._sending:
