@@ -41,7 +41,9 @@ def server(folder: Path):
             line = process.stdout.readline()
         address = next(word for word in line.split() if word.startswith("http"))
         threading.Thread(target=process.stdout.read, daemon=True).start()
-        yield process, address.partition("/login")[0], address.partition("token=")[2].strip()
+        url, token = address.partition("/login")[0], address.partition("token=")[2].strip()
+        Edge(url, "live", token, spool=folder / "spool", patience=60.0).close()  # when it listens
+        yield process, url, token
     finally:
         process.terminate()
         process.wait(30)

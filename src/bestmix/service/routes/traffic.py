@@ -3,14 +3,16 @@
 import asyncio
 import json
 import time
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, cast
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import JSONResponse, Response
 
-from bestmix.experiments import Experiment
+from bestmix.experiments import Experiment, Outcome
 from bestmix.experiments.experiment import sums_work
+from bestmix.experiments.sql.store import SqlStore
+from bestmix.experiments.store import Transaction
 from bestmix.service import schemas
 from bestmix.service.access import READ, WORK
 from bestmix.service.bodies import GuardedRoute
@@ -98,12 +100,16 @@ async def weights(
     responses=CALL,
     dependencies=[Depends(WORK.taking(None))],
 )
-def sums(experiment: Current, body: schemas.Sums, request: Request) -> Response:
+async def sums(experiment: Current, body: schemas.Sums, request: Request) -> Response:
     """Report requests as sums; the answer means that they are safely on disk. The same report again changes nothing."""
     rows = [row.model_dump(exclude_none=True) for row in body.rows]
     prefetch, work = sums_work(experiment, rows, body.key)
-    store, key = experiment.storage.store, experiment.record.key
-    outcome, version = store.write(key, lambda transaction: (work(transaction), transaction.head.round + 1), prefetch)
+    store, key = cast(SqlStore, experiment.storage.store), experiment.record.key
+
+    def write(transaction: Transaction) -> tuple[Outcome, int]:
+        return work(transaction), transaction.head.round + 1
+
+    outcome, version = await store.submit(key, write, prefetch)
     request.app.state.documents.forget(key, version)
     return JSONResponse({"outcome": outcome})
 
