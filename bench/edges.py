@@ -129,8 +129,9 @@ def billion() -> Figure:
         }
         for arm, mean, cost in zip(PROBLEM.arms, (0.5, 0.6, 0.8), (0.2, 0.7, 2.0), strict=True)
     ]
-    began = time.perf_counter()
+    began, wall = time.process_time(), time.perf_counter()
     live.tell_sums(json.loads(json.dumps(rows)), "all")
     answer = live.recommend()
-    seconds = time.perf_counter() - began
-    return Figure("counted and answered: sums of a billion requests", seconds, "s", SECONDS, True, answer.sentence())
+    seconds, passed = time.process_time() - began, time.perf_counter() - wall
+    note = f"{passed:.2f} s by the clock on the wall; {answer.sentence()}"
+    return Figure("sums of a billion requests counted and answered, processor", seconds, "s", SECONDS, True, note)
