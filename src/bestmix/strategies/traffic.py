@@ -47,7 +47,8 @@ class Traffic:
     explore
         Share of the traffic that explores, at most half of it: ``"5%"`` or 0.05. ``"0%"`` serves and watches.
     safety
-        Certainty with which the traffic of a round, explored and served, keeps every limit.
+        Certainty with which the traffic of a round, explored and served, keeps every limit. It is higher than that of
+        an answer because there are many rounds, of which all should.
     requests
         Requests after which a round ends.
     seconds
@@ -65,7 +66,7 @@ class Traffic:
     """
 
     explore: str | float = "5%"
-    safety: float = 0.95
+    safety: float = 0.99
     requests: int = 10_000
     seconds: float = 600.0
     serve: str | Mapping[str, float] | None = None
