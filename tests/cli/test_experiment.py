@@ -103,6 +103,16 @@ def test_steering(made, tmp_path):
     assert answer("list", made) == []
 
 
+def test_the_problem_changes_while_it_runs(made):
+    arms = answer("show", made, "r")["recommendation"]["problem"]["arms"]
+    good("experiment", "change", made, "r", "--bound", "dollars=0.5", "--arm", "new", "--retire", arms[0])
+    found = answer("show", made, "r")["recommendation"]["problem"]
+    assert found["arms"] == [*arms[1:], "new"]
+    assert found["bounds"]["dollars"] == 0.5
+    assert "Changed in round 1: dollars <= 0.5 instead of dollars <= " in good("experiment", "show", made, "r")
+    assert "--retire: expected one of" in bad("experiment", "change", made, "r", "--retire", arms[0])
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [

@@ -1,3 +1,4 @@
+import csv
 import json
 import os
 import signal
@@ -290,3 +291,16 @@ def test_a_run_with_another_bound_goes_on_with_its_trials(place):
     assert "going on with its 12 trials" in again.stderr
     assert (json.loads(again.stdout)["trials"], calls(place)) == (16, made + 4)
     assert json.loads(again.stdout)["problem"]["bounds"] == {"dollars": 2.0}
+
+
+def test_every_trial_is_written_to_a_file_that_is_a_log(place):
+    assert run().exit_code == 0
+    path = place / "problem.run.csv"
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 12
+    assert set(rows[0]) == {"arm", "reward", "dollars"}
+    assert {row["arm"] for row in rows} == {"small", "the large"}
+    assert json.loads(invoke("solve", path, "--bound", "dollars=1", "--json").stdout)["trials"] == 12
+    run(budget=16)
+    assert len(path.read_text().splitlines()) == 17

@@ -1,6 +1,7 @@
 """The dashboard's pages as the server sends them; ``test_browser.py`` has them in a browser."""
 
 import json
+from urllib.parse import urlencode
 
 import pytest
 from tests.pages.pages import HOSTILE, Tags, check_harmless, parse
@@ -90,3 +91,19 @@ def test_the_report_is_a_file_to_keep(running, hostile):
     assert status == 200
     assert headers["Content-Disposition"] == f'attachment; filename="{hostile.record.key}.html"'
     assert b"/static/" not in content
+
+
+def test_the_problem_is_changed_by_a_form(running, hostile):
+    status, content = page(running, f"/experiments/{hostile.record.key}/change")
+    assert status == 200
+    check_harmless(content, HOSTILE[:1])
+    exp = running.create("changing", budget=30)
+    base, arms = f"/experiments/{exp.record.key}", exp.problem.arms
+    fields = {"arms": "\n".join([*arms, "tiny"]), "budget": "40", "limits": ""}
+    fields |= {f"bound {cost}": "0.25" for cost in exp.problem.bounds}
+    status, headers, _ = running.send("POST", f"{base}/change", urlencode(fields).encode())
+    assert (status, headers["Location"]) == (303, base)
+    assert exp.current().arms == (*arms, "tiny")
+    assert set(exp.problem.bounds.values()) == {0.25}
+    assert "tiny is new" in page(running, base)[1]
+    assert running.send("POST", f"{base}/change", b"budget=many")[0] == 422

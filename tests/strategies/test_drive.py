@@ -187,3 +187,17 @@ def test_what_an_executor_does_not_take_is_given_back(error):
     assert set(work.back) >= {2, 3}
     assert set(work.told) | set(work.back) == {0, 1, 2, 3}
     assert set(work.told).isdisjoint(work.back)
+
+
+def test_a_trial_is_made_again_as_often_as_wanted():
+    from bestmix.strategies.drive import Retrying
+
+    calls = []
+
+    def pull(arm, segment):
+        calls.append((arm, segment))
+        raise OSError(len(calls))
+
+    with pytest.raises(OSError, match="3"):
+        Retrying(pull, retries=2, pause=0.0)("a", "free")
+    assert calls == [("a", "free")] * 3

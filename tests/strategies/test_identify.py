@@ -254,3 +254,21 @@ def test_ctrl_c_keeps_what_other_threads_have_under_way():
     with Interrupted(4) as pool, pytest.raises(KeyboardInterrupt) as caught:
         identify(PROBLEM, pull, 100, Uniform(), executor=pool)
     assert caught.value.search.trials == 4
+
+
+def test_a_trial_that_fails_now_and_then_is_made_again():
+    made = []
+
+    def pull(arm):
+        made.append(arm)
+        if len(made) % 3 == 0:
+            raise OSError("busy")
+        return 1.0
+
+    problem = Problem(["a", "b"])
+    assert identify(problem, pull, budget=20, retries=1, retry_pause=0.0).trials == 20
+    with pytest.raises(OSError, match="busy") as failed:
+        identify(problem, pull, budget=20)
+    assert failed.value.search.trials < 20
+    with pytest.raises(ValueError, match="retries"):
+        identify(problem, pull, budget=20, retries=-1)

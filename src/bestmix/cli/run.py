@@ -1,16 +1,18 @@
 """``bestmix run``: a search whose trials are processes, and which can be stopped and gone on with."""
 
+import csv
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bestmix.answers.log_csv import escaped
 from bestmix.cli import budgets, common, problems, stopping
 from bestmix.cli.process import TrialFailed, Trials
 
@@ -75,7 +77,8 @@ def run(
 
     The command gets the arm's name in place of {arm}, and with segments the segment's in place of {segment}. Its last
     line on standard output is JSON with every metric: {"reward": 0.7, "dollars": 0.1, "seconds": 0.4}. Ctrl-C stops the
-    run; the same command goes on with it, and so does one with a larger budget (Challenger and USLP).
+    run; the same command goes on with it, and so does one with a larger budget or another bound. Every trial is written
+    to a .csv file beside the state.
 
     A budget may be what trials cost together: then the JSON also tells that, under the budget's unit, unless --price
     says what a trial of each arm costs, or the unit is one of time, which is measured.
@@ -142,6 +145,7 @@ def open_search(
     from bestmix.strategies import Search
 
     if fresh or not state.exists():
+        state.with_suffix(".csv").unlink(missing_ok=True)
         new = strategy.start(problem, budget)
         if log is not None:
             new.start_from(log, *columns, log_weight)
@@ -213,7 +217,10 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
             search_bar(search, console.is_terminal, console) as update,
             ThreadPoolExecutor(jobs) as pool,
         ):
-            work, after = SearchWork(search), (update, saved)
+            work, after = (
+                SearchWork(search, record=TrialFile(search.problem, state.with_suffix(".csv"))),
+                (update, saved),
+            )
             pull = timed(trials, search.problem, search.strategy)
             drive(work, pull, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=after)
     except TrialFailed as failure:
@@ -226,6 +233,29 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
     if caught and not search.done:
         common.complain(f"Stopped; {_kept(search, state)}, and {again} goes on from there.")
         raise typer.Exit(128 + caught[0])
+
+
+class TrialFile:
+    """Writes every trial to a CSV file as it is told; the file can be a log of another run."""
+
+    def __init__(self, problem: "Problem", path: Path) -> None:
+        self.problem, self.path = problem, path
+        self.head = ["arm", *(["segment"] if problem.segments else []), *problem.metrics]
+
+    def __call__(self, cell: tuple[str, ...], result: Any) -> None:
+        """Add a line."""
+        first, *others = self.problem.metrics
+        if not isinstance(result, Mapping):
+            reward, costs = result if isinstance(result, (tuple, list)) else (result, {})
+            ordered = {} if costs is None else costs
+            named = ordered if isinstance(ordered, Mapping) else dict(zip(others, ordered, strict=True))
+            result = {first: reward, **named}
+        new = not self.path.exists()
+        with self.path.open("a", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            if new:
+                writer.writerow(map(escaped, self.head))
+            writer.writerow([*map(escaped, cell), *(result[metric] for metric in self.problem.metrics)])
 
 
 def _kept(search: "Search", state: Path) -> str:

@@ -7,6 +7,7 @@ alive. However it ends, by a failure, an interrupt or a request to stop, results
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 Pull = Callable[..., Any]
@@ -154,6 +155,35 @@ def _end(work: Work[Trial], running: dict[Future[Any], Trial], halt: Callable[[]
     finally:
         if running:
             work.give_back(list(running.values()))
+
+
+@dataclass(frozen=True)
+class Retrying:
+    """Makes a trial again that raised an error, after a pause that doubles each time.
+
+    >>> attempts = iter([1 / 3, ValueError("busy"), 0.5])
+    >>> def pull(arm):
+    ...     found = next(attempts)
+    ...     if isinstance(found, Exception):
+    ...         raise found
+    ...     return found
+    >>> again = Retrying(pull, retries=1, pause=0.0)
+    >>> again("a"), again("a")
+    (0.3333333333333333, 0.5)
+    """
+
+    pull: Pull
+    retries: int
+    pause: float  # seconds before the first further attempt
+
+    def __call__(self, *cell: str) -> Any:
+        """The trial of an arm."""
+        for attempt in range(self.retries):
+            try:
+                return self.pull(*cell)
+            except Exception:
+                time.sleep(self.pause * 2**attempt)
+        return self.pull(*cell)
 
 
 class Inline(Executor):

@@ -12,7 +12,7 @@ from bestmix.answers.recommendation import Recommendation
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import Challenger, Search, Strategy
-from bestmix.strategies.drive import Inline, drive
+from bestmix.strategies.drive import Inline, Retrying, drive
 from bestmix.strategies.protocol import check_strategy
 from bestmix.strategies.search import check_path
 from bestmix.strategies.search_bar import search_bar
@@ -36,6 +36,8 @@ def identify(
     checkpoint: str | os.PathLike[str] | None = None,
     safety: float | None = SAFETY,
     start: Any = None,
+    retries: int = 0,
+    retry_pause: float = 1.0,
 ) -> Recommendation:
     """Find the best mix by calling ``pull`` for each trial.
 
@@ -69,6 +71,10 @@ def identify(
         ``reward`` (or the goal's metric), the other metrics and ``segment`` where there are any. They count in full,
         and the budget is for further trials.
 
+    retries, retry_pause
+        Further attempts at a trial whose ``pull`` raises an error, and the seconds before the first of them, which
+        double each time.
+
     Raises
     ------
     Exception
@@ -89,6 +95,8 @@ def identify(
             "pull", expected="a function of an arm's name", got=checks.shown(pull), remedy="define one"
         )
     safety = checks.safety(safety)
+    retries = checks.whole("retries", retries, 0, "give the number of further attempts at a trial")
+    pull = Retrying(pull, retries, checks.number("retry_pause", retry_pause)) if retries else pull
     search = resume(problem, check_strategy(strategy or Challenger()), budget, checkpoint, start)
     saved = Checkpoint(search, checkpoint)
     with ExitStack() as stack:

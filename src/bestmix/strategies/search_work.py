@@ -35,12 +35,18 @@ class SearchWork:
         Whose.
     order
         Puts the arms that are due, with their numbers of trials, in the order in which they are pulled.
+    record
+        Called with the arm (and the segment) and the result of every trial that was told.
     """
 
     def __init__(
-        self, search: Search, order: Callable[[Iterable[tuple[Any, int]], int], list[Any]] = rounds.share_out
+        self,
+        search: Search,
+        order: Callable[[Iterable[tuple[Any, int]], int], list[Any]] = rounds.share_out,
+        record: Callable[[tuple[str, ...], Any], None] | None = None,
     ) -> None:
         self.search = search
+        self._record = record
         self._order = order
         self._queue: deque[Any] = deque()
         self._out: set[Due] = set()
@@ -72,6 +78,8 @@ class SearchWork:
                 self._out.discard(trial)
                 try:
                     tell(self.search, trial.cell, result)
+                    if self._record is not None:
+                        self._record(trial.cell, result)
                 except ValueError as error:
                     refused = refused or error
         if refused is not None:
