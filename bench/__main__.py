@@ -26,11 +26,12 @@ PARTS = (
     "deploy",
     "bayes",
     "margin",
+    "spend",
     "limit",
     "traffic",
     "rivals",
 )
-RUNS_GIVEN = ("deploy", "bayes", "margin", "limit", "traffic", "rivals")  # parts that take --runs
+RUNS_GIVEN = ("deploy", "bayes", "margin", "spend", "limit", "traffic", "rivals")  # parts that take --runs
 
 
 def main() -> None:

@@ -35,9 +35,11 @@ class Blind(Challenger):
     """Challenger that takes all trials for equally dear, but for what is left of the money."""
 
     def begin_paid(self, problem: Problem, purse: Purse) -> Memory:
+        """The first share of the money, evenly."""
         return super().begin_paid(problem, evened(purse))
 
     def close_paid(self, evidence: Evidence, purse: Purse, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
+        """A round by what trials help, whatever they cost."""
         return super().close_paid(evidence, evened(purse), memory)
 
 
@@ -58,9 +60,11 @@ class Prompts:
 
     @property
     def problem(self) -> Problem:
+        """The best mix of the models within a mean price."""
         return Problem(self.models, {"dollars": BOUND})
 
     def draw(self, arm: int, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Reward and dollars of a model on prompts that are drawn."""
         rows = rng.integers(len(self.rewards), size=count)
         return np.column_stack([self.rewards[rows, arm], self.dollars[rows, arm]])
 
