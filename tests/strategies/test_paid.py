@@ -5,7 +5,8 @@ import pytest
 from tests import naive
 from tests.strategies.searches import drive, plain
 
-from bestmix import SFSR, Challenger, Problem, Search, SingleArm, Spend, Uniform, identify, simulate
+from bestmix import SFSR, Challenger, Problem, Search, SingleArm, Spend, Uniform, identify, simulate, tradeoff
+from bestmix.pages.report import save_report
 from bestmix.strategies.paid import Paid
 
 PRICES = {"arm0": 1.0, "arm1": 9.0, "arm2": 0.25}
@@ -240,6 +241,17 @@ def test_simulated_runs_spend_money(instance):
     assert (again.outcomes.pulls == cell.outcomes.pulls).all()
     with pytest.raises(ValueError, match="no trial tells its tokens; give prices"):
         simulate(instance, Challenger(), Spend(400.0, "tokens"), runs=20)
+
+
+def test_a_price_that_no_limit_is_about_is_in_nobodys_way(instance, tmp_path):
+    pull, _ = paying(instance, 2)
+    rec = identify(instance.problem, pull, Spend(150.0, "dollars", most=45.0), Uniform())
+    assert rec.problem.metrics == ("reward", "cost0", "dollars")
+    assert list(rec.problem.bounds) == list(rec.slack) == ["cost0"]
+    assert tradeoff(rec, "cost0").sentences()
+    page = save_report(rec, tmp_path / "r.html").read_text()
+    assert "of 150 dollars spent" in page
+    assert rec.policy().weights == dict(rec.mixture)
 
 
 def test_plain_data_of_a_recommendation_tell_the_money(instance):

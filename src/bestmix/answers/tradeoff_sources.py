@@ -92,9 +92,8 @@ def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
     if ratios:
         fault = f"a recommendation has the ratio of '{ratios[0]}' alone, not its parts"
         raise checks.InvalidInput("source", fault, "give the log of trials instead")
-    evidence = Evidence(
-        rec.problem, [_moments(rec.estimates[name], _costs(rec.problem)) for name in rec.problem.trial_names]
-    )
+    problem = rec.problem.untracked  # whose means are not among the estimates, and change nothing
+    evidence = Evidence(problem, [_moments(rec.estimates[name], _costs(problem)) for name in problem.trial_names])
     return evidence, _look_binary(evidence)
 
 

@@ -210,6 +210,15 @@ class Problem:
         """Metrics that neither the goal nor a limit is about."""
         return self.rows.tracked
 
+    @property
+    def untracked(self) -> "Problem":
+        """The same problem, whose trials tell only what the goal and the limits are about.
+
+        >>> Problem(["a", "b"], tracked=["dollars"]).untracked.metrics
+        ('reward',)
+        """
+        return Problem.from_dict(self.to_dict() | {"tracked": []}) if self.tracked else self
+
     def tracking(self, metrics: Sequence[str]) -> "Problem":
         """The same problem, whose trials tell these metrics as well.
 
