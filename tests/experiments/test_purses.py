@@ -115,6 +115,17 @@ def test_a_soft_budget_hands_slots_out_again():
     assert exp.account.lost == 0.0
 
 
+def test_only_bounds_change_under_a_budget_of_money():
+    exp = open_experiment("memory://", "x", PROBLEM, Spend(30.0, "dollars", most=5.0), Challenger())
+    exp.change(bounds={"dollars": 2.0})
+    assert exp.problem.bounds == {"dollars": 2.0}
+    with pytest.raises(ValueError, match="budget: with a budget of money only bounds can change"):
+        exp.change(arms=["small", "large"])
+    with pytest.raises(ValueError, match="budget: with a budget of money only bounds can change"):
+        exp.change(budget=100)
+    assert audit(exp) == []
+
+
 def test_a_log_was_paid_for_already():
     log = {"arm": ["small"] * 4, "reward": [1.0, 2.0] * 2, "dollars": [0.4] * 4}
     exp = open_experiment("memory://", "x", PROBLEM, Spend(30.0, "dollars", most=5.0), Challenger(), log=log)

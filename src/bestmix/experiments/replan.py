@@ -72,7 +72,13 @@ def _check(transaction: Transaction, setup: Setup, only_bounds: bool, other_arms
         raise checks.InvalidInput(
             "strategy", "the weights of live traffic are for one problem", "create another experiment"
         )
-    if not only_bounds and (not decides_from_counts(setup.strategy) or isinstance(setup.strategy, Paid)):
+    if not only_bounds and isinstance(setup.strategy, Paid):
+        raise checks.InvalidInput(
+            "budget",
+            "with a budget of money only bounds can change",
+            "extend() takes more money; for other arms create another experiment from this one's trials",
+        )
+    if not only_bounds and not decides_from_counts(setup.strategy):
         raise checks.InvalidInput(
             "strategy",
             f"{setup.strategy.name} lays out its rounds beforehand, so that only bounds can change",
