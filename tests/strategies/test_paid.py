@@ -146,6 +146,17 @@ def test_more_money_goes_on(instance, strategy):
     assert all(round_.pulls for round_ in search.history)
 
 
+def test_another_bound_leaves_the_money_as_it_is(instance):
+    search = drive(Challenger().start(instance.problem, Spend(100.0, "dollars", prices=PRICES)), instance, 2)
+    spent = search.account.spent
+    search.change(bounds={"cost0": 0.9})
+    assert search.account.spend.amount == 100.0
+    assert search.account.spent == spent
+    assert search.done
+    with pytest.raises(ValueError, match="budget: with a budget of money only bounds can change"):
+        search.change(arms=["arm0", "arm1"])
+
+
 def test_what_cannot_be_raised_says_so(instance):
     search = Uniform().start(instance.problem, Spend(100.0, "dollars", prices=PRICES))
     with pytest.raises(ValueError, match="one in dollars"):

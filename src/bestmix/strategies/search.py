@@ -23,7 +23,7 @@ from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
-from bestmix.strategies.paid import Paid, account_of, check_chosen, larger_amount, paid
+from bestmix.strategies.paid import Paid, account_of, check_chosen, larger_amount, once_more, paid
 from bestmix.strategies.protocol import (
     MOST_TRIALS,
     Checking,
@@ -281,7 +281,13 @@ class Search:
             self.extend(total)
             return
         shaped = same_shape(self.problem, new) and total == self.budget
-        if not shaped and (not decides_from_counts(self.strategy) or isinstance(self.strategy, Paid)):
+        if not shaped and isinstance(self.strategy, Paid):
+            raise checks.InvalidInput(
+                "budget",
+                "with a budget of money only bounds can change",
+                "extend() takes more money; for other arms start another run from these trials",
+            )
+        if not shaped and not decides_from_counts(self.strategy):
             raise checks.InvalidInput(
                 "strategy",
                 f"{self.strategy.name} lays out its rounds beforehand, so that only bounds can change",
@@ -298,7 +304,7 @@ class Search:
         over, memory, closed = self.done, self.memory, len(self.history)
         self.problem = problem
         if over and isinstance(self.strategy, Extendable):
-            self.memory = self.strategy.extended(problem, self._left, self._left, memory)
+            self.memory = once_more(self.strategy, problem, self._left, memory)
             self._settle()
             del self.history[closed : closed + 1]  # what made it decide once more is no round
             if self.done:
