@@ -55,6 +55,15 @@ def test_another_function_stays_python_and_calls_machine_code():
     assert jit.is_machine(called)
 
 
+def test_what_borrows_arrays_returns_numbers():
+    def part(values: np.ndarray) -> np.ndarray:
+        return values
+
+    with pytest.raises(TypeError, match="part: expected numbers to be returned"):
+        jit.borrowing(part)
+    assert jit.is_kernel(simplex.invert)
+
+
 def test_modules_of_kernels_are_seen_through():
     link = jit._link(simplex, jit.ENTRY)
     assert jit.is_machine(link.invert)

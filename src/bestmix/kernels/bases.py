@@ -65,7 +65,7 @@ def search(a: int, n: int, tableau: Floats, enough: float, basis: Integers) -> f
     used = np.zeros(costs, dtype=np.bool_)
     best = -np.inf
     prefix[0] = a
-    depth, start = 0, plain(-1)
+    depth, start = plain(0), plain(-1)
     while True:
         # Here prefix[depth] is a fresh choice: eliminate it, then pair, go deeper, or move on.
         best, row = eliminate(prefix[depth], n, depth, row_of, used, tableau, best, basis)

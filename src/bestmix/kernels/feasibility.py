@@ -10,7 +10,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
 from bestmix.kernels.columns import Program, part
 from bestmix.kernels.conditions import PRIOR, State, blended, maximise, variance
-from bestmix.kernels.jit import borrowing, compiled, inlined
+from bestmix.kernels.jit import borrowing, compiled, inlined, plain
 from bestmix.kernels.simplex import Basis
 
 DOUBT = 2.0  # standard errors of the widest margin, below which feasibility is in doubt
@@ -33,15 +33,15 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     direction, safe = np.zeros(m), simplex.new_basis(costs)
     if unknown < n - 1 - costs and widest_margin(unknown, state, safe) >= 0.0:  # of known arms alone
         return False
-    margin = widest_margin(0, state, safe)
+    margin = widest_margin(plain(0), state, safe)
     if margin == -np.inf:
         return False
-    safest[:], weight, price = safe.column, simplex.weights(safe), simplex.prices(safe)
+    weight, price = simplex.weights(safe), simplex.prices(safe)
     for l in range(costs):
         direction[1 + l] = price[l] / state.scale[2 + l]
     common, spread = variance(direction, 0.0, 1, state.pooled) * PRIOR, 0.0
     for i in range(m):
-        term[i] = 0.0
+        safest[i], term[i] = safe.column[i], 0.0
         if safest[i] < unknown:
             a = safest[i]
             term[i] = (
@@ -67,7 +67,8 @@ def widest_margin(first: int, state: State, safe: Basis) -> float:
     raised = Program(np.zeros(n), rest.u.copy(), rest.e.copy())
     raised.mu[n - 1] = -1.0
     for j in range(n - 1 - costs):
-        raised.u[j] += RAISED
+        for l in range(costs):
+            raised.u[j, l] += RAISED
     simplex.forget(safe)
     if maximise(raised, safe) != simplex.OPTIMAL:
         return -np.inf

@@ -9,7 +9,7 @@ import hashlib
 import sys
 import threading
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., object])
 # Steps of an innermost loop in one decision from which on machine code is used. A step takes about 1.3 us in plain
 # Python: a run of a few hundred such decisions takes as long as compiling does, and a smaller one less.
 ENOUGH_WORK = 50_000
-SENTENCE = "bestmix: compiling the arithmetic for a decision of this size; that takes up to a minute, once."
+SENTENCE = "bestmix: compiling the arithmetic for work of this size; that takes up to a minute, once."
 
 
 class Options(NamedTuple):
@@ -39,7 +39,7 @@ class Form(NamedTuple):
     """One of the forms in which a kernel is compiled."""
 
     entry: bool  # can be called from Python, which takes as much machine code as a small kernel
-    counts: bool  # references to arrays
+    counts: bool  # references to arrays; an entry does, since Python hands over objects that it must give back
 
 
 ENTRY = Form(entry=True, counts=True)
@@ -68,7 +68,7 @@ def borrowing(function: F) -> F:
 
     It makes no array and returns none: all are its caller's.
     """
-    result = function.__annotations__.get("return")
+    result = function.__annotations__["return"]
     if any(kind not in (int, float, bool, None) for kind in get_args(result) or (result,)):
         raise TypeError(f"{function.__name__}: expected numbers to be returned, got {result}; use compiled")
     _kernels[function] = Options(counts=False)
@@ -105,7 +105,7 @@ def speed_for(work: float) -> Speed:
     >>> speed_for(work=10)(plain)(3)
     3
     """
-    return _in_python if work < ENOUGH_WORK else _announced
+    return _in_python if work < ENOUGH_WORK else machine
 
 
 def is_kernel(function: Callable[..., object]) -> bool:
@@ -130,7 +130,7 @@ def machine(function: F) -> F:
 def _formed(function: FunctionType, form: Form) -> Any:
     with _lock:
         made = _machines.setdefault(function, {})
-        if is_kernel(function) and (counts := _kernels[function].counts) is not None:
+        if not form.entry and (counts := _kernels[function].counts) is not None:
             form = form._replace(counts=counts)
         if form not in made:
             _make(function, form)
@@ -142,23 +142,21 @@ def _in_python(kernel: F, /) -> F:
     return np.errstate(all="ignore")(kernel)
 
 
-def _announced(kernel: F, /) -> F:
-    """Machine code that says so when it has to be compiled, once in a process: reading it from disk takes no time."""
+@cache
+def _announce_compilation() -> None:
+    """From now on say, once in a process, that kernels are compiled: reading them from disk takes no time."""
     from numba.core import event
 
     class Announcement(event.Listener):
         def on_start(self, event: Any) -> None:
-            _announce()
+            if event.data["dispatcher"].__module__.startswith(f"{__package__}."):
+                _announce()
 
         def on_end(self, event: Any) -> None:
             pass
 
-    @wraps(kernel)
-    def call(*arguments: Any) -> Any:
-        with event.install_listener("numba:compile", Announcement()):
-            return machine(kernel)(*arguments)
-
-    return cast(F, call)
+    register: Any = event.register  # which has no types
+    register("numba:compile", Announcement())
 
 
 @cache
@@ -181,6 +179,7 @@ def _make(function: FunctionType, form: Form) -> None:
 def _compile(function: FunctionType, options: Options, form: Form) -> Any:
     import numba
 
+    _announce_compilation()
     compiler: Any = numba.njit  # its types do not know all of its options
     wrappers = {"no_cpython_wrapper": not form.entry, "no_cfunc_wrapper": True}
     inside = {"forceinline": options.inline, "inline": "always" if options.substitute else "never"}

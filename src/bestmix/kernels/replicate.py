@@ -46,6 +46,7 @@ def challenger(
     unknown: int,
     budget: int,
     settings: conditions.Settings,
+    stop: conditions.Settings | None,
     answer: Integers,
     weight: Floats,
     pulls: Integers,
@@ -54,12 +55,13 @@ def challenger(
     """Spend each round's trials on the conditions that are most in doubt, then solve the program.
 
     A run needs the trials only through each arm's count, mean and scatter, so that Gaussian noise costs a draw for
-    each arm and round. ``chance`` (runs,) receives the estimated chance that the answer is right.
+    each arm and round. ``stop`` are the settings of a run that may end before its budget is spent. ``chance`` (runs,)
+    receives the estimated chance that the answer is right.
     """
     chunks = allocation.decisions(unknown)
     tally = new_tally(sampling.origin(model, means, unknown), means.copy(), chunks)
     state = conditions.new_state(unknown, means.shape[0], bound.shape[0])
-    run_all(rng, model, means, bound, budget, settings, tally, state, answer, weight, pulls, chance)
+    run_all(rng, model, means, bound, budget, settings, stop, tally, state, answer, weight, pulls, chance)
 
 
 class Tally(NamedTuple):
@@ -115,6 +117,7 @@ def run_all(
     bound: Floats,
     budget: int,
     settings: conditions.Settings,
+    stop: conditions.Settings | None,
     tally: Tally,
     state: conditions.State,
     answer: Integers,
@@ -142,7 +145,7 @@ def run_all(
             conditions.pool(state)
             conditions.conditions(state)
             size = allocation.round_size(budget, unknown, spent, settings)
-            if size == 0 or stopping.stops(settings, state):
+            if size == 0 or stopping.stops(stop, state):
                 break
             allocation.allocate(state, size, arm, reason, owed)
         pulls[run] = spent

@@ -25,7 +25,7 @@ def loser(program: Program, score: Floats) -> int:
     It should leave columns that make a basis, or no later round would find one. The last of all where each has weight.
     The optimum is looked for from a cold start, and only in a tie.
     """
-    limit, last, tied = tie_limit(score, TIE), 0, 0
+    limit, last, tied = tie_limit(score, TIE), plain(0), 0
     for j in range(score.shape[0]):
         ties = score[j] <= limit
         last, tied = j if ties else last, tied + ties
@@ -42,7 +42,7 @@ def loser_of_tie(program: Program, score: Floats, last: int, limit: float) -> in
     weights = simplex.weights(basis)
     found = NOBODY
     for j in range(last, -1, -1):
-        row = NOBODY
+        row = plain(NOBODY)
         for i in range(m):
             if basis.column[i] == j:
                 row = i

@@ -14,7 +14,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
 from bestmix.kernels.columns import Program
-from bestmix.kernels.jit import borrowing, compiled, inlined, view
+from bestmix.kernels.jit import borrowing, compiled, inlined, plain, view
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
 
@@ -415,7 +415,7 @@ def leaving(basis: Basis, rule: int) -> int:
     largest = 0.0
     for i in range(m):
         largest = max(largest, abs(work[m, i]))
-    row = -1
+    row = plain(-1)
     for i in range(m):
         if work[m, i] > PIVOT * largest and (row < 0 or before(i, row, basis, rule)):
             row = i

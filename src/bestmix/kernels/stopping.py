@@ -11,7 +11,7 @@ import numpy as np
 from bestmix.arrays import Floats
 from bestmix.kernels import simplex
 from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
-from bestmix.kernels.jit import borrowing, compiled
+from bestmix.kernels.jit import borrowing, compiled, plain
 
 MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
 SINGLE = 0.45  # of delta that one tail may be: the sum of many is larger than the chance that any fails, one is not
@@ -21,8 +21,13 @@ FIXED = 1.0  # how firmly the length of a direction is held
 
 
 @borrowing
-def stops(settings: Settings, state: State) -> bool:
-    """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones."""
+def stops(settings: Settings | None, state: State) -> bool:
+    """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones.
+
+    Never without settings, and then nothing of it is compiled.
+    """
+    if settings is None:
+        return False
     _, _, delta, tail = settings
     if delta <= 0.0 and tail <= 0.0:
         return False
@@ -56,7 +61,7 @@ def exact_tails(state: State) -> tuple[float, float]:
     n, m = state.gap.shape[0], basis.shape[0]
     total, largest = 0.0, 0.0
     for j in range(n):
-        row = -1
+        row = plain(-1)
         for i in range(m):
             if basis[i] == j:
                 row = i

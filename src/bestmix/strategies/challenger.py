@@ -350,7 +350,9 @@ class Challenger:
         self.begin(instance.problem, budget)
         if self.tolerance is not None or self.margin_share is not None or self.proven:
             return None
-        return bind(replicate.challenger, instance, budget, self._settings(len(instance.problem.cells)))
+        settings = self._settings(len(instance.problem.cells))
+        stop = settings if self._delta or self.heuristic_stop else None
+        return bind(replicate.challenger, instance, budget, settings, stop)
 
     def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
         """Compiled runs on problems of segments."""
