@@ -65,3 +65,23 @@ def test_plain_data_of_an_answer_is_what_its_model_describes(found):
 def test_a_body_that_is_odd_is_refused(model, data):
     with pytest.raises(ValidationError):
         model.model_validate(data)
+
+
+def test_the_file_with_the_schema_of_live_traffic_is_the_one_that_bodies_are_checked_by():
+    import json
+    from pathlib import Path
+
+    import numpy as np
+    from jsonschema import Draft202012Validator
+    from tests.experiments.flows import QUICK, ROUTER, report
+
+    from bestmix import open_experiment
+
+    schema = json.loads(Path(schemas.__file__).with_name("traffic.schema.json").read_text())
+    assert schema == schemas.traffic_schema()
+    live = open_experiment("memory://", "live", ROUTER, traffic=QUICK)
+    body = {"key": "web:1", "rows": report(live, 20, np.random.default_rng(0))}
+    for name, good in (("Published", live.published().to_dict()), ("Sums", body)):
+        check = Draft202012Validator({**schema, "$ref": f"#/$defs/{name}"})
+        assert check.is_valid(json.loads(json.dumps(good)))
+        assert not check.is_valid({})

@@ -16,6 +16,7 @@ from pydantic import (
     WrapValidator,
     create_model,
 )
+from pydantic.json_schema import models_json_schema
 
 from bestmix import checks
 from bestmix.answers import policy, recommendation
@@ -322,3 +323,15 @@ Version = derive(traffic_model.Version, without=["evidence"], more={"counted": i
 Edge = describe("Edge", "Somebody who reports sums.", entries(traffic_model.EdgeRow) | {"at": str})
 Traffic = describe("Traffic", "Live traffic so far.", {"versions": many(Version), "edges": many(Edge)})
 Health = describe("Health", "How the server is.", {"status": Literal["ok", "not ready"], "version": str})
+
+
+def traffic_schema() -> dict[str, Any]:
+    """The documents of live traffic as a JSON schema: ``Published``, which is got, and ``Sums``, which are posted.
+
+    ``traffic.schema.json`` beside this file is the same.
+
+    >>> sorted(traffic_schema()["$defs"])
+    ['Published', 'Status', 'Sums', 'SumsRow']
+    """
+    _, made = models_json_schema([(Published, "serialization"), (Sums, "validation")], title="bestmix live traffic")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
