@@ -23,8 +23,8 @@ class ConstrainedSR(SingleArm):
     several costs the excess is the largest one. The schedule is that of Successive Rejects (Audibert and Bubeck).
 
     The paper assumes a fixed budget, estimators that concentrate at known rates, and a single arm as the answer, with
-    a flag that says whether it is feasible: the verdict infeasible here. It was written from the paper's description of
-    the rule; numbers of equations are left out, since its text could not be consulted.
+    a flag that says whether it is feasible: the verdict infeasible here. The paper's text
+    could not be consulted: the rule is written from memory of it, may differ in details, and has no equation numbers.
 
     Parameters
     ----------
