@@ -19,7 +19,7 @@ from bestmix.experiments.store import Contents, ExperimentStore, Transaction, di
 from bestmix.experiments.tally import MOST_SHOWN, SLACK, Log, Tally, read_log, read_trials
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy, rounds
-from bestmix.strategies.protocol import arriving
+from bestmix.strategies.protocol import arriving, look_ahead
 from bestmix.strategies.rounds import Recipe
 from bestmix.strategies.traffic import Traffic
 
@@ -76,7 +76,8 @@ def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Exa
     tally = read_trials(contents, log, len(now.cells), len(now.problem.metrics) - 1)
     evidence = [*log.problems[:MOST_SHOWN], *tally.problems[:MOST_SHOWN]]
     evidence += [*_fixed(contents, log, now), *_events(contents, log, tally), *_slots(contents, log, tally)]
-    evidence += _rounds(contents, log, tally, now)
+    ahead = 0 if strategy is None else look_ahead(strategy, now.problem, contents.run.memory)
+    evidence += _rounds(contents, log, tally, now, ahead > 0)
     if not evidence:
         course = Course(contents, log, tally, now)
         evidence += _sums(contents, course)
@@ -87,6 +88,8 @@ def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Exa
     if strategy is not None and (problems := list(_status(contents, log, quota is None))):
         return Examination(problems, [])
     due, owing = _owed(contents, log, tally, now, quota) if strategy is not None else _owed_alone(contents, tally)
+    if ahead:  # what is planned ahead is known to the store alone
+        due, owing = contents.due, contents.head.owing
     flow = arriving(now.problem, contents.run.memory)
     if (sum(due) if flow else min(due, default=0)) < 0 or owing < 0:
         return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
@@ -189,7 +192,7 @@ def _slots(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
             return
 
 
-def _rounds(contents: Contents, log: Log, tally: Tally, now: Revision) -> Iterator[str]:
+def _rounds(contents: Contents, log: Log, tally: Tally, now: Revision, ahead: bool) -> Iterator[str]:
     run, known = contents.run, set(map(str, (*now.cells, *now.problem.known_cells)))
     for place, (ended, mixture) in enumerate(zip(run.rounds, run.mixtures, strict=True), start=1):
         if ended.number != place:
@@ -197,7 +200,8 @@ def _rounds(contents: Contents, log: Log, tally: Tally, now: Revision) -> Iterat
         there = set(map(str, problem_at(contents.record, log, place).cells))
         told = {str(now.cells[arm]): len(rows) for arm, rows in tally.results[place].items()}
         told = {name: count for name, count in told.items() if name in there}
-        if told != {arm: n for arm, n in ended.pulls.items() if n}:
+        short = ahead and all(count <= ended.pulls.get(name, 0) for name, count in told.items())
+        if told != {arm: n for arm, n in ended.pulls.items() if n} and not short:
             yield f"round {ended.number}: it is said to have {dict(ended.pulls)}, the trials are {told}"
         if mixture is not None and not _is_mixture(mixture, known):
             yield f"round {ended.number}: {dict(mixture)} is no mixture of the arms"
@@ -226,7 +230,8 @@ def _quota(contents: Contents, problem: Problem, strategy: Strategy) -> list[int
 
 def _replay(contents: Contents, course: Course, strategy: Strategy) -> Iterator[str]:
     """Give the strategy the same trials, and compare where it gets to."""
-    if course.log.extended:
+    replanned = any("memory" in data for _, data in course.log.changes)
+    if course.log.extended or (replanned and course.ahead(strategy)):
         return  # what the strategy made of it is not told
     now = contents.run
     try:

@@ -1,12 +1,11 @@
 """The calls on a running experiment, as ``store.py`` describes them, in any store's transaction."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from bestmix.answers.moments import Moments
-from bestmix.experiments import purses
+from bestmix.experiments import planning, purses
 from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
 from bestmix.experiments.model import Outcome, Row
@@ -14,7 +13,7 @@ from bestmix.experiments.revision import Revision, Setup
 from bestmix.experiments.store import Transaction, fingerprint
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import Memory, arriving, decides_from_counts
+from bestmix.strategies.protocol import Memory, arriving, decides_from_counts, look_ahead
 from bestmix.strategies.rounds import Recipe
 
 PAUSE = 1.0  # seconds after which to ask a paused experiment again
@@ -34,12 +33,17 @@ def ask(
     expire(transaction, time)
     again = transaction.open_slots(n) if head.freed else []
     arms = rounds.share_out(sorted(transaction.due_arms(n - len(again))), n - len(again)) if head.due else []
-    if not again and not arms:
+    if not again and not arms and not head.queued:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is out on lease"
-    most = purses.payable(transaction, setup, [*(row.arm for row in again), *arms])
+    wanted = [*(row.arm for row in again), *arms]
+    most = purses.payable(transaction, setup, wanted)
+    if most == len(wanted):
+        fresh = planning.fresh_slots(transaction, n - len(again))
+        return lease(transaction, lease_clock, worker, key, again, fresh), None, ""
     if most:
-        return lease(transaction, lease_clock, worker, key, again[:most], arms[: max(most - len(again), 0)]), None, ""
+        fresh = planning.fresh_slots(transaction, max(most - len(again), 0))
+        return lease(transaction, lease_clock, worker, key, again[:most], fresh), None, ""
     if head.leased:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, "the rest of the money is reserved for trials that are under way or never told"
@@ -71,7 +75,9 @@ def ask_for(
     plan, due = (rounds.planned(setup.recipe, head.budget, memory) or [])[inside], transaction.due()
     given = [planned - due[arm] for planned, arm in zip(plan, arms, strict=True)]
     chosen = arms[rounds.furthest_behind(plan, given)]
-    return lease(transaction, lease_clock, worker, key, [], [chosen]), None, ""
+    transaction.lower_due({chosen: 1})
+    head.due -= 1
+    return lease(transaction, lease_clock, worker, key, [], [(chosen, head.round + 1)]), None, ""
 
 
 def _arriving(transaction: Transaction, problem: Problem) -> Memory:
@@ -89,27 +95,31 @@ def _arriving(transaction: Transaction, problem: Problem) -> Memory:
 
 
 def lease(
-    transaction: Transaction, lease_clock: LeaseClock, worker: str, key: str | None, again: list[Row], arms: list[int]
+    transaction: Transaction,
+    lease_clock: LeaseClock,
+    worker: str,
+    key: str | None,
+    again: list[Row],
+    fresh: list[tuple[int, int]],
 ) -> list[Row]:
-    """New trials for slots that came back and for fresh slots."""
+    """New trials for slots that came back and for fresh ones, given by their arms and rounds."""
     head, now = transaction.head, lease_clock.clock.now()
     deadline, number = head.clock + transaction.record.lease, head.trials + 1
-    places = [(row.slot, row.arm) for row in again]
-    places += [(number + len(again) + i, arm) for i, arm in enumerate(arms)]
+    places = [(row.slot, row.arm, row.round) for row in again]
+    places += [(number + len(again) + i, *place) for i, place in enumerate(fresh)]
     made = [
-        Row(number + i, slot, arm, head.round + 1, worker, deadline, now + transaction.record.lease, now)
-        for i, (slot, arm) in enumerate(places)
+        Row(number + i, slot, arm, planned, worker, deadline, now + transaction.record.lease, now)
+        for i, (slot, arm, planned) in enumerate(places)
     ]
     for row in again:
         row.open = False
     transaction.update_trials(again)
-    transaction.lower_due(Counter(arms))
     transaction.add_trials(made)
     head.earliest = min(head.earliest, deadline) if head.leased else deadline
     head.trials += len(made)
     head.leased += len(made)
     head.freed -= len(again)
-    head.due -= len(arms)
+    planning.note_cutoff(head, [row.number for row in made[len(again) :]])
     keyed = {} if key is None else {"key": fingerprint(key)}
     if key is not None:
         transaction.write_key(key, number, len(made))
@@ -241,7 +251,7 @@ def _take(
         rival.open, changed[rival.number] = False, rival
     row.state, row.open = "complete", False
     head.complete += 1
-    head.owing -= 1
+    head.owing -= planning.awaited(head, row.slot)
     counted.append(row)
     return Outcome.counted
 
@@ -281,6 +291,9 @@ def advance(transaction: Transaction, setup: Setup, now: float, pulls: list[int]
     ``pulls`` are the trials of each arm, where the round ends without some that it had planned.
     """
     head, memory, revision = transaction.head, transaction.memory(), setup.revision
+    if head.beyond or look_ahead(setup.strategy, setup.problem, memory):
+        _advance_ahead(transaction, setup, now)
+        return
     sums: dict[int, Moments] = transaction.moments()
     left = revision.chosen(transaction.due()) if arriving(setup.problem, memory) else None
     budget = left_budget(head.budget, revision, sums)
@@ -291,8 +304,7 @@ def advance(transaction: Transaction, setup: Setup, now: float, pulls: list[int]
         step = rounds.finish(setup.recipe, budget, memory, moments, head.round, pulls)
         answer = rounds.mixture(setup.recipe, step.memory, moments)
     except Exception as error:  # a user's strategy or score may raise anything
-        head.status, head.reason = "failed", f"{setup.strategy.name}: {type(error).__name__}: {error}"[:1000]
-        transaction.add_event("failed", reason=head.reason)
+        _give_up(transaction, setup, error)
         return
     transaction.advance(step.memory, step.rounds, answer)
     head.round += len(step.rounds)
@@ -302,6 +314,39 @@ def advance(transaction: Transaction, setup: Setup, now: float, pulls: list[int]
     if left is not None:  # what segments got beyond the plan, and less than it, does not pass on to the next round
         transaction.raise_due(revision.spread([-n for n in left]))
     enter(transaction, None if step.quota is None else revision.spread(step.quota), now)
+
+
+def _give_up(transaction: Transaction, setup: Setup, error: Exception) -> None:
+    head = transaction.head
+    head.status, head.reason = "failed", f"{setup.strategy.name}: {type(error).__name__}: {error}"[:1000]
+    transaction.add_event("failed", reason=head.reason)
+
+
+def _advance_ahead(transaction: Transaction, setup: Setup, now: float) -> None:
+    """Plan rounds as long as all slots are told that a decision waits for."""
+    head, ahead = transaction.head, look_ahead(setup.strategy, setup.problem, transaction.memory())
+    while True:
+        plan = planning.Plan(transaction, setup)
+        budget = left_budget(head.budget, setup.revision, dict(enumerate(plan.sums)))
+        moments = setup.revision.chosen(plan.sums)
+        try:
+            step = rounds.plan_ahead(setup.recipe, budget, plan.memory, moments, plan.under_way, head.round + 1)
+            answer = rounds.mixture(setup.recipe, step.memory, moments)
+        except Exception as error:
+            _give_up(transaction, setup, error)
+            return
+        head.round += 1
+        more = {} if step.quota is None else plan.add(head, step.quota, transaction)
+        transaction.advance(step.memory | more, step.rounds, answer)
+        transaction.add_event("round", number=head.round, rejected=None)
+        if step.quota is None:
+            head.beyond = head.cutoff = 0
+            enter(transaction, None, now)
+            return
+        planned = planning.left_after(setup.revision, plan.sums, plan.under_way, step.quota)
+        plan.look(head, ahead if planned < budget else 0)
+        if head.owing:
+            return
 
 
 def left_budget(budget: int, revision: Revision, sums: Mapping[int, Moments]) -> int:

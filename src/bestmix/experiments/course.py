@@ -8,13 +8,14 @@ from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats
 from bestmix.experiments.calls import left_budget
 from bestmix.experiments.model import Record
+from bestmix.experiments.planning import left_after
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.store import Contents
 from bestmix.experiments.tally import Log, Tally
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy, rounds
 from bestmix.strategies.paid import once_more
-from bestmix.strategies.protocol import Extendable, Memory, arriving
+from bestmix.strategies.protocol import Extendable, Memory, arriving, look_ahead
 from bestmix.strategies.rounds import Recipe, Step
 
 
@@ -45,6 +46,8 @@ class Course:
         record, wanted = self.contents.record, len(self.contents.run.rounds)
         budget = record.first_budget if self.log.first_budget is None else self.log.first_budget
         setup = Setup(revision(record, None), strategy)
+        if self.ahead(strategy):
+            return self._replay_ahead(setup, budget)
         step, sums = self._begin(setup.recipe, budget), self._start()
         memory, history, changes = self._arriving(step.memory), list(step.rounds), list(self.log.changes)
         while True:
@@ -60,6 +63,48 @@ class Course:
             memory, history = step.memory, [*history, *step.rounds]
             if not step.rounds:
                 return Step(memory, step.quota, history)
+
+    def ahead(self, strategy: Strategy) -> int:
+        """Slots that decisions do not wait for."""
+        return look_ahead(strategy, problem_at(self.contents.record, self.log, 0), self.contents.run.memory)
+
+    def _replay_ahead(self, setup: Setup, budget: int) -> Step:
+        """The same where decisions are made from the first slots of the plan."""
+        ahead, step, sums = self.ahead(setup.strategy), self._begin(setup.recipe, budget), self._start()
+        memory, history, quota, changes = step.memory, list(step.rounds), step.quota, list(self.log.changes)
+        slots, plan = self._slots(), np.zeros(len(self.now.cells), dtype=np.int64)
+        first, waits = 0, sum(quota or ())  # slots that were added, and those that the next decision waits for
+        plan[: len(setup.revision.cells)] += setup.revision.spread(quota or [0] * len(setup.problem.cells))
+        while quota is not None and len(history) < len(self.contents.run.rounds):
+            number = len(history) + 1
+            while changes and changes[0][0] <= number:
+                new = Problem.from_dict(changes.pop(0)[1]["problem"])
+                setup = Setup(setup.revision.becoming(new, {}), setup.strategy)
+            for arm, values in slots[first:waits]:
+                sums[arm] = sums[arm].plus(self._measured([values]))
+            for trial, came in self.log.extra.items():
+                if came == number:
+                    self._add_extra(sums, trial)
+            first, out = waits, plan.copy()
+            np.subtract.at(out, [arm for arm, _ in slots[:waits]], 1)
+            here, moments = left_budget(budget, setup.revision, dict(enumerate(sums))), setup.revision.chosen(sums)
+            found = rounds.plan_ahead(setup.recipe, here, memory, moments, setup.revision.chosen(out.tolist()), number)
+            memory, quota, history = found.memory, found.quota, [*history, *found.rounds]
+            if quota is not None:
+                planned = left_after(setup.revision, sums, out.tolist(), quota)
+                plan += setup.revision.spread(quota)
+                waits = max(waits, int(plan.sum()) - (ahead if planned < here else 0))
+        return Step(memory, quota, history)
+
+    def _slots(self) -> list[tuple[int, tuple[float, ...]]]:
+        """Arm and result of every slot in the order of the plan, up to the first that is not filled."""
+        first = min((number for number, _, _ in self.log.asks), default=1)
+        found = []
+        for number in sorted(number for number in self.tally.slots if number >= first):
+            if number not in self.tally.filled:
+                break
+            found.append(self.tally.filled[number])
+        return found
 
     def _decide(self, setup: Setup, budget: int, memory: Memory, sums: list[Moments], number: int) -> Step:
         """The end of a round; or of a run that was over, and decides once more."""

@@ -89,6 +89,10 @@ class MemoryTransaction:
                 return replace(row)
         return None
 
+    def after(self, number: int) -> list[Row]:
+        """The trials with larger numbers, in order."""
+        return [replace(self._stored.rows[n]) for n in range(number + 1, self.head.trials + 1)]
+
     def complete_in(self, number: int) -> dict[int, int]:
         """Complete trials of a round, by arm."""
         rows = self._stored.rows.values()

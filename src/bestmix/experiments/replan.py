@@ -160,7 +160,7 @@ def _cut(transaction: Transaction, revision: Revision) -> list[int]:
         row.state = "withdrawn"
     transaction.raise_due([-n for n in transaction.due()])
     transaction.update_trials([*waiting, *unwanted])
-    head.due = head.freed = 0
+    head.due = head.freed = head.queued = head.beyond = head.cutoff = 0
     head.leased -= len(unwanted)
     head.owing = head.leased
     return [row.slot for row in (*waiting, *unwanted)]

@@ -2,7 +2,8 @@
 
 import os
 import secrets
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bestmix import checks
@@ -34,6 +35,8 @@ from bestmix.strategies.rounds import Recipe
 from bestmix.strategies.traffic import Traffic
 
 LONGEST_LEASE = 365 * 86400.0  # seconds
+MOST_AHEAD = 32  # slots that a decision does not wait for by default: four for each of eight workers
+LEAST_AHEAD = 100  # trials of a budget from which on it is worth it
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class Storage:
         """The experiment, or None when the name is taken."""
         recipe, budget = _recipe(_check_problem(problem), strategy, budget)
         problem = recipe.problem
+        recipe = Recipe(problem, _looking_ahead(recipe.strategy, budget))
         record = Record(
             secrets.token_hex(6),
             check_name(name),
@@ -139,13 +143,15 @@ class Storage:
             )
         if strategy is not None:
             strategy = as_begun(strategy, record.strategy)
-        if strategy is not None and strategy.to_dict() != record.strategy:
+        if strategy is not None and strategy.to_dict() not in (record.strategy, _without_ahead(record.strategy)):
             raise checks.AlreadyExists(
                 "strategy",
                 f"the experiment has {dict(record.strategy)}, got {strategy.to_dict()}",
                 "pass the same one, or none",
             )
-        return Experiment(self, record, strategy or restore_strategy(record.strategy), self.store.changed(record.key))
+        if strategy is None or isinstance(strategy, Challenger):
+            strategy = restore_strategy(record.strategy)
+        return Experiment(self, record, strategy, self.store.changed(record.key))
 
     def open_key(self, key: str) -> Experiment | None:
         """The experiment with that key, which stays the same when it is renamed; None when there is none."""
@@ -340,6 +346,17 @@ def _log(frame: Any, arm: str, reward: str, segment: str | None, weight: float) 
     if frame is None:
         return None
     return replay.Log(frame, arm, reward, segment, checks.weight("log_weight", weight))
+
+
+def _looking_ahead(strategy: Strategy, budget: Any) -> Strategy:
+    """A new experiment's Challenger plans ahead where that is worth it, unless it says otherwise."""
+    if not isinstance(strategy, Challenger) or strategy.ahead is not None or not isinstance(budget, int):
+        return strategy
+    return replace(strategy, ahead=min(MOST_AHEAD, budget // 10)) if budget >= LEAST_AHEAD else strategy
+
+
+def _without_ahead(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name != "ahead"}
 
 
 def _check_problem(problem: Any) -> Problem:

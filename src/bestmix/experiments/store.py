@@ -133,6 +133,9 @@ class Transaction(Protocol):
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""
 
+    def after(self, number: int) -> list[Row]:
+        """The trials with larger numbers, in order."""
+
     def complete_in(self, number: int) -> dict[int, int]:
         """Complete trials of a round, by arm."""
 
@@ -367,7 +370,7 @@ def state_of(head: Head, created: float) -> State:
         head.round + (head.status != "done"),
         head.complete,
         head.leased,
-        head.due + head.freed,
+        head.due + head.queued + head.freed,
         head.expired,
         head.failed,
         head.surplus,

@@ -177,6 +177,7 @@ class Tally:
     results: dict[int, dict[int, list[tuple[float, ...]]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )  # by round and arm
+    filled: dict[int, tuple[int, tuple[float, ...]]] = field(default_factory=dict)  # arm and result, by slot
     extra: dict[int, tuple[int, tuple[float, ...]]] = field(default_factory=dict)  # arm and result, by trial
     log: dict[int, list[tuple[float, ...]]] = field(default_factory=lambda: defaultdict(list))  # results by arm
     problems: list[str] = field(default_factory=list)
@@ -200,6 +201,7 @@ class Tally:
         if row.state == "complete" and row.values is not None:
             self.complete.add(row.number)
             self.results[row.round][row.arm].append(row.values)
+            self.filled[row.slot] = row.arm, row.values
         if row.state == "extra" and row.values is not None:
             self.extra[row.number] = row.arm, row.values
 

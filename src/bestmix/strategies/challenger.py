@@ -24,14 +24,21 @@ from bestmix.problems.solution import check_settled, solve_means
 from bestmix.problems.spend import Spend
 from bestmix.strategies import enough, enough_program, proven, proven_support
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
-from bestmix.strategies.protocol import MOST_TRIALS, Memory, arriving, check_budget, check_plain
+from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.purse import Purse, first_round
 from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
 CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
-NEWER = ("tolerance", "proven", "sigma", "ranges", "margin_share")  # options that saved searches of 0.1 do not have
+NEWER = (
+    "tolerance",
+    "proven",
+    "sigma",
+    "ranges",
+    "margin_share",
+    "ahead",
+)  # options that saved searches of 0.1 do not have
 
 
 @dataclass(frozen=True)
@@ -76,6 +83,10 @@ class Challenger:
         Share of a fixed budget, the last of it, that goes to narrowing the margin which the safe mix keeps from its
         limits, as soon as the support is clear (every z-score above 2.5), such as 0.3. The mix to deploy then loses
         less. None spends all trials on the support.
+    ahead
+        In experiments with a fixed budget and limits on means: plan the next round when all but the last so many slots
+        of the plan are told, from exactly those, with the others counted as under way, so that no worker waits for the
+        slowest trial of a round. 0 waits for all. By default a tenth of the budget of a new experiment, at most 32.
 
     Examples
     --------
@@ -97,6 +108,7 @@ class Challenger:
     sigma: float | Mapping[str, float] | None = None
     ranges: Mapping[str, tuple[float, float]] | None = None
     margin_share: float | None = None
+    ahead: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("confidence", "delta", "heuristic_stop"):
@@ -112,6 +124,8 @@ class Challenger:
             )
         self._check_tolerance()
         self._check_margin_share()
+        if self.ahead is not None:
+            checks.whole("ahead", self.ahead, 0, "give the number of slots that a decision does not wait for")
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
         if not 0 < checks.number("first_share", self.first_share) < 1:
@@ -204,7 +218,8 @@ class Challenger:
 
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Find the conditions in doubt and decide on the next round's trials."""
-        made, unknown = int(evidence.counts.sum()), len(evidence.counts)
+        unknown = len(evidence.counts)
+        made = int(evidence.counts.sum()) + sum(memory.get(UNDER_WAY, ()))
         size = allocation.round_size(budget, unknown, made, self._settings(unknown))
         return self._close(evidence, memory, TrialLot(size, made, budget))
 
@@ -247,6 +262,7 @@ class Challenger:
         if lot.empty or self._is_sure(evidence, speed, self._settings(len(evidence.counts)), state):
             return closed, told
         narrowed = self._narrowed(evidence, lot, speed(conditions.z_scores)(state))
+        state.counts[:] += np.array(memory.get(UNDER_WAY, 0))  # they count for what is planned, not for what is known
         return closed | (narrowed or lot.settle(speed, evidence.problem, state)), told
 
     def _is_sure(
@@ -312,6 +328,16 @@ class Challenger:
             return enough.judge(data, problem.bound, chance, self._delta, tolerance)
         return proven.judge(evidence, proven.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
 
+    def look_ahead(self, problem: Problem) -> int:
+        """Slots that a decision does not wait for, where it can do without.
+
+        >>> problem = Problem(["a", "b"])
+        >>> Challenger(ahead=8).look_ahead(problem), Challenger(0.95, ahead=8).look_ahead(problem)
+        (8, 0)
+        """
+        fixed = not self._delta and not self.heuristic_stop and self.margin_share is None
+        return self.ahead or 0 if fixed and problem.plain else 0
+
     def check_trials(self, problem: Problem, rows: Floats) -> None:
         """Refuse values outside of the given ranges."""
         if self.ranges is not None:
@@ -367,7 +393,7 @@ class Challenger:
         data = {"kind": "Challenger", **asdict(self)}
         if self.ranges is not None:
             data["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
-        return {key: value for key, value in data.items() if key not in NEWER or value not in (None, False)}
+        return {key: value for key, value in data.items() if key not in NEWER or not (value is None or value is False)}
 
 
 def _speed(evidence: Evidence) -> jit.Speed:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Memory = dict[str, Any]
 
+UNDER_WAY = "under way"  # entry of a memory: trials of each arm that are planned and that a decision does not wait for
 MOST_TRIALS = 2**53  # beyond it counts are no longer exact in floats
 
 
@@ -220,6 +221,17 @@ def after_log(strategy: Strategy, evidence: Evidence, memory: Memory) -> Memory:
     {'over': False}
     """
     return strategy.after(evidence, memory) if isinstance(strategy, Continuing) else memory
+
+
+def look_ahead(strategy: Strategy, problem: Problem, memory: Memory) -> int:
+    """Slots at the end of the plan that a decision does not wait for.
+
+    >>> from bestmix import Challenger, Uniform
+    >>> look_ahead(Challenger(ahead=8), Problem(["a"]), {}), look_ahead(Uniform(), Problem(["a"]), {})
+    (8, 0)
+    """
+    ahead = getattr(strategy, "look_ahead", None)
+    return 0 if ahead is None or arriving(problem, memory) else int(ahead(problem))
 
 
 def arriving(problem: Problem, memory: Memory) -> bool:

@@ -12,7 +12,7 @@ from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Round
 from bestmix.arrays import Integers
 from bestmix.problems.problem import Problem
-from bestmix.strategies.protocol import Memory, Strategy, after_log
+from bestmix.strategies.protocol import UNDER_WAY, Memory, Strategy, after_log
 
 Arm = TypeVar("Arm", str, int)
 
@@ -96,6 +96,15 @@ def finish(
     memory, ended = close(recipe, budget, memory, moments, quota if pulls is None else list(pulls), closed + 1)
     step = settle(recipe, budget, memory, moments, closed + 1)
     return Step(step.memory, step.quota, [ended, *step.rounds])
+
+
+def plan_ahead(
+    recipe: Recipe, budget: int, memory: Memory, moments: list[Moments], under_way: Sequence[int], number: int
+) -> Step:
+    """Decide on the next round while trials of the plan are under way, which count in the numbers alone."""
+    quota = planned(recipe, budget, memory) or []
+    memory, ended = close(recipe, budget, {**memory, UNDER_WAY: list(under_way)}, moments, quota, number)
+    return Step(memory, planned(recipe, budget, memory), [ended])
 
 
 def close(

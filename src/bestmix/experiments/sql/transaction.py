@@ -225,6 +225,10 @@ class SqlTransaction:
                 return row
         return None
 
+    def after(self, number: int) -> list[Row]:
+        """The trials with larger numbers, in order."""
+        return list(map(queries.row, self._run(RANGE, first=number + 1, last=self.head.trials)))
+
     def complete_in(self, number: int) -> dict[int, int]:
         """Complete trials of a round, by arm."""
         return dict(self._run(COMPLETE_IN, n=number).all())
