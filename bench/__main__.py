@@ -30,8 +30,9 @@ PARTS = (
     "limit",
     "traffic",
     "rivals",
+    "ahead",
 )
-RUNS_GIVEN = ("deploy", "bayes", "margin", "spend", "limit", "traffic", "rivals")  # parts that take --runs
+RUNS_GIVEN = ("deploy", "bayes", "margin", "spend", "limit", "traffic", "rivals", "ahead")  # parts that take --runs
 
 
 def main() -> None:

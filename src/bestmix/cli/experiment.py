@@ -76,6 +76,12 @@ def create(
     sigma: stopping.Sigma = None,
     ranges: stopping.Ranges = None,
     margin_share: stopping.MarginShare = None,
+    ahead: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Slots that a decision does not wait for (Challenger).", show_default="budget/10, at most 32"
+        ),
+    ] = None,
     lease: Annotated[float, typer.Option(help="Seconds that a worker has for a trial.")] = 60.0,
     failures: Annotated[int, typer.Option(min=1, help="Failed trials that end it.")] = 100,
     notes: Annotated[str, typer.Option(help="Whatever should be remembered.", show_default=False)] = "",
@@ -109,9 +115,8 @@ def create(
     terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes}
     if log is not None:
         terms |= {"log": log, "arm": arm, "reward": reward, "segment": segment, "log_weight": log_weight}
-    chosen = common.make_strategy(
-        strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
-    )
+    options = stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
+    chosen = common.make_strategy(strategy, options if ahead is None else options | {"ahead": ahead})
     live = traffic.settings(explore, serve, round_requests, round_seconds, carry)
     amount = None if budget is None else budgets.parse_budget(budget, prices, most)
     amount, chosen = traffic.in_place_of(live, amount, chosen)

@@ -35,6 +35,14 @@ identical history. Extra results are part of the decisions after them, as the ev
 error, the result is kept all the same and the experiment is *failed* with the error as its reason; resuming tries
 again.
 
+**Planning ahead.** A strategy may plan the next round when all but the last slots of the plan are told
+(``planning.py``): what is *planned* are slots, numbered as they are handed out, one round after another; what is
+*decided* is decided from exactly the first of them, and the others count as under way, whatever came of them meanwhile.
+
+**Changes.** Bounds, limits, arms and the budget may change while it runs (``revision.py``, ``replan.py``). Another
+bound changes what the next decision is made from. Other arms cut the open round short: what is out on lease is waited
+for.
+
 **A log** of trials from before counts in full where the strategy decides from counts: its trials are complete ones of
 the first round, whatever that had planned, and the budget is for further ones. A schedule takes what it has places for.
 
