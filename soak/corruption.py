@@ -49,7 +49,7 @@ def make(path: Path) -> None:
             clock.ticks += 11.0
             second = exp.ask(3, worker="w2")
             exp.tell(first[2], 0.7, [0.1])  # late: whoever has the slot now has it withdrawn
-            exp.tell_many([(second[1], 0.5, [0.5]), (first[3], 0.25, [2.0])])  # the second one is surplus
+            exp.tell_many([(second[1], 0.5, [0.5]), (first[3], 0.25, [2.0])])  # the second one's slot is filled
             exp.tell_failed(second[2], "out of memory")
             exp.ask(2, worker="w3", key="k2")
         log = {"arm": list("abcabcaab"), "reward": [0.5] * 9, "dollars": [0.25] * 9}

@@ -77,7 +77,8 @@ def _lost(trials: dict[int, Any], line: dict[str, Any]) -> Iterator[str]:
     """Acknowledged results that are not there exactly as they were told."""
     for number, outcome in zip(line["trials"], line["outcomes"], strict=True):
         trial = trials.get(number)
-        states = {"surplus": ["surplus"], "counted": ["complete"]}.get(outcome, ["complete", "surplus"])
+        counted = ["complete", "extra"]
+        states = {"surplus": ["surplus"], "counted": counted}.get(outcome, [*counted, "surplus"])
         if trial is None or trial.state.value not in states:
             yield f"trial {number} was acknowledged as {outcome} and is {trial and trial.state}"
         elif (trial.reward, *trial.costs.values()) != value(number):
