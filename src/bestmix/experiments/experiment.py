@@ -470,11 +470,8 @@ class Experiment:
         total = None if budget is None else checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
         named = None if arms is None else [check_label("arms", arm, LONGEST_ARM) for arm in arms]
         wish = Wish(bounds, limits, named, total)
-        self._write(
-            lambda transaction: (
-                replan.change(transaction, self.storage.lease_clock, self._setup(transaction), wish).problem
-            )
-        )
+        clock = self.storage.lease_clock
+        self._write(lambda transaction: replan.change(transaction, clock, self._setup(transaction), wish))
         self.current()
 
     def rename(self, name: str) -> None:

@@ -100,7 +100,7 @@ class Storage:
         """The experiment, or None when the name is taken."""
         recipe, budget = _recipe(_check_problem(problem), strategy, budget)
         problem = recipe.problem
-        recipe = Recipe(problem, _looking_ahead(recipe.strategy, budget))
+        recipe = Recipe(problem, _looking_ahead(recipe.strategy, problem, budget))
         record = Record(
             secrets.token_hex(6),
             check_name(name),
@@ -348,11 +348,12 @@ def _log(frame: Any, arm: str, reward: str, segment: str | None, weight: float) 
     return replay.Log(frame, arm, reward, segment, checks.weight("log_weight", weight))
 
 
-def _looking_ahead(strategy: Strategy, budget: Any) -> Strategy:
-    """A new experiment's Challenger plans ahead where that is worth it, unless it says otherwise."""
+def _looking_ahead(strategy: Strategy, problem: Problem, budget: Any) -> Strategy:
+    """A new experiment's Challenger plans ahead where it can and that is worth it, unless it says otherwise."""
     if not isinstance(strategy, Challenger) or strategy.ahead is not None or not isinstance(budget, int):
         return strategy
-    return replace(strategy, ahead=min(MOST_AHEAD, budget // 10)) if budget >= LEAST_AHEAD else strategy
+    ahead = replace(strategy, ahead=min(MOST_AHEAD, max(budget, 0) // 10))
+    return ahead if budget >= LEAST_AHEAD and ahead.look_ahead(problem) else strategy
 
 
 def _without_ahead(data: Mapping[str, Any]) -> dict[str, Any]:
