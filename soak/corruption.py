@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bestmix import SFSR, Problem, SingleArm, Uniform
+from bestmix import SFSR, Challenger, Problem, SingleArm, Uniform
 from bestmix.cli.storage import look_at
 from bestmix.experiments import Experiment, open_storage
 from bestmix.experiments.audit import alike
@@ -55,6 +55,10 @@ def make(path: Path) -> None:
         log = {"arm": list("abcabcaab"), "reward": [0.5] * 9, "dollars": [0.25] * 9}
         exp = storage.create("from a log", PROBLEM, 12, Uniform(), log=log)
         exp.give_back(*exp.ask(2, worker="w1"))
+        other = storage.create("changed", PROBLEM, 30, Challenger(rounds=4), log=log, log_weight=0.5)
+        other.tell_many([(t, 0.1 * t.token, [0.2]) for t in other.ask(4)])
+        other.change(bounds={"dollars": 0.8}, arms=["a", "b", "z"])
+        other.tell_many([(t, 0.1 * t.token, [0.2]) for t in other.ask(2)])
         done = storage.create("done", PROBLEM, 9, SingleArm())
         while trials := done.ask(4):
             done.tell_many([(t, 0.2 * t.token, [0.5]) for t in trials])
@@ -132,7 +136,8 @@ def edit(path: Path, rng: random.Random) -> str:
     connection = sqlite3.connect(path)
     try:
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        table = rng.choice(names)
+        filled = [name for name in names if connection.execute(f"SELECT 1 FROM {name} LIMIT 1").fetchone()]
+        table = rng.choice(filled)
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
         keys = [row[1] for row in connection.execute(f"PRAGMA table_info({table})") if row[5]]
         row = dict(zip(columns, rng.choice(connection.execute(f"SELECT * FROM {table}").fetchall()), strict=True))

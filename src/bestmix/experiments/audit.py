@@ -93,7 +93,14 @@ def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Exa
     flow = arriving(now.problem, contents.run.memory)
     if (sum(due) if flow else min(due, default=0)) < 0 or owing < 0:
         return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
-    return Examination([], [*_head(contents, log, tally, due, owing), *_arms(contents, tally, due)])
+    planned = [] if ahead else _not_ahead(contents)
+    return Examination([], [*_head(contents, log, tally, due, owing), *planned, *_arms(contents, tally, due)])
+
+
+def _not_ahead(contents: Contents) -> list[Difference]:
+    """Figures of planning ahead, where there is none."""
+    found = {name: getattr(contents.head, name) for name in ("queued", "beyond", "cutoff")}
+    return [Difference(name, value, 0) for name, value in found.items() if value]
 
 
 def _examine_traffic(contents: Contents, log: Log, now: Revision, strategy: Strategy | None) -> Examination:
@@ -148,10 +155,12 @@ def _fixed(contents: Contents, log: Log, now: Revision) -> Iterator[str]:
     budget = first if log.budget is None else log.budget
     if head.budget != budget:
         yield f"budget: it is {head.budget}, the events say {budget}"
-    if now.problem.to_dict() != (log.changes[-1][1]["problem"] if log.changes else now.problem.to_dict()):
-        yield "changed: the problem is not as the events say"
     if (head.changed is None) is bool(log.changes):
         yield "changed: the events tell of changes that are not there, or the other way round"
+    elif not _same_revision(contents, log, now):
+        yield "changed: the problem is not as the events say"
+    if contents.run.weight != log.log_weight:
+        yield f"log_weight: it is {contents.run.weight}, the events say {log.log_weight}"
     if head.status != log.status and not (head.status == "done" and log.may_be_done):
         yield f"status: it is {head.status!r}, the events say {log.status!r}"
     elif head.reason != log.reason:
@@ -160,6 +169,15 @@ def _fixed(contents: Contents, log: Log, now: Revision) -> Iterator[str]:
         yield f"ended: it is {head.ended} although the experiment is {head.status}"
     if not (0.0 <= head.clock <= MOST_SECONDS and abs(head.tick) <= MOST_SECONDS):
         yield f"clock: no clock shows {head.clock:g} or {head.tick:g} seconds"
+
+
+def _same_revision(contents: Contents, log: Log, now: Revision) -> bool:
+    """Whether problem, numbers and notes are those that the events lead to."""
+    found = revision(contents.record, None)
+    for came, data in log.changes:
+        found = found.becoming(Problem.from_dict(data["problem"]), {"round": came, "text": data["text"]})
+    notes = [{name: note.get(name) for name in ("round", "text")} for note in now.history]
+    return (found.problem, found.cells, list(found.history)) == (now.problem, now.cells, notes)
 
 
 def _events(contents: Contents, log: Log, tally: Tally) -> Iterator[str]:
@@ -219,6 +237,8 @@ def _sums(contents: Contents, course: Course) -> Iterator[str]:
     if not len(moments) == len(contents.due) == len(cells):
         yield f"arms: there are sums of {len(moments)}, the problem has {len(cells)}"
         return
+    if course.logged() != [None if m is None else m.to_dict() for m in contents.run.earlier if course.from_log]:
+        yield "earlier: they are not the sums of the log's trials"
     for place, (stored, derived) in enumerate(zip(moments, course.sums(), strict=True)):
         if derived.to_dict() != stored.to_dict():
             yield f"arm {str(cells[place])!r}: its running sums are not those of its trials"

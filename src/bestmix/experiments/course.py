@@ -1,6 +1,7 @@
 """The course of an experiment, derived once more from its trials and events: sums, decisions, rounds."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -135,6 +136,14 @@ class Course:
         logs = [self.tally.log.get(arm, ()) for arm in range(len(sums))]
         weight = self.log.log_weight
         return [m.plus(self._measured(rows)).weighted(weight) for m, rows in zip(sums, logs, strict=True)]
+
+    def logged(self) -> list[dict[str, Any] | None]:
+        """Sums of the log's trials as they are, where all of them count."""
+        if not self.from_log:
+            return []
+        size, logs = len(self.now.problem.measures), self.tally.log
+        found = [logs.get(arm, ()) for arm in range(len(self.contents.run.earlier))]
+        return [Moments(size).plus(self._measured(rows)).to_dict() if rows else None for rows in found]
 
     def _add_all(self, sums: list[Moments], number: int) -> None:
         """Add what came in a round."""
