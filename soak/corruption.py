@@ -55,7 +55,7 @@ def make(path: Path) -> None:
         log = {"arm": list("abcabcaab"), "reward": [0.5] * 9, "dollars": [0.25] * 9}
         exp = storage.create("from a log", PROBLEM, 12, Uniform(), log=log)
         exp.give_back(*exp.ask(2, worker="w1"))
-        other = storage.create("changed", PROBLEM, 30, Challenger(rounds=4), log=log, log_weight=0.5)
+        other = storage.create("changed", PROBLEM, 30, Challenger(rounds=4), log=log)
         other.tell_many([(t, 0.1 * t.token, [0.2]) for t in other.ask(4)])
         other.change(bounds={"dollars": 0.8}, arms=["a", "b", "z"])
         other.tell_many([(t, 0.1 * t.token, [0.2]) for t in other.ask(2)])
