@@ -7,8 +7,8 @@ from tests.cli.commands import good, invoke
 from bestmix import Problem, Uniform, open_storage
 from bestmix.cli import experiment
 
-GROUP = ["create", "list", "show", "ask", "tell", "fail", "renew", "pause", "resume", "stop", "extend", "rename"]
-GROUP += ["notes", "delete", "export", "trials", "weights", "tell-sums"]
+GROUP = ["create", "list", "show", "ask", "tell", "fail", "renew", "pause", "resume", "stop", "extend", "change"]
+GROUP += ["rename", "notes", "delete", "export", "trials", "weights", "tell-sums"]
 COMMANDS = [*(f"experiment {name}" for name in GROUP), "worker", "storage upgrade", "doctor"]
 
 
