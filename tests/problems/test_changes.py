@@ -14,6 +14,8 @@ def test_bounds_are_changed_one_by_one_and_limits_as_a_whole():
     new = amended(PROBLEM, Wish(limits=["share(a) <= 40%", "quality >= 0.8"]))
     assert {str(limit) for limit in new.limits} >= {"dollars <= 1", "quality >= 0.8", "share(a) <= 40%"}
     assert new.measures == PROBLEM.measures
+    new = amended(PROBLEM, Wish(limits=["quality >= 0.8", "dollars <= 0.5"]))  # as the problem may have been written
+    assert [str(limit) for limit in new.limits] == ["dollars <= 0.5", "seconds <= 2", "quality >= 0.8"]
     two = Problem(["a"], limits=["x >= 1", "y >= 1"])
     assert amended(two, Wish(limits=["y >= 2", "x >= 2"])).measures == two.measures
 

@@ -450,7 +450,8 @@ class Experiment:
         bounds
             New bounds, by cost; the others stay.
         limits
-            All limits from now on that are not such bounds. They must be on what trials tell already.
+            All limits from now on that are not such bounds; such a bound among them replaces the one there is.
+            They must be on what trials tell already.
         arms
             All arms to try from now on: others are retired with their trials, and new ones get their share of a first
             round. An arm that comes back has its trials again.

@@ -5,10 +5,13 @@ Sums of trials do not depend on bounds, so a change loses nothing as long as tri
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from bestmix import checks
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
+from bestmix.problems.quantities import Mean
+from bestmix.problems.rows import is_bound
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,7 @@ class Wish:
     """What is to change; None stays as it is."""
 
     bounds: Mapping[str, float] | None = None  # by cost, others stay
-    limits: Sequence[str | Limit] | None = None  # all that are no bounds
+    limits: Sequence[str | Limit] | None = None  # all that are no bounds; a bound among them is one of ``bounds``
     arms: Iterable[str] | None = None  # all that are to be tried from now on
     budget: int | None = None
 
@@ -31,6 +34,7 @@ def amended(problem: Problem, wish: Wish) -> Problem:
     if wish.arms is not None:
         data["arms"] = list(checks.names("arms", wish.arms, "arm"))
         data["known"] = {arm: known for arm, known in data["known"].items() if _stays(problem, arm, data["arms"])}
+    limits = _parsed(wish.limits or [])
     bounds = checks.mapping("bounds", wish.bounds or {}, "of cost names to bounds")
     strange = [name for name in bounds if name not in data["bounds"]]
     if strange:
@@ -40,9 +44,10 @@ def amended(problem: Problem, wish: Wish) -> Problem:
             got=checks.shown(strange[0]),
             remedy="a limit of another kind is changed by limits=[...]",
         )
+    data["bounds"] |= {cast(Mean, limit.quantity).metric: limit.bound for limit in limits if is_bound(limit)}
     data["bounds"] |= {name: checks.number(f"bounds[{name!r}]", bound) for name, bound in bounds.items()}
     if wish.limits is not None:
-        data["limits"] = _in_order(problem, wish.limits)
+        data["limits"] = _in_order(problem, [limit for limit in limits if not is_bound(limit)])
     new = Problem.from_dict(data)
     if new.measures != problem.measures:
         raise checks.InvalidInput(
@@ -59,14 +64,17 @@ def _stays(problem: Problem, arm: str, arms: Sequence[str]) -> bool:
     return arm in arms or arm not in problem.arms
 
 
-def _in_order(problem: Problem, limits: Sequence[str | Limit]) -> list[str]:
-    """Limits in an order in which the metrics come as they came before."""
+def _parsed(limits: Sequence[str | Limit]) -> list[Limit]:
     if isinstance(limits, str) or not isinstance(limits, Sequence):
         raise checks.InvalidInput("limits", expected="a list of limits", got=checks.shown(limits), remedy="write one")
-    found = [limit if isinstance(limit, Limit) else Limit.parse(limit) for limit in limits]
+    return [limit if isinstance(limit, Limit) else Limit.parse(limit) for limit in limits]
+
+
+def _in_order(problem: Problem, limits: Sequence[Limit]) -> list[str]:
+    """Limits in an order in which the metrics come as they came before."""
     order = list(problem.rows.measures)
-    ranks = {limit: min([order.index(c) for c in limit.columns if c in order], default=len(order)) for limit in found}
-    return [str(limit) for limit in sorted(found, key=ranks.__getitem__)]
+    ranks = {limit: min([order.index(c) for c in limit.columns if c in order], default=len(order)) for limit in limits}
+    return [str(limit) for limit in sorted(limits, key=ranks.__getitem__)]
 
 
 def same_shape(old: Problem, new: Problem) -> bool:

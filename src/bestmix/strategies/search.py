@@ -257,7 +257,8 @@ class Search:
         bounds
             New bounds, by cost; the others stay.
         limits
-            All limits from now on that are not such bounds; they must be on what trials tell already.
+            All limits from now on that are not such bounds; such a bound among them replaces the one there is.
+            They must be on what trials tell already.
         arms
             All arms to try from now on. Trials of an arm that is retired come back with it.
         budget
