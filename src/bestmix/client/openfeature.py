@@ -66,7 +66,7 @@ class EdgeProvider(AbstractProvider):
         tracking_event_details: TrackingEventDetails | None = None,
     ) -> None:
         """Record what came of a request of the flag of this name: the choice's id and its metrics, as attributes."""
-        given = {} if tracking_event_details is None else dict(tracking_event_details.attributes)
+        given: dict[str, Any] = {} if tracking_event_details is None else dict(tracking_event_details.attributes)
         choice, edge = given.pop(CHOICE, None), self._edges.get(tracking_event_name)
         if edge is not None and isinstance(choice, str):
             edge.record(choice, {name: given[name] for name in edge.metrics if name in given})
