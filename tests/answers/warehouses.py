@@ -35,8 +35,7 @@ def create(cursor, log, kind, mark):
     types = ", ".join(
         f'"{n}" {"TEXT" if n in texts else "TIMESTAMP" if n == "at" else kind}' for n in COLUMNS.split(", ")
     )
-    cursor.execute("DROP TABLE IF EXISTS events")
-    cursor.execute(f"CREATE TABLE events ({types})")
+    cursor.execute(f"CREATE TEMP TABLE events ({types})")  # a server is for other tests too
     cursor.executemany(
         f"INSERT INTO events VALUES ({', '.join([mark] * len(log))})", list(zip(*log.values(), strict=True))
     )
