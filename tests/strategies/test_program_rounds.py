@@ -72,7 +72,7 @@ def test_what_cannot_be_asked_is_refused_with_a_remedy():
         Challenger().start(Problem(["a", "b"]), 20).tell("a", 1.0, segment="free")
 
 
-@pytest.mark.parametrize("strategy", [SFSR(), SingleArm(), Challenger(confidence=0.95, tolerance=0.1)])
+@pytest.mark.parametrize("strategy", [SFSR(), SingleArm(), Challenger(margin_share=0.3)])
 @pytest.mark.parametrize(
     ("asked", "what"),
     [

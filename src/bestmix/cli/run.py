@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bestmix.answers.log_csv import escaped
 from bestmix.cli import budgets, common, problems, stopping
 from bestmix.cli.process import TrialFailed, Trials
 
@@ -250,6 +249,8 @@ class TrialFile:
             ordered = {} if costs is None else costs
             named = ordered if isinstance(ordered, Mapping) else dict(zip(others, ordered, strict=True))
             result = {first: reward, **named}
+        from bestmix.answers.log_csv import escaped
+
         new = not self.path.exists()
         with self.path.open("a", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")

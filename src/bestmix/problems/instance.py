@@ -131,7 +131,8 @@ class Instance:
         --------
         >>> problem = Problem(["small", "large"], goal="minimise dollars", limits=["quality >= 0.8"])
         >>> means = {"small": {"dollars": 0.2, "quality": 0.7}, "large": {"dollars": 2.0, "quality": 0.9}}
-        >>> Instance.from_problem(problem, means, sigma=0.1, events=["quality"]).mixture
+        >>> mixture = Instance.from_problem(problem, means, sigma=0.1, events=["quality"]).mixture
+        >>> {arm: round(share, 3) for arm, share in mixture.items()}
         {'small': 0.5, 'large': 0.5}
         """
         from bestmix.problems.segment_instance import SegmentInstance

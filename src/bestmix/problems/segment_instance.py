@@ -74,8 +74,8 @@ class SegmentInstance(Instance):
     ...     "free": {"small": {"reward": 0.6, "dollars": 0.2}, "large": {"reward": 0.7, "dollars": 2.0}},
     ...     "paid": {"small": {"reward": 0.5, "dollars": 0.2}, "large": {"reward": 0.9, "dollars": 2.0}},
     ... }, sigma={"dollars": 0.1}, events=["reward"])
-    >>> instance.mixture
-    {'small in free': 0.5555555555555556, 'large in free': 0.14444444444444446, 'large in paid': 0.3}
+    >>> {cell: round(share, 3) for cell, share in instance.mixture.items()}
+    {'small in free': 0.556, 'large in free': 0.144, 'large in paid': 0.3}
     """
 
     shares: tuple[float, ...]

@@ -15,7 +15,7 @@ class Falling:
         self.at, self.power, self.wanted = at, power, wanted
         self.counts, self.losses, self.seed = {}, {}, 0
         self.strategy = self.instance = self.problem = self
-        self.name, self.arms = "falling", range(4)
+        self.name, self.cells = "falling", range(4)
 
     def errors(self, budget, runs):
         rate = min(self.wanted * (self.at / budget) ** self.power, 1.0)
