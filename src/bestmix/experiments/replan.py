@@ -16,11 +16,12 @@ from bestmix.experiments.store import Transaction
 from bestmix.problems.changes import Wish, amended, changes, same_shape
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
-from bestmix.strategies.paid import Paid, once_more
+from bestmix.strategies.paid import Paid, check_changeable, once_more
 from bestmix.strategies.protocol import Extendable, Memory, arriving, decides_from_counts
 from bestmix.strategies.traffic import Traffic
 
 MOST_OPEN_SLOTS = 2**31  # all of them
+ANEW = "create another experiment from this one's trials"
 
 
 def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, wish: Wish) -> Setup:
@@ -72,22 +73,10 @@ def _check(transaction: Transaction, setup: Setup, only_bounds: bool, other_arms
         raise checks.InvalidInput(
             "strategy", "the weights of live traffic are for one problem", "create another experiment"
         )
-    if not only_bounds and isinstance(setup.strategy, Paid):
-        raise checks.InvalidInput(
-            "budget",
-            "with a budget of money only bounds can change",
-            "extend() takes more money; for other arms create another experiment from this one's trials",
-        )
-    if not only_bounds and not decides_from_counts(setup.strategy):
-        raise checks.InvalidInput(
-            "strategy",
-            f"{setup.strategy.name} lays out its rounds beforehand, so that only bounds can change",
-            "create another experiment from this one's trials, with Challenger() or Uniform()",
-        )
+    if not only_bounds:
+        check_changeable(setup.strategy, ANEW)
     if other_arms and arriving(setup.problem, transaction.memory()):
-        raise checks.InvalidInput(
-            "arms", "they stay the same where users arrive", "create another experiment from this one's trials"
-        )
+        raise checks.InvalidInput("arms", "they stay the same where users arrive", ANEW)
 
 
 def _write(

@@ -194,6 +194,30 @@ def check_chosen(strategy: Strategy) -> None:
         )
 
 
+def check_changeable(strategy: Strategy, anew: str) -> None:
+    """Refuse another budget, other arms or limits of another kind where rounds are laid out or bought.
+
+    ``anew`` is what to do instead.
+
+    >>> from bestmix import SFSR
+    >>> check_changeable(SFSR(), "start another run")
+    Traceback (most recent call last):
+    bestmix.checks.InvalidInput: strategy: SFSR lays out its rounds beforehand, so that only bounds can change; ...
+    """
+    if isinstance(strategy, Paid):
+        raise checks.InvalidInput(
+            "budget",
+            "with a budget of money only bounds can change",
+            f"extend() takes more money; for other arms {anew}",
+        )
+    if not decides_from_counts(strategy):
+        raise checks.InvalidInput(
+            "strategy",
+            f"{strategy.name} lays out its rounds beforehand, so that only bounds can change",
+            f"{anew}, with Challenger() or Uniform()",
+        )
+
+
 def larger_amount(strategy: Strategy, memory: Memory, budget: Any) -> float:
     """The amount of a budget that takes the place of a run's, in the same unit and no smaller."""
     if not isinstance(strategy, Paid) or not isinstance(budget, Spend) or budget.unit != strategy.spend.unit:

@@ -23,7 +23,7 @@ from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
-from bestmix.strategies.paid import Paid, account_of, check_chosen, larger_amount, once_more, paid
+from bestmix.strategies.paid import Paid, account_of, check_changeable, check_chosen, larger_amount, once_more, paid
 from bestmix.strategies.protocol import (
     MOST_TRIALS,
     Checking,
@@ -282,18 +282,8 @@ class Search:
             self.extend(total)
             return
         shaped = same_shape(self.problem, new) and total == self.budget
-        if not shaped and isinstance(self.strategy, Paid):
-            raise checks.InvalidInput(
-                "budget",
-                "with a budget of money only bounds can change",
-                "extend() takes more money; for other arms start another run from these trials",
-            )
-        if not shaped and not decides_from_counts(self.strategy):
-            raise checks.InvalidInput(
-                "strategy",
-                f"{self.strategy.name} lays out its rounds beforehand, so that only bounds can change",
-                "start another run from these trials, with Challenger() or Uniform()",
-            )
+        if not shaped:
+            check_changeable(self.strategy, "start another run from these trials")
         self.changes.append({"round": len(self.history) + 1, "text": told})
         if shaped:
             self._look_again(new)
