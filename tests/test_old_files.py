@@ -19,15 +19,8 @@ SEARCHES = sorted(path.stem for path in OLD.glob("search-*.json"))
 
 @pytest.fixture
 def database(tmp_path):
-    """The database, brought to today's tables by the command that users run."""
-    from typer.testing import CliRunner
-
-    from bestmix.cli import app
-
-    path = shutil.copy(OLD / "experiments.db", tmp_path / "old.db")
-    done = CliRunner().invoke(app, ["storage", "upgrade", str(path)])
-    assert done.exit_code == 0, done.output
-    return path
+    """The database as it was left."""
+    return shutil.copy(OLD / "experiments.db", tmp_path / "old.db")
 
 
 @pytest.mark.parametrize("kind", ["toml", "json"])

@@ -1,4 +1,8 @@
-"""The version of a storage's tables: made when there are none, upgraded on request, refused when unknown."""
+"""The version of a storage's tables: made when there are none, upgraded, refused when unknown.
+
+Tables of 0.1 are upgraded when they are opened: what came since has defaults, so that nothing that is running is
+disturbed. Older ones are upgraded on request.
+"""
 
 import sqlite3
 from importlib import resources
@@ -18,6 +22,7 @@ VERSIONS = sa.Table(
 )
 LOCK = 8_130_272_515  # of PostgreSQL's advisory lock that whoever makes or upgrades the tables holds
 OLDEST_SQLITE = (3, 35, 0)  # has RETURNING
+OLDEST_OPENED = "0003"  # version of the tables of 0.1
 
 
 def ready(database: Database) -> None:
@@ -29,6 +34,8 @@ def ready(database: Database) -> None:
     found = database.read(version)
     if found is None:
         found = database.write(_make)
+    if OLDEST_OPENED <= found < tables.VERSION:
+        _, found, _ = upgrade(database)
     check(found, database)
 
 
