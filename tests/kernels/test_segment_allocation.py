@@ -6,7 +6,7 @@ from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix.kernels import allocation, segment_allocation
 
-pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
+pytestmark = pytest.mark.parametrize("speed", ["plain"], indirect=True)  # machine code: `bench segments`
 
 SETTINGS = (0.1, 30, 0.05, 0.0)
 

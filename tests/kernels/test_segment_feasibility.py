@@ -7,7 +7,7 @@ from tests.kernels.states import decided, random_instance, told
 from bestmix import Instance
 from bestmix.kernels import feasibility, segment_feasibility
 
-pytestmark = pytest.mark.parametrize("speed", ["plain"], indirect=True)  # as machine code: in test_segment_allocation
+pytestmark = pytest.mark.parametrize("speed", ["plain"], indirect=True)  # machine code: `bench segments`
 
 
 def test_one_segment_is_in_doubt_where_the_plain_problem_is():
