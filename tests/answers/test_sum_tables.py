@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from bestmix.answers.sum_tables import Names, named, read_sums
+from bestmix.answers.sum_tables import Names, check_blocks, named, read_sums
 from bestmix.problems.quantities import Mean, Tail
 
 MEASURES = [Mean("x"), Mean("reward"), Tail("t", ">", 2.0)]
@@ -138,3 +138,11 @@ def test_what_is_no_table_is_refused(frame):
 def test_a_metric_may_be_called_measures():
     table = {"sum_1": [1], "measures": [3.0]}
     assert named(table, ["measures"]) == table
+
+
+def test_so_many_blocks_need_a_column_of_units():
+    assert check_blocks("user", np.int64(7)) == 7
+    with pytest.raises(ValueError, match="there is no column of the unit"):
+        check_blocks(None, 7)
+    with pytest.raises(ValueError, match="at least 2"):
+        check_blocks("user", "week")

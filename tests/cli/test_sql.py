@@ -5,7 +5,14 @@ import pytest
 from tests.answers.warehouses import on_sqlite, rows
 from tests.cli.commands import good, invoke
 
+from bestmix.answers.sums_query import DIALECTS
+from bestmix.cli.sql import Dialect
+
 OPTIONS = ["--arm", "model", "--reward", "quality", "--bound", "dollars=3", "--segment", "source"]
+
+
+def test_every_dialect_can_be_named():
+    assert [str(dialect) for dialect in Dialect] == list(DIALECTS)
 
 
 def test_query_and_answer_with_the_same_options(place):

@@ -14,14 +14,12 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.log_columns import Column, Labels
 from bestmix.answers.moments import Moments
-from bestmix.answers.sum_tables import Sums
+from bestmix.answers.sum_tables import BLOCK_NUMBER, DAY, Sums, check_blocks
 from bestmix.answers.tables import Group, Sorter, log_chunks
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.rows import Rows
 
 MOST_ROWS = 2**20  # that are held before they are added up
-DAY = "day"
-_BLOCK = "\0block"  # no column of a user is called so
 
 
 class LogColumns(NamedTuple):
@@ -44,10 +42,7 @@ class LogColumns(NamedTuple):
         blocks: int | Literal["day"] | None = None,
     ) -> "LogColumns":
         """The columns of a problem's metrics; the reward has a column of the user's own name."""
-        if blocks is not None and block is None:
-            raise checks.InvalidInput("blocks", "there is no column of the unit", "name it with block")
-        if blocks is not None and blocks != DAY:
-            blocks = checks.whole("blocks", blocks, 2, "100 is a good number, or 'day'", most=100_000)
+        blocks = check_blocks(block, blocks)
         return cls(arm, tuple(reward if m == "reward" else m for m in rows.metrics), segment, block, blocks)
 
     @property
@@ -97,7 +92,7 @@ class Adder:
 
     def read(self, frame: Any, drop_missing: bool) -> tuple[dict[Group, Sums], int]:
         """The sums of a whole log."""
-        metrics = [*self.columns.metrics, *([_BLOCK] if self.in_blocks else [])]
+        metrics = [*self.columns.metrics, *([BLOCK_NUMBER] if self.in_blocks else [])]
         sorter, rows = Sorter(self.columns.arm, metrics, self.columns.segment), 0
         for chunk in log_chunks(frame, self.columns.wanted):
             sorter.add(self._with_blocks(chunk))
@@ -111,7 +106,7 @@ class Adder:
     def _with_blocks(self, chunk: Mapping[str, Column]) -> Mapping[str, Column]:
         if self.columns.block is None:
             return chunk
-        return {**chunk, _BLOCK: BlockColumn(chunk[self.columns.block], self.blocks)}
+        return {**chunk, BLOCK_NUMBER: BlockColumn(chunk[self.columns.block], self.blocks)}
 
     def _add(self, sorter: Sorter) -> None:
         size = len(self.rows.measures)

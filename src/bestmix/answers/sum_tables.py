@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,8 @@ BLOCK = "block"  # the column with the block, where there is one
 INCOMPLETE = "incomplete"  # the column with the number of rows that miss a value
 MEASURES = "measures"  # the column with the names, where the others have numbers
 ROUNDING = 1e-9  # of a sum of squares: by so much it may miss what the sums ask for
-_BLOCK = "\0block"  # no column of a user is called so
+DAY = "day"  # a block for each day of a time
+BLOCK_NUMBER = "\0block"  # the column with the number of each row's block: no column of a user is called so
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,21 @@ class Sums(NamedTuple):
     blocks: Integers  # the number of each row's block (r,); zeros where there are none
 
 
+def check_blocks(block: str | None, blocks: int | str | None) -> int | Literal["day"] | None:
+    """How the units of a column are put into blocks: so many, one for each day, or one for each value.
+
+    >>> check_blocks("user", 100), check_blocks("time", "day"), check_blocks("user", None)
+    (100, 'day', None)
+    """
+    if blocks is not None and block is None:
+        raise checks.InvalidInput("blocks", "there is no column of the unit", "name it with block")
+    if blocks is None:
+        return None
+    if blocks == DAY:
+        return "day"
+    return checks.whole("blocks", blocks, 2, "100 is a good number, or 'day'", most=100_000)
+
+
 def read_sums(
     frame: Any, names: Names, arm: str, n: str, segment: str | None, block: str | None
 ) -> tuple[dict[Group, Sums], int]:
@@ -92,9 +108,9 @@ def read_sums(
         (block,) = places(list(columns), [block])
         labels = Values(list(columns[block])).labels()
         codes = [code if code >= 0 else None for code in labels.codes.tolist()]  # a missing one is told as such
-        columns, blocks = columns | {_BLOCK: codes}, len(labels.names)
+        columns, blocks = columns | {BLOCK_NUMBER: codes}, len(labels.names)
     wanted = _statistics(columns, names) or _sums(columns, names)
-    found = read_groups(columns, arm, n, [*wanted, *([] if block is None else [_BLOCK])], segment=segment)
+    found = read_groups(columns, arm, n, [*wanted, *([] if block is None else [BLOCK_NUMBER])], segment=segment)
     add_up = _from_statistics if wanted[0] == f"mean({names.sums[0]})" else added_up
     return {group: _group(group[0], table, names, add_up, block is not None) for group, table in found.items()}, blocks
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from bestmix import checks
-from bestmix.answers.sum_tables import INCOMPLETE, MEASURES, Names
+from bestmix.answers.sum_tables import DAY, INCOMPLETE, MEASURES, Names, check_blocks
 from bestmix.answers.trials_query import COUNTS, Trials, aggregates, literal, measured, quoted
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
@@ -22,7 +22,6 @@ from bestmix.problems.rows import Rows, parse_limits
 DIALECTS = ("duckdb", "postgres", "sqlite", "bigquery", "snowflake", "spark")
 LONGEST_NAME = {"postgres": 63}  # bytes of a column's name; more are cut off
 ZONED = ("bigquery", "spark")  # whose usual type of time has a zone
-DAY = "day"
 _SUM = {"duckdb": "FSUM"}  # which loses next to nothing, and takes no longer
 _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 
@@ -30,7 +29,7 @@ _PART = re.compile(r'"((?:[^"]|"")+)"|([^".]+)')
 _WEIGHTS = [pow(131, k, 1_000_003) for k in range(8)]
 _CHARACTER = "COALESCE(UNICODE(SUBSTR(CAST({{x}} AS TEXT), -{k}, 1)), 0) * {weight}"
 _HASH = {
-    "duckdb": "HASH({x}) % {n}",
+    "duckdb": "MD5_NUMBER_LOWER(CAST({x} AS TEXT)) % {n}",  # as block_name does
     "postgres": "ABS(MOD(HASHTEXT(CAST({x} AS TEXT)), {n}))",
     "sqlite": f"({' + '.join(_CHARACTER.format(k=k, weight=w) for k, w in enumerate(_WEIGHTS, 1))}) % {{n}}",
     "bigquery": "ABS(MOD(FARM_FINGERPRINT(CAST({x} AS TEXT)), {n}))",
@@ -197,16 +196,14 @@ def _check_names(keys: list[str], names: Names, in_blocks: bool) -> None:
 
 def _block(spelling: Spelling, block: str | None, blocks: int | str | None) -> str | None:
     """The block of a row."""
+    number = check_blocks(block, blocks)
     if block is None:
-        if blocks is not None:
-            raise checks.InvalidInput("blocks", "there is no column of the unit", "name it with block")
         return None
     column = spelling.column(block)
-    if blocks is None:
+    if number is None:
         return column
-    if blocks == DAY:
+    if number == DAY:
         return f"CAST({column} AS DATE)"
-    number = checks.whole("blocks", blocks, 2, "100 is a good number, or 'day'", most=100_000)
     return _HASH[spelling.dialect].format(x=column, n=number)
 
 
