@@ -80,9 +80,6 @@ def test_the_bootstrap_needs_blocks():
     table = clustered(np.random.default_rng(0), "both arms")
     with pytest.raises(ValueError, match="the bootstrap redraws blocks, and the sums have none"):
         from_sums(table, reward="q", uncertainty="bootstrap", block=None)
-    limits = {"goal": "maximise q", "limits": ["share(large) <= 40%"], "uncertainty": "bootstrap"}
-    with pytest.raises(ValueError, match="the bootstrap is for one segment and limits on means"):
-        from_sums(table, **limits)
 
 
 def test_limits_of_every_kind_and_segments_have_blocks():
@@ -94,6 +91,9 @@ def test_limits_of_every_kind_and_segments_have_blocks():
     assert rec.feasible
     for limit in limits[:2]:
         assert rec.limits[limit].error > 1.5 * plain.limits[limit].error
+    again = from_sums(table, goal="maximise q", limits=limits, segment="who", uncertainty="bootstrap", resamples=40)
+    assert again.support == rec.support
+    assert 0 < again.support_probability <= 1
 
 
 def test_a_named_column_must_be_there_and_an_arm_needs_two_blocks():

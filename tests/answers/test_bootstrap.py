@@ -77,6 +77,27 @@ def test_the_share_of_a_support_is_that_of_redrawn_rows(monkeypatch):
     assert abs(fast - slow) < 4 * np.sqrt(2 * slow * (1 - slow) / 400)
 
 
+def test_with_segments_and_limits_of_every_kind_logs_are_redrawn_too():
+    rng = np.random.default_rng(8)
+    tables = [rng.normal([mean, 1.0], 1.0, size=(60, 2)) for mean in (1.0, 1.1)]
+    plain = bootstrap(Problem(["a", "b"], {"x": 2.0}), tables, ("b",), 200, seed=0)
+    one = Problem(["a", "b"], {"x": 2.0}, segments={"all": 1.0})
+    assert bootstrap(one, tables, ("b in all",), 200, seed=0) == plain  # one segment is the plain problem
+    assert 0.1 < plain < 0.9
+    halved = Problem(["a", "b"], {"x": 2.0}, limits=["share(b) <= 50%"])
+    assert bootstrap(halved, tables, ("a", "b"), 200, seed=0) == pytest.approx(plain, abs=1e-12)
+    assert bootstrap(halved, [tables[0], tables[1][:0]], ("a",), 20, seed=0) == 1.0  # an arm without rows
+
+
+@pytest.mark.parametrize(("segments", "sure"), [({"x": 0.5, "y": 0.5}, True), (["x", "y"], False)])
+def test_shares_of_a_log_are_redrawn_with_it(segments, sure):
+    """Without any noise only the shares are in doubt: the dear arm is enough for x, or also for some of y."""
+    tables = [np.tile([reward, cost], (50, 1)) for reward, cost in ((0.0, 0.0), (2.0, 1.0), (0.0, 0.0), (1.0, 1.0))]
+    problem = Problem(["a", "b"], {"cost": 0.505}, segments=segments)
+    share = bootstrap(problem, tables, ("b in x", "a in y", "b in y"), 200, seed=0)
+    assert share == 1.0 if sure else 0.3 < share < 0.7
+
+
 def test_a_bar_is_shown_when_wanted(capsys):
     tables = [np.array([[1.0], [2.0]]), np.array([[5.0], [6.0]])]
     for shown in (False, True):

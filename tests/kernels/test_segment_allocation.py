@@ -106,6 +106,15 @@ def test_a_user_gets_the_arm_that_is_furthest_behind_the_plan():
     assert segment_allocation.next_column(4, 5, plan, given, counts) == -1  # known
 
 
+@pytest.mark.parametrize("size", [0, 1, 7, 60])
+def test_capacities_are_parts_of_the_round(size):
+    for seed in range(5):
+        share = np.random.default_rng(seed).dirichlet(np.ones(4))
+        room = segment_allocation.capacities(share, size)
+        assert room.sum() == size
+        assert (np.abs(room - share * size) < 1.0).all()
+
+
 def test_a_run_stops_when_the_tails_are_small():
     sure = random_case(np.random.default_rng(4), trials=(10**4, 10**4 + 1)).tried().state
     unsure = random_case(np.random.default_rng(4), trials=(5, 9)).tried().state

@@ -108,6 +108,34 @@ LIVE = Problem(
 TRUE = np.array([[0.3, 0.2], [0.5, 0.5], [0.8, 0.8], [0.2, 0.2], [0.6, 0.4], [0.7, 0.9]])
 
 
+@pytest.mark.parametrize(
+    ("strategy", "kernel"),
+    [(Challenger(rounds=6), segment_runs.challenger), (SFSR("lagrangian"), segment_runs.rejects)],
+)
+def test_a_live_search_whose_users_arrive_alike_gives_the_same_answer(strategy, kernel):
+    """Users of a round come segment by segment, as a simulated run draws them, and then their trials are made."""
+    instance, budget = SegmentInstance(LIVE, TRUE, noise=Bernoulli()), 240
+    model = instance.noise.compiled(TRUE)
+    for seed in range(3):
+        option = np.array(round_ends(6, 6, 2, budget, 2)) if kernel is segment_runs.rejects else budget
+        found = simulated(kernel, ARRIVING, option, runs=1, instance=instance, seed=seed)
+        rng, search = np.random.default_rng(seed), strategy.start(LIVE, budget)
+        while not search.done:
+            users = int(search._quota().sum())
+            free = rng.binomial(users, 0.6)
+            handed = [(s, search.ask(segment=s)) for s in ["free"] * free + ["paid"] * (users - free)]
+            for column, cell in enumerate(LIVE.cells):
+                rows = trials_of(rng, model, column, handed.count((cell.segment, cell.arm)))
+                if len(rows):
+                    metrics = {"quality": rows[:, 0], "dollars": rows[:, 1]}
+                    search.tell(cell.arm, metrics, segment=cell.segment)
+        answer = search.recommend(safety=None)
+        assert search.trials == found.pulls[0]
+        assert answer.feasible == found.feasible[0]
+        shares = [answer.best_guess.get(name, 0.0) for name in LIVE.trial_names]
+        np.testing.assert_allclose(shares, found.mix[0] * answer.feasible, atol=1e-9)
+
+
 def trials_of(rng, model, column, count):
     """Trials as a simulated run draws them."""
     rows = np.empty((count, 2))

@@ -5,7 +5,7 @@ import pytest
 from tests.problems.test_segment_instance import everything
 
 import bestmix as bm
-from bestmix.kernels import jit
+from bestmix.kernels import jit, segment_runs
 from bestmix.kernels.segment_runs import ARRIVING, CHOSEN, LEARNT
 from bestmix.simulation.cells import WRONGLY_INFEASIBLE
 from bestmix.simulation.segment_cells import SegmentCell
@@ -102,6 +102,18 @@ def test_limits_on_means_alone_run_as_the_instance_of_arrays():
     for strategy in (bm.SFSR(), bm.SingleArm(), bm.Challenger()):
         found = SegmentCell(events, strategy, 200, 0).run(0, 1, 3)
         assert len(found) == 3
+
+
+def test_few_runs_are_plain_python_and_many_are_compiled(monkeypatch):
+    asked = []
+    monkeypatch.setattr(jit, "machine", lambda kernel: asked.append(kernel) or jit._in_python(kernel))
+    cell = SegmentCell(INSTANCE, bm.Challenger(rounds=6), 90, 0)
+    few = cell.run(0, 1, 2)
+    assert not asked
+    monkeypatch.setattr(jit, "ENOUGH_WORK_OF_RUNS", 2 * cell.fast.work)
+    many = cell.run(0, 1, 2)
+    assert asked == [segment_runs.challenger]
+    np.testing.assert_array_equal(few.loss, many.loss)
 
 
 def test_strategies_of_the_paper_name_those_that_serve():

@@ -2,15 +2,17 @@
 
 import numpy as np
 import pytest
-from tests.answers.segmented import evidence, problem
+from tests.answers.segmented import ARMS, SHARES, evidence, problem
 
 import bestmix as bm
 from bestmix import Challenger, Problem
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.noisy_program import solve
+from bestmix.answers.program_safety import ProgramLimits
 from bestmix.answers.programs import program_of
 from bestmix.checks import InvalidInput
+from bestmix.simulation.segment_cells import SegmentCell
 from bestmix.strategies import enough_program
 from bestmix.strategies.enough import parse_tolerance, plan_trials
 
@@ -81,7 +83,56 @@ def test_ties_end():
 
 
 def test_what_is_proven_is_proven_for_one_segment():
-    with pytest.raises(InvalidInput, match="Challenger with proven knows one segment"):
+    with pytest.raises(InvalidInput, match=r"Challenger with proven knows one segment.*leave out proven"):
         Challenger(confidence=0.9, tolerance=0.1, proven=True, sigma=1.0).start(problem())
-    with pytest.raises(InvalidInput, match="Challenger with margin_share knows one segment"):
-        Challenger(margin_share=0.3).start(problem(), 100)
+
+
+@pytest.mark.parametrize("size", [None, 60])
+def test_a_round_for_the_margin_goes_to_the_arms_of_the_mix_as_segments_have_users(size):
+    told = evidence(problem())
+    used, counts = solve(program_of(told)).weights > 0, told.counts.astype(float)
+    gains = enough_program.margin_gains(told, size)
+    plan = plan_trials(gains, counts, 60, len(counts))
+    assert plan.trials[used].sum() == plan.trials.sum() == 60
+    if size is not None:
+        assert plan.trials.reshape(2, -1).sum(axis=1) == pytest.approx([42, 18], abs=6)
+
+
+def test_gains_for_the_margin_are_the_slope_of_what_it_costs():
+    """At the optimum's prices, the arm of a relative limit included."""
+    asked = Problem(ARMS, goal="maximise quality", limits=["dollars <= 0.3 * dollars(large)"], segments=SHARES)
+    told = evidence(asked)
+    program, counts = program_of(told), told.counts.astype(float)
+    best = solve(program)
+
+    def cost(n):
+        data = program.data._replace(counts=n)
+        _, error = ProgramLimits(program._replace(data=data)).means(best.weights)
+        return float(best.prices @ error)
+
+    gain = enough_program.margin_gains(told, None)(counts).sum(axis=1) / counts**2
+    assert (best.prices > 0).all()
+    for place in range(len(counts)):
+        step = np.zeros(len(counts))
+        step[place] = 1e-3 * counts[place]
+        slope = (cost(counts - step) - cost(counts + step)) / (2 * step[place])
+        assert gain[place] / 2 == pytest.approx(slope, rel=1e-4, abs=1e-12)
+
+
+def test_without_a_price_or_with_an_untried_arm_there_is_no_margin_to_narrow():
+    told = evidence(problem())
+    assert enough_program.margin_gains(evidence(Problem(ARMS, goal="minimise dollars", segments=SHARES)), None) is None
+    assert enough_program.margin_gains(Evidence(told.problem, [Moments(2), *told.moments[1:]]), None) is None
+
+
+@pytest.mark.parametrize("arriving", [False, True])
+def test_the_last_share_of_a_budget_goes_to_the_margin(arriving):
+    instance = bm.families.random_segments(2, arms=3, costs=1, seed=3, margin=0.2)
+    kept = {}
+    for strategy in (Challenger(rounds=10), Challenger(rounds=10, margin_share=0.5)):
+        cell = SegmentCell(instance, strategy, 1800, seed=0, arriving=arriving)
+        moments, _ = cell._rounds(np.random.default_rng(1))
+        program = program_of(Evidence(instance.problem, moments))
+        best = solve(program)
+        kept[strategy.name] = float(best.prices @ ProgramLimits(program).means(best.weights)[1])
+    assert kept["Challenger[50% margin]"] < 0.95 * kept["Challenger"]

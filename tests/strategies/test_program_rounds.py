@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.answers.segmented import problem, trial
+from tests.answers.segmented import evidence, problem, trial
 
 from bestmix import SFSR, Challenger, Problem, SingleArm, Uniform
-from bestmix.strategies.program_rounds import capacities, decide, decide_paid
+from bestmix.strategies.program_rounds import decide, decide_paid
 from bestmix.strategies.purse import Purse
 from bestmix.strategies.search import Search
 
@@ -72,7 +72,7 @@ def test_what_cannot_be_asked_is_refused_with_a_remedy():
         Challenger().start(Problem(["a", "b"]), 20).tell("a", 1.0, segment="free")
 
 
-@pytest.mark.parametrize("strategy", [SFSR(), SingleArm(), Challenger(margin_share=0.3)])
+@pytest.mark.parametrize("strategy", [SFSR(), SingleArm()])
 @pytest.mark.parametrize(
     ("asked", "what"),
     [
@@ -103,9 +103,28 @@ def test_rejects_leave_as_many_columns_as_a_basis_has():
     assert set(answer.support) <= set(left)
 
 
-def test_capacities_cover_the_round():
-    shares = np.array([0.2, 0.5, 0.3])
-    assert all(capacities(shares, size).sum() >= size for size in range(1, 50))
+def test_users_arrive_where_nothing_is_in_doubt():
+    """Without noise no trial helps: segments have theirs all the same, and the budget is spent."""
+    search = Challenger().start(Problem(["a", "b"], {"cost": 0.5}, segments={"x": 0.6, "y": 0.4}), 100)
+    rng = np.random.default_rng(0)
+    while not search.done:
+        segment = str(rng.choice(["x", "y"], p=[0.6, 0.4]))
+        arm = search.ask(segment=segment)
+        search.tell(arm, float(arm == "b"), {"cost": float(arm == "b")}, segment=segment)
+    assert search.trials == 100
+    assert np.ptp(search.evidence.counts[:2]) <= 2
+
+
+def test_trials_under_way_count_for_what_is_planned():
+    told, settings = evidence(problem(), trials=40), (0.1, 30, 0.0, 0.0)
+    alone = decide(told, settings, 60, arriving=False)
+    most = int(np.argmax(alone.quota))
+    under_way = [0] * len(alone.quota)
+    under_way[most] = 10_000
+    beside = decide(told, settings, 60, arriving=False, under_way=under_way)
+    assert alone.quota[most] > 0 == beside.quota[most]
+    assert sum(alone.quota) == sum(beside.quota) == 60
+    assert alone.scores == beside.scores
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -117,14 +136,14 @@ def test_at_the_price_of_one_money_buys_what_trials_would(seed):
             search.moments[search.problem.index(arm, segment)].add(
                 search.problem.rows.measure(search.problem.trial_rows(trial(arm, segment, rng)))
             )
-    evidence, settings = search.evidence, (0.1, 30, 0.0, 0.0)
-    price = np.ones(len(evidence.counts))
-    purse = Purse(1e9, 0.0, evidence.counts, price, price, learnt=False)
-    wanted = decide(evidence, settings, 100, arriving=False)
-    found = decide_paid(evidence, settings, purse, 100.0)
+    told, settings = search.evidence, (0.1, 30, 0.0, 0.0)
+    price = np.ones(len(told.counts))
+    purse = Purse(1e9, 0.0, told.counts, price, price, learnt=False)
+    wanted = decide(told, settings, 100, arriving=False)
+    found = decide_paid(told, settings, purse, 100.0)
     assert found.quota == wanted.quota
     assert found.scores == wanted.scores
     assert {a: sum(why.values()) for a, why in found.reasons.items()} == {
         a: sum(why.values()) for a, why in wanted.reasons.items()
     }
-    assert decide_paid(evidence, settings, purse, 0.0).over
+    assert decide_paid(told, settings, purse, 0.0).over

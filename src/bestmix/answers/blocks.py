@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.bootstrap import RedrawnLog
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import recommend
@@ -86,12 +87,14 @@ class Blocks:
         n = float(plain.count)
         return Moments.from_statistics(plain.count, plain.mean(), self.covariances[place] * scale * (n * (n - 1.0)))
 
-    def redrawn_means(self, rng: np.random.Generator) -> Floats:
-        """Means of each arm in as many blocks, redrawn (K0, M); of an arm that they miss, those of all."""
+    def redrawn(self, rng: np.random.Generator, segments: int = 1) -> RedrawnLog:
+        """As many blocks, redrawn; of an arm that they miss, the means of all."""
         times = rng.multinomial(len(self.counts), np.full(len(self.counts), 1.0 / len(self.counts))).astype(np.float64)
         trials = times @ self.counts
         sums = np.einsum("b,bkm->km", times, self.sums)
-        return np.where(trials[:, None] > 0, sums / np.maximum(trials, 1.0)[:, None], self.means)
+        means = np.where(trials[:, None] > 0, sums / np.maximum(trials, 1.0)[:, None], self.means)
+        means[~self.counts.any(axis=0)] = np.nan
+        return RedrawnLog(means, trials.reshape(segments, -1).sum(axis=1).astype(np.int64))
 
 
 def widened(blocks: Floats | np.ndarray) -> Floats:

@@ -8,49 +8,69 @@ it is when rows are redrawn.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from bestmix import checks, progress
-from bestmix.arrays import Floats
+from bestmix.answers.programs import arms_in_use, shares_of
+from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import solve_means
 
 FAR_ROWS = 1000  # of an arm that are redrawn one by one
 
-Redraw: TypeAlias = Callable[[np.random.Generator], Floats]
+
+class RedrawnLog(NamedTuple):
+    """Mean of each measure of the arms that can be tried (K0, M), NaN without rows, and the rows of each segment."""
+
+    means: Floats
+    users: Integers
+
+
+Redraw: TypeAlias = Callable[[np.random.Generator], RedrawnLog]
 
 
 def bootstrap(
     problem: Problem, tables: list[Floats], support: tuple[str, ...], resamples: int, seed: int, shown: bool = False
 ) -> float:
-    """Share of redrawn logs whose best mix has the same support; ``shown`` with a progress bar."""
+    """Share of redrawn logs whose best mix has the same support; ``shown`` with a progress bar.
+
+    Where the shares of segments are those of the log, so are those of a redrawn one.
+    """
     arms = [Redrawn.of(table) for table in tables]
-    return same_support(problem, lambda rng: np.array([arm.mean(rng) for arm in arms]), support, resamples, seed, shown)
+    users = np.array([len(table) for table in tables]).reshape(max(len(problem.segments), 1), -1).sum(axis=1)
+    learnt = None in problem.segments.values()
 
+    def redrawn(rng: np.random.Generator) -> RedrawnLog:
+        means = np.array([arm.mean(rng) for arm in arms])
+        return RedrawnLog(means, rng.multinomial(users.sum(), users / users.sum()) if learnt else users)
 
-def check_redrawable(problem: Problem) -> None:
-    """Refuse a bootstrap of what it is not made for."""
-    if not problem.plain:
-        raise checks.InvalidInput("uncertainty", "the bootstrap is for one segment and limits on means", "use 'delta'")
+    return same_support(problem, redrawn, support, resamples, seed, shown)
 
 
 def same_support(
     problem: Problem, redrawn: Redraw, support: tuple[str, ...], resamples: int, seed: int, shown: bool = False
 ) -> float:
-    """Share of redrawn means (K0, M) whose best mix has the same support."""
+    """Share of redrawn logs whose best mix has the same support."""
     checks.whole("resamples", resamples, 1, "1000 is a good number")
     rng = np.random.default_rng(seed)
-    wanted = tuple(name in support for name in problem.names)
+    wanted = np.array([name in support for name in problem.names])
     same = 0
     with progress.bar("bootstrap", resamples, "logs", shown) as bar:
         for _ in range(resamples):
-            means = np.vstack([redrawn(rng), problem.known_measures])
-            solution = solve_means(problem.rows.means(means), problem.bound)
-            same += solution.feasible and tuple(bool(p > 0) for p in solution.mixture) == wanted
+            same += bool((_in_use(problem, redrawn(rng)) == wanted).all())
             bar.advance()
     return same / resamples
+
+
+def _in_use(problem: Problem, log: RedrawnLog) -> Flags:
+    """Arms with a share in the best mix of a redrawn log (K,); none where no mix keeps the limits."""
+    means = np.vstack([log.means, problem.known_measures])
+    if not problem.plain:
+        return arms_in_use(problem, means, shares_of(problem, log.users))
+    solution = solve_means(problem.rows.means(means), problem.bound)
+    return np.asarray((solution.mixture > 0) & solution.feasible)
 
 
 @dataclass(frozen=True)
@@ -84,8 +104,10 @@ class Redrawn:
         return cls(table[order[-FAR_ROWS:]], len(near), near.mean(axis=0), vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def mean(self, rng: np.random.Generator) -> Floats:
-        """The mean of as many rows as there are, redrawn."""
+        """The mean of as many rows as there are, redrawn; NaN where there is none."""
         count = len(self.far) + self.near
+        if not count:
+            return np.full(len(self.near_mean), np.nan)
         if not self.near:
             return np.asarray(self.far[rng.integers(count, size=count)].mean(axis=0))
         near = rng.binomial(count, self.near / count)

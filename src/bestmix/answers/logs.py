@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers.bootstrap import bootstrap, check_redrawable
+from bestmix.answers.bootstrap import bootstrap
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.log_sums import LogColumns, read_log_sums
 from bestmix.answers.moments import Moments
@@ -102,9 +102,9 @@ def _redrawn(
 ) -> Recommendation:
     """The recommendation with the bootstrap of rows."""
     problem = evidence.problem
-    check_redrawable(problem)
     answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
-    redrawn = [tables[place] for place in range(len(problem.cells))]
+    none = np.empty((0, len(problem.measures)))
+    redrawn = [tables.get(place, none) for place in range(len(problem.cells))]
     share = bootstrap(problem, redrawn, answer.support, resamples, seed, progress) if answer.feasible else None
     return replace(answer, note=_note(evidence, answer.note), support_probability=share)
 

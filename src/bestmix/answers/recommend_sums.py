@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from bestmix import checks
 from bestmix.answers.blocks import Blocks, recommend_in_blocks
-from bestmix.answers.bootstrap import check_redrawable, same_support
+from bestmix.answers.bootstrap import same_support
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
@@ -42,8 +43,8 @@ def recommend_sums(
     answer = recommend_in_blocks(problem, moments, parts, safety, strategy)
     if uncertainty == "delta" or not answer.feasible:
         return answer
-    check_redrawable(problem)
-    share = same_support(problem, parts.redrawn_means, answer.support, resamples, seed, progress)
+    redrawn = partial(parts.redrawn, segments=max(len(problem.segments), 1))
+    share = same_support(problem, redrawn, answer.support, resamples, seed, progress)
     return replace(answer, support_probability=share)
 
 

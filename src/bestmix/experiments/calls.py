@@ -74,7 +74,9 @@ def ask_for(
         return [], wait, f"all that round {head.round + 1} owes is handed out, or waits for users of other segments"
     plan, due = (rounds.planned(setup.recipe, head.budget, memory) or [])[inside], transaction.due()
     given = [planned - due[arm] for planned, arm in zip(plan, arms, strict=True)]
-    chosen = arms[rounds.furthest_behind(plan, given)]
+    sums = {} if any(plan) else transaction.moments(list(arms))
+    before = [sums[arm].count if arm in sums else 0 for arm in arms]
+    chosen = arms[rounds.furthest_behind(plan, given, before)]
     transaction.lower_due({chosen: 1})
     head.due -= 1
     return lease(transaction, lease_clock, worker, key, [], [(chosen, head.round + 1)]), None, ""

@@ -23,6 +23,8 @@ F = TypeVar("F", bound=Callable[..., object])
 # Steps of an innermost loop in one decision from which on machine code is used. A step takes about 1.3 us in plain
 # Python: a run of a few hundred such decisions takes as long as compiling does, and a smaller one less.
 ENOUGH_WORK = 50_000
+# The same in all runs of a simulation with segments, whose machine code takes minutes to make: below it is ten seconds.
+ENOUGH_WORK_OF_RUNS = 8_000_000
 SENTENCE = "bestmix: compiling the arithmetic for work of this size; that takes up to a minute, once."
 
 
@@ -106,6 +108,15 @@ def speed_for(work: float) -> Speed:
     3
     """
     return _in_python if work < ENOUGH_WORK else machine
+
+
+def speed_for_runs(work: float) -> Speed:
+    """How to call the kernels of simulated runs that take so many steps of an innermost loop in all.
+
+    >>> speed_for_runs(work=1e6)(plain)(3)
+    3
+    """
+    return _in_python if work < ENOUGH_WORK_OF_RUNS else machine
 
 
 def is_kernel(function: Callable[..., object]) -> bool:

@@ -66,7 +66,7 @@ def plan_round(rows: Layout, counts: Floats, tried: TriedState, size: int, capac
     """Give ``size`` trials to columns, in each segment at most its ``capacity`` (S,).
 
     Columns without trials come first; they play no part in the program at the estimates. With ``fill`` trials that
-    would help nothing keep the numbers of trials even, otherwise they are left to ``next_column``.
+    would help nothing keep the numbers of trials even, otherwise there are fewer.
     """
     plan, left, columns = new_plan(counts.shape[0], capacity.shape[0]), capacity.copy(), tried.columns
     rest = size - begin(rows, counts, size, left, plan)
@@ -238,6 +238,21 @@ def main_reason(program: SegmentProgram, conditions: Conditions, weight: Floats,
         if weight[j] * part > most:
             most, reason = weight[j] * part, j
     return reason
+
+
+@compiled
+def capacities(share: Floats, size: int) -> Integers:
+    """Trials of each segment in a round of ``size`` users (S,): its part of them, the largest remainders rounded up."""
+    result, rest, given = np.zeros(share.shape[0], dtype=np.int64), share * size, 0
+    for s in range(share.shape[0]):
+        result[s] = int(np.floor(rest[s]))
+        rest[s] -= result[s]
+        given += result[s]
+    for _ in range(min(size - given, share.shape[0])):
+        s = int(np.argmax(rest))
+        result[s] += 1
+        rest[s] = -1.0
+    return result
 
 
 @compiled

@@ -203,8 +203,8 @@ def challenger(
     answers: Answers,
 ) -> None:
     """Spend each round's trials on the conditions that are most in doubt, then solve the program."""
-    course, n, groups = new_course(model, means, weight.shape[0]), means.shape[0], weight.shape[0]
-    everything, capacity = np.ones(n + rows.right.shape[0], dtype=np.bool_), np.empty(groups, dtype=np.int64)
+    course, n = new_course(model, means, weight.shape[0]), means.shape[0]
+    everything, whole = np.ones(n + rows.right.shape[0], dtype=np.bool_), np.empty(weight.shape[0], dtype=np.int64)
     unknown = n - int(np.sum(known))
     for run in range(answers.mix.shape[0]):
         begin(course, known)
@@ -222,13 +222,13 @@ def challenger(
             tried = tried_state(rows, share, arrivals, course.counts, course.means, course.scatter)
             if segment_allocation.stops(settings, tried.state):
                 break
-            for s in range(groups):
-                capacity[s] = size if way == CHOSEN else int(np.ceil(share[s] * size))
-            plan = segment_allocation.plan_round(rows, course.counts, tried, size, capacity, way == CHOSEN)
+            capacity = whole if way == CHOSEN else segment_allocation.capacities(share, size)
+            whole[:] = size
+            plan = segment_allocation.plan_round(rows, course.counts, tried, size, capacity, True)
             if way == CHOSEN:
                 course.owed[:] = plan.trials
             else:
-                arrive(rng, rows, weight, size, plan.trials, course.counts, course)
+                arrive(rng, rows, weight, int(np.sum(plan.trials)), plan.trials, course.counts, course)
         answers.pulls[run] = spent
         conclude(rows, weight, course, way, everything, run, answers)
 
@@ -253,13 +253,12 @@ def rejects(
         begin(course, known)
         left[:], spent = True, 0
         for k in range(ends.shape[0]):
-            users, count = 0, ends[k] - (ends[k - 1] if k > 0 else 0)
+            count = ends[k] - (ends[k - 1] if k > 0 else 0)
             for j in range(n):
                 course.owed[j] = count if left[j] and not known[j] else 0
                 usual[j] = course.counts[j] if left[j] else np.inf
-                users += course.owed[j]
             if way != CHOSEN:
-                arrive(rng, rows, weight, users, course.nothing, usual, course)
+                arrive(rng, rows, weight, int(np.sum(course.owed)), course.owed.copy(), usual, course)
             spent += make_trials(rng, model, means, course)
             share, _ = shares(weight, course, way)
             out = segment_rejects.loser(rows, share, course.counts, course.means, left, score)

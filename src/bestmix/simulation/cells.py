@@ -108,14 +108,14 @@ class Cell:
     def run(self, first: int, last: int, runs: int) -> Outcomes:
         """Outcomes of the blocks [first, last), as far as there are runs."""
         blocks = range(first, last)
-        return Outcomes.join([self._outcomes(block, min(BLOCK, runs - block * BLOCK)) for block in blocks])
+        return Outcomes.join([self._outcomes(block, min(BLOCK, runs - block * BLOCK), runs) for block in blocks])
 
     @cached_property
     def _truth(self) -> "Truth":
         return Truth.of(self.instance)
 
-    def _outcomes(self, block: int, size: int) -> Outcomes:
-        """Outcomes of the first ``size`` runs of a block."""
+    def _outcomes(self, block: int, size: int, runs: int) -> Outcomes:
+        """Outcomes of the first ``size`` runs of a block, of so many runs in all."""
         return self._truth.judge(*self._block(block, size))
 
     def _block(self, block: int, size: int) -> tuple[Integers, Floats, Integers]:

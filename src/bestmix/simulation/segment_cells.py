@@ -16,6 +16,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.programs import program_of
 from bestmix.arrays import Floats, Integers
+from bestmix.kernels import jit
 from bestmix.kernels.segment_runs import ARRIVING, CHOSEN, LEARNT, Answers
 from bestmix.kernels.simplex import FEASIBLE
 from bestmix.problems.layouts import places
@@ -24,6 +25,7 @@ from bestmix.problems.solution import solve_means
 from bestmix.simulation.cells import CORRECT, WRONG_SUPPORT, WRONGLY_INFEASIBLE, Cell, Outcomes
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import Memory, SegmentReplicable, certified_mix
+from bestmix.strategies.replication import Replication
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class SegmentCell(Cell):
         return ARRIVING if self.arriving else CHOSEN
 
     @cached_property
-    def fast(self) -> Any:
+    def fast(self) -> Replication | None:
         """The strategy's own simulated runs, or None."""
         if not isinstance(self.strategy, SegmentReplicable):
             return None
@@ -56,11 +58,11 @@ class SegmentCell(Cell):
         """The cell without what it has computed, which need not travel."""
         return SegmentCell(self.instance, self.strategy, self.budget, self.seed, self.arriving)
 
-    def _outcomes(self, block: int, size: int) -> Outcomes:
-        """Outcomes of the first ``size`` runs of a block."""
+    def _outcomes(self, block: int, size: int, runs: int) -> Outcomes:
+        """Outcomes of the first ``size`` runs of a block; few runs in all are over before a compiler would be."""
         answers, rng = self._new_answers(size), self.generator(block)
         if self.fast is not None:
-            self.fast(rng, answers)
+            self.fast.call(jit.speed_for_runs(self.fast.work * runs), rng, answers)
         else:
             for run in range(size):
                 self._one_by_one(rng, run, answers)
@@ -100,7 +102,8 @@ class SegmentCell(Cell):
         memory = step.memory | ({"arriving": True} if self.way != CHOSEN else {})
         while step.quota is not None:
             closed += len(step.rounds)
-            pulls = step.quota if self.way == CHOSEN else self._arrivals(rng, step.quota)
+            before = [m.count for m in moments]
+            pulls = step.quota if self.way == CHOSEN else self._arrivals(rng, step.quota, before)
             moments = [
                 m.plus(self.instance.draw(j, n, rng)) if n else m
                 for j, (m, n) in enumerate(zip(moments, pulls, strict=True))
@@ -109,14 +112,14 @@ class SegmentCell(Cell):
             memory = step.memory
         return moments, memory
 
-    def _arrivals(self, rng: np.random.Generator, plan: Sequence[int]) -> list[int]:
+    def _arrivals(self, rng: np.random.Generator, plan: Sequence[int], before: Sequence[int]) -> list[int]:
         """Trials of a round in which as many users arrive as it plans."""
         given = [0] * len(plan)
         arms = len(self.instance.problem.arms)
         for s, users in enumerate(rng.multinomial(sum(plan), self.instance.weight)):
             inside = slice(s * arms, (s + 1) * arms)
             for _ in range(users):
-                given[inside.start + rounds.furthest_behind(plan[inside], given[inside])] += 1
+                given[inside.start + rounds.furthest_behind(plan[inside], given[inside], before[inside])] += 1
         return given
 
 

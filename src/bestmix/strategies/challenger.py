@@ -84,9 +84,9 @@ class Challenger:
         limits, as soon as the support is clear (every z-score above 2.5), such as 0.3. The mix to deploy then loses
         less. None spends all trials on the support.
     ahead
-        In experiments with a fixed budget and limits on means: plan the next round when all but the last so many slots
-        of the plan are told, from exactly those, with the others counted as under way, so that no worker waits for the
-        slowest trial of a round. 0 waits for all. By default a tenth of the budget of a new experiment, at most 32.
+        In experiments with a fixed budget whose trials are chosen: plan the next round when all but the last so many
+        slots of the plan are told, from exactly those, with the others counted as under way, so that no worker waits
+        for the slowest trial of a round. 0 waits for all. By default a tenth of a new experiment's budget, at most 32.
 
     Examples
     --------
@@ -204,10 +204,8 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.cells)
         check_budget(problem, budget, least=unknown)
-        for name in ("margin_share", "proven"):
-            if getattr(self, name):
-                check_plain(f"Challenger with {name}", problem)
         if self.proven:
+            check_plain("Challenger with proven", problem, "leave out proven: Challenger(confidence=0.95)")
             proven.scales(problem, self.sigma, self.ranges)
         first = allocation.first_pulls(budget, unknown, self._settings(unknown))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
@@ -261,9 +259,11 @@ class Challenger:
             return self._good_enough(evidence, state, lot, memory, closed), told
         if lot.empty or self._is_sure(evidence, speed, self._settings(len(evidence.counts)), state):
             return closed, told
-        narrowed = self._narrowed(evidence, lot, speed(conditions.z_scores)(state))
+        gains = None
+        if self._narrows(lot, float(speed(conditions.z_scores)(state).min())):
+            gains = enough.margin_gains(evidence.estimates, evidence.problem.bound, len(evidence.counts))
         state.counts[:] += np.array(memory.get(UNDER_WAY, 0))  # they count for what is planned, not for what is known
-        return closed | (narrowed or lot.settle(speed, evidence.problem, state)), told
+        return closed | (lot.plan(evidence, gains) if gains else lot.settle(speed, evidence.problem, state)), told
 
     def _is_sure(
         self, evidence: Evidence, speed: jit.Speed, settings: conditions.Settings, state: conditions.State
@@ -274,12 +274,9 @@ class Challenger:
         scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
         return proven_support.is_certain(evidence, scale, self._delta)
 
-    def _narrowed(self, evidence: Evidence, lot: Lot, z: Floats) -> Memory | None:
-        """A round for the margin of the safe mix; None where it is too early for one, or there is no margin."""
-        if self.margin_share is None or not lot.late(self.margin_share) or float(z.min()) < CLEAR:
-            return None
-        gains = enough.margin_gains(evidence.estimates, evidence.problem.bound, len(evidence.counts))
-        return None if gains is None else lot.plan(evidence, gains)
+    def _narrows(self, lot: Lot, least: float) -> bool:
+        """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""
+        return self.margin_share is not None and lot.late(self.margin_share) and least >= CLEAR
 
     def _close_program(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         """The same for segments, limits on shares, relative limits and partly known arms."""
@@ -287,10 +284,14 @@ class Challenger:
         verdict = None
         if self.tolerance is not None:
             verdict = enough_program.judge(evidence, self._delta, enough.parse_tolerance(self.tolerance))
-        found = lot.decide(evidence, settings if verdict is None else (*settings[:2], 0.0, 0.0), flow)
+        stop = settings if verdict is None else (*settings[:2], 0.0, 0.0)
+        found = lot.decide(evidence, stop, flow, memory.get(UNDER_WAY, ()))
         closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
         if verdict is not None:
             closed |= self._good_enough_program(evidence, lot, memory, verdict, flow)
+        elif not found.over and self._narrows(lot, found.least):
+            gains = enough_program.margin_gains(evidence, _users(lot, flow))
+            closed |= lot.plan(evidence, gains) if gains else {}
         closed |= {"arriving": True} if memory.get("arriving") else {}
         return closed, {"scores": found.scores, "reasons": memory["reasons"]}
 
@@ -303,8 +304,7 @@ class Challenger:
             return told | {"quota": None, "reasons": {}}
         if memory.get("narrows"):
             return told | {"narrows": False}
-        size = lot.size if flow and isinstance(lot, TrialLot) else None
-        gains = enough_program.regret_gains(evidence, self._delta, size)
+        gains = enough_program.regret_gains(evidence, self._delta, _users(lot, flow))
         return told | {"narrows": True} | lot.plan(evidence, gains)
 
     def _good_enough(
@@ -336,7 +336,7 @@ class Challenger:
         (8, 0)
         """
         fixed = not self._delta and not self.heuristic_stop and self.margin_share is None
-        return self.ahead or 0 if fixed and problem.plain else 0
+        return self.ahead or 0 if fixed and None not in problem.segments.values() else 0
 
     def check_trials(self, problem: Problem, rows: Floats) -> None:
         """Refuse values outside of the given ranges."""
@@ -386,7 +386,7 @@ class Challenger:
         if self.tolerance is not None or self.margin_share is not None:
             return None
         settings = self._settings(len(instance.problem.cells))
-        return bind_segments(segment_runs.challenger, instance, budget, way, settings)
+        return bind_segments(segment_runs.challenger, instance, settings[1], budget, way, settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""
@@ -412,6 +412,11 @@ def _state(speed: jit.Speed, evidence: Evidence, memory: Memory) -> conditions.S
     speed(conditions.pool)(state)
     speed(conditions.conditions)(state)
     return state
+
+
+def _users(lot: Lot, arriving: bool) -> int | None:
+    """Users of a round, where these arrive; else None."""
+    return lot.size if arriving and isinstance(lot, TrialLot) else None
 
 
 def _says_infeasible(state: conditions.State) -> bool:

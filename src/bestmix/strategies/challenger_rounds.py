@@ -1,6 +1,6 @@
 """What a round of Challenger is made of: a number of trials, or an amount of money."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,8 +32,10 @@ class Lot(Protocol):
     def plan(self, evidence: Evidence, gains: enough.Gains) -> Memory:
         """Trials for whatever gains the most."""
 
-    def decide(self, evidence: Evidence, settings: conditions.Settings, arriving: bool) -> program_rounds.Decision:
-        """The same on a program with segments, or limits on shares."""
+    def decide(
+        self, evidence: Evidence, settings: conditions.Settings, arriving: bool, under_way: Sequence[int]
+    ) -> program_rounds.Decision:
+        """The same on a program with segments, or limits on shares; trials of each arm may be under way."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +71,11 @@ class TrialLot:
         plan = enough.plan_trials(gains, evidence.estimates.counts, self.size, len(evidence.counts))
         return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
 
-    def decide(self, evidence: Evidence, settings: conditions.Settings, arriving: bool) -> program_rounds.Decision:
+    def decide(
+        self, evidence: Evidence, settings: conditions.Settings, arriving: bool, under_way: Sequence[int]
+    ) -> program_rounds.Decision:
         """As the kernels do."""
-        return program_rounds.decide(evidence, settings, self.size, arriving)
+        return program_rounds.decide(evidence, settings, self.size, arriving, under_way)
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,10 @@ class MoneyLot:
         plan = money.plan_round(of_all, self.purse, self.amount)
         return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
 
-    def decide(self, evidence: Evidence, settings: conditions.Settings, arriving: bool) -> program_rounds.Decision:
-        """What helps most for its price, a part of the money at a time."""
+    def decide(
+        self, evidence: Evidence, settings: conditions.Settings, arriving: bool, under_way: Sequence[int]
+    ) -> program_rounds.Decision:
+        """What helps most for its price, a part of the money at a time; rounds wait for all trials."""
         return program_rounds.decide_paid(evidence, settings, self.purse, 0.0 if self.empty else self.amount)
 
 

@@ -1,5 +1,7 @@
 """Good enough with segments, limits on shares, relative limits and partly known arms: ``enough`` on their program."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bestmix.answers import noisy_program, safety
@@ -8,10 +10,10 @@ from bestmix.answers.noisy_program import NoisyProgram
 from bestmix.answers.program_regret import regret_bound
 from bestmix.answers.program_safety import safe_program_mix
 from bestmix.answers.programs import program_of, segment_shares
-from bestmix.arrays import Floats, Integers
+from bestmix.arrays import Flags, Floats, Integers
+from bestmix.kernels.segment_allocation import capacities
 from bestmix.problems.layouts import places
 from bestmix.strategies.enough import FAR, LIMITS, REGRET, SHARP, Gains, Tolerance, Verdict, margin_parts_gains
-from bestmix.strategies.program_rounds import capacities
 
 
 def judge(evidence: Evidence, delta: float, tolerance: Tolerance) -> Verdict | None:
@@ -53,20 +55,17 @@ def regret_gains(evidence: Evidence, delta: float, size: int | None) -> Gains:
     at, best = places(problem), noisy_program.solve(program)
     lam = np.where(np.isfinite(best.prices), np.maximum(best.prices, 0.0), 0.0)
     height, own, base = _terms(program, best.weights, lam)
-    turn = np.repeat(program.layout.transform[:, 1:], program.layout.sizes, axis=0)
-    variances = np.einsum("nri,nij,nrj->nr", turn, program.data.covariances, turn)
-    parts = lam * best.weights[:, None] ** 2 * variances
+    parts = _margin_parts(program, best.weights, lam)
     level = np.sqrt(-2.0 * np.log(delta * REGRET))
     start, segment = np.r_[0, np.cumsum(program.layout.sizes)[:-1]], program.segment
-    begun = program.data.counts.copy()
-    room = None if size is None else capacities(segment_shares(evidence)[0], size)
+    is_full = _filling(evidence, program, size)
 
     def gains(counts: Floats) -> Floats:
         n = counts[at]
         near, root = _near(height, (own - base) / n, float((base / n).sum()), level, start, segment)
         gain = level * (base + near * np.maximum(own - base, 0.0)) / (2.0 * root)
         margin = margin_parts_gains(parts, lam, n, level)
-        full = np.zeros(len(n), dtype=np.bool_) if room is None else _full(n - begun, room, segment)
+        full = is_full(n)
         result = np.zeros((len(n), len(n) + len(lam)))
         result[at, at] = np.where(full, 0.0, gain)
         result[at, len(n) :] = np.where(full[:, None], 0.0, margin)
@@ -75,7 +74,53 @@ def regret_gains(evidence: Evidence, delta: float, size: int | None) -> Gains:
     return gains
 
 
-def _full(trials: Floats, room: Integers, segment: Integers) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def margin_gains(evidence: Evidence, size: int | None) -> Gains | None:
+    """What trials do for the margin of the safe mix, by name: (K, K + L); None where it has none, or arms no trials.
+
+    The margin costs sum_l lam_l se_l, up to a factor, with the prices and the mix of the optimum at the estimates.
+    Where users arrive a segment has its share of ``size`` trials.
+    """
+    program, at = program_of(evidence), places(evidence.problem)
+    best = noisy_program.solve(program)
+    lam = np.where(np.isfinite(best.prices), np.maximum(best.prices, 0.0), 0.0)
+    parts = _margin_parts(program, best.weights, lam)
+    if not program.usable.all() or not parts.any():
+        return None
+    is_full = _filling(evidence, program, size)
+
+    def gains(counts: Floats) -> Floats:
+        n = counts[at]
+        result = np.zeros((len(n), len(n) + len(lam)))
+        result[at, len(n) :] = np.where(is_full(n)[:, None], 0.0, margin_parts_gains(parts, lam, n, 1.0))
+        return result
+
+    return gains
+
+
+def _margin_parts(program: NoisyProgram, weights: Floats, lam: Floats) -> Floats:
+    """Terms of the margins of limits at a mix, at their prices and for one trial (n, R).
+
+    The mean of an arm that a limit is relative to counts with its weight less the factor.
+    """
+    rules = program.layout
+    part = np.tile(weights[:, None], (1, len(lam)))
+    for s, r in np.argwhere(rules.reference >= 0):
+        part[rules.reference[s, r], r] -= rules.factor[r] * program.weight[s]
+    turn = np.repeat(rules.transform[:, 1:], rules.sizes, axis=0)
+    return np.asarray(lam * part**2 * np.einsum("nri,nij,nrj->nr", turn, program.data.covariances, turn))
+
+
+def _filling(evidence: Evidence, program: NoisyProgram, size: int | None) -> Callable[[Floats], Flags]:
+    """Of trials (n,), which columns are of segments that have no users left in a round of ``size``; None: there are."""
+    begun, room = program.data.counts.copy(), capacities(segment_shares(evidence)[0], size or 0)
+
+    def full(trials: Floats) -> Flags:
+        return np.zeros(len(trials), np.bool_) if size is None else _full(trials - begun, room, program.segment)
+
+    return full
+
+
+def _full(trials: Floats, room: Integers, segment: Integers) -> Flags:
     """Columns of segments that have no users left in the round (n,); those that are known have none at all."""
     trials = np.where(np.isfinite(trials), trials, 0.0)
     return np.asarray(np.bincount(segment, trials, len(room)) >= room)[segment]

@@ -34,9 +34,13 @@ STEPS = 50  # of innermost loops in a decision, for each entry of the program, a
 
 
 class Decision(NamedTuple):
-    """What a round's end decides: z-scores by name, whether the run may stop, and the next round's trials."""
+    """What a round's end decides: z-scores by name, whether the run may stop, and the next round's trials.
+
+    ``least`` is the smallest z-score of the conditions whose failure would change the answer.
+    """
 
     scores: dict[str, float]
+    least: float
     over: bool
     quota: list[int]
     reasons: dict[str, dict[str, int]]
@@ -51,6 +55,7 @@ class Sight(NamedTuple):
     counts: Floats
     tried: segment_state.TriedState
     scores: dict[str, float]
+    least: float
 
 
 def look(evidence: Evidence) -> Sight:
@@ -67,20 +72,29 @@ def look(evidence: Evidence) -> Sight:
     check_settled(simplex.STALLED if tried.state.status == simplex.STALLED else simplex.OPTIMAL)
     state = tried.state
     z = speed(segment_conditions.z_scores)(state.program, state.conditions, state.counts)
-    return Sight(speed, rows, shares, counts, tried, _scores(problem, tried.columns, z))
+    least = float(np.min(z[~state.conditions.harmless], initial=np.inf))
+    return Sight(speed, rows, shares, counts, tried, _scores(problem, tried.columns, z), least)
 
 
-def decide(evidence: Evidence, settings: Settings, size: int, arriving: bool) -> Decision:
-    """Find the conditions in doubt and decide on the next round of ``size`` trials."""
+def decide(
+    evidence: Evidence, settings: Settings, size: int, arriving: bool, under_way: Sequence[int] = ()
+) -> Decision:
+    """Find the conditions in doubt and decide on the next round of ``size`` trials.
+
+    Trials ``under_way`` of each arm count for what is planned, not for what is known.
+    """
     problem, at = evidence.problem, places(evidence.problem)
-    speed, rows, shares, counts, tried, scores = look(evidence)
-    if size <= 0 or speed(segment_allocation.stops)(settings, tried.state):
-        return Decision(scores, True, [], {})
-    room = capacities(shares, size) if arriving else np.full(len(shares), size)
-    plan = speed(segment_allocation.plan_round)(rows, counts, tried, size, room, not arriving)
+    seen = look(evidence)
+    found = seen.scores, seen.least
+    if size <= 0 or seen.speed(segment_allocation.stops)(settings, seen.tried.state):
+        return Decision(*found, True, [], {})
+    room = segment_allocation.capacities(seen.shares, size) if arriving else np.full(len(seen.shares), size)
+    ahead = np.zeros(len(at))
+    ahead[: len(under_way)] = under_way
+    plan = _planned(seen, ahead[at], size, room, fill=True)
     quota = np.zeros(len(at), dtype=np.int64)
     quota[at] = plan.trials
-    return Decision(scores, False, quota[: len(problem.cells)].tolist(), _reasons(problem, plan))
+    return Decision(*found, False, quota[: len(problem.cells)].tolist(), _reasons(problem, plan))
 
 
 def plan_ahead(evidence: Evidence, ahead: Floats, size: int, room: Integers) -> Integers:
@@ -88,20 +102,23 @@ def plan_ahead(evidence: Evidence, ahead: Floats, size: int, room: Integers) -> 
 
     ``ahead`` (n,) are trials that are going to be made in any case: they count as if they had been.
     """
-    seen = look(evidence)
+    return np.asarray(_planned(look(evidence), ahead, size, room, fill=False).trials)
+
+
+def _planned(seen: Sight, ahead: Floats, size: int, room: Integers, fill: bool) -> segment_allocation.Plan:
+    """The next round, with trials ``ahead`` (n,) as if they had been made."""
     state = seen.tried.state._replace(counts=(seen.counts + ahead)[seen.tried.columns])
     tried = seen.tried._replace(state=state)
-    plan = seen.speed(segment_allocation.plan_round)(seen.rows, seen.counts, tried, size, room, False)
-    return np.asarray(plan.trials)
+    return seen.speed(segment_allocation.plan_round)(seen.rows, seen.counts, tried, size, room, fill)
 
 
 def decide_paid(evidence: Evidence, settings: Settings, purse: Purse, amount: float) -> Decision:
     """The same for an amount of money; every arm has trials."""
     problem, at = evidence.problem, places(evidence.problem)
     seen = look(evidence)
-    state, scores = seen.tried.state, seen.scores
+    state, found = seen.tried.state, (seen.scores, seen.least)
     if amount <= 0 or seen.speed(segment_allocation.stops)(settings, state):
-        return Decision(scores, True, [], {})
+        return Decision(*found, True, [], {})
     cells, columns = len(problem.cells), at[seen.tried.columns]
     plan = money.plan_round(money.condition_gains(_doubts(seen, columns, cells)), purse, amount)
     # Conditions of the tried columns, then those of slacks: their numbers among all columns of the program.
@@ -110,7 +127,7 @@ def decide_paid(evidence: Evidence, settings: Settings, purse: Purse, amount: fl
         problem.names[arm]: {_label(problem, int(places_of[j])): n for j, n in spent.items()}
         for arm, spent in plan.reasons.items()
     }
-    return Decision(scores, False, plan.trials.tolist(), reasons)
+    return Decision(*found, False, plan.trials.tolist(), reasons)
 
 
 def _doubts(seen: Sight, columns: Integers, cells: int) -> money.Doubts:
@@ -153,15 +170,6 @@ def _counts(evidence: Evidence) -> Floats:
     at = places(evidence.problem)
     known = np.full(len(at) - len(evidence.moments), np.inf)
     return np.asarray(np.r_[evidence.counts.astype(np.float64), known][at])
-
-
-def capacities(shares: Floats, size: int) -> Integers:
-    """Trials that each segment has in a round of ``size`` users (S,), rounded up.
-
-    >>> capacities(np.array([0.7, 0.3]), 9)
-    array([7, 3])
-    """
-    return np.ceil(shares * size).astype(np.int64)
 
 
 def _label(problem: Problem, j: int) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Memory = dict[str, Any]
 
+SERVE_ALL = "use Challenger(), Uniform() or, where trials are chosen, SFSR(score='lagrangian')"
 UNDER_WAY = "under way"  # entry of a memory: trials of each arm that are planned and that a decision does not wait for
 MOST_TRIALS = 2**53  # beyond it counts are no longer exact in floats
 
@@ -243,7 +244,7 @@ def arriving(problem: Problem, memory: Memory) -> bool:
     return bool(memory.get("arriving")) or None in problem.segments.values()
 
 
-def check_plain(strategy: str, problem: Problem) -> None:
+def check_plain(strategy: str, problem: Problem, remedy: str = SERVE_ALL) -> None:
     """Refuse a problem that a strategy of the paper does not know, with the name of one that does.
 
     >>> check_plain("SFSR", Problem(["a", "b"], limits=["share(a) <= 40%"]))
@@ -254,7 +255,7 @@ def check_plain(strategy: str, problem: Problem) -> None:
         raise checks.InvalidInput(
             "strategy",
             f"{strategy} knows one segment and limits on means alone, got {_beyond(problem)}",
-            "use Challenger(), Uniform() or, where trials are chosen, SFSR(score='lagrangian')",
+            remedy,
         )
 
 

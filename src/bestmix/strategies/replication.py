@@ -1,5 +1,6 @@
 """Simulated runs of a strategy: a kernel of whole runs, bound to an instance."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.noise import CompiledNoise
 from bestmix.problems.segment_instance import SegmentInstance
 
+DECISION_STEPS = 100  # of an innermost loop, for each entry of the program, about
+
 
 @dataclass(frozen=True, eq=False)
 class Replication:
@@ -18,6 +21,7 @@ class Replication:
 
     kernel: Callable[..., None]
     arguments: tuple[Any, ...]
+    work: float = math.inf  # steps of an innermost loop in a run, about
 
     @property
     def compiled(self) -> bool:
@@ -26,7 +30,11 @@ class Replication:
 
     def __call__(self, rng: np.random.Generator, *arrays: Any) -> None:
         """Run as many times as the arrays have rows."""
-        jit.machine(self.kernel)(rng, *self.arguments, *arrays)
+        self.call(jit.machine, rng, *arrays)
+
+    def call(self, speed: jit.Speed, rng: np.random.Generator, *arrays: Any) -> None:
+        """The same as machine code or in plain Python."""
+        speed(self.kernel)(rng, *self.arguments, *arrays)
 
 
 def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Replication | None:
@@ -38,10 +46,16 @@ def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Repl
     return Replication(kernel, (model, *known, *options))
 
 
-def bind_segments(kernel: Callable[..., None], instance: SegmentInstance, *options: Any) -> Replication | None:
-    """A kernel of ``kernels/segment_runs.py`` bound to an instance; None when its noise cannot be drawn by them."""
+def bind_segments(
+    kernel: Callable[..., None], instance: SegmentInstance, rounds: int, *options: Any
+) -> Replication | None:
+    """A kernel of ``kernels/segment_runs.py`` bound to an instance; None when its noise cannot be drawn by them.
+
+    ``rounds`` are the decisions of a run.
+    """
     model = instance.model()
     if model is None:
         return None
     program = np.array(instance.columns), instance.layout, instance.weight, instance.known_columns
-    return Replication(kernel, (model, *program, *options))
+    work = float(rounds * DECISION_STEPS * instance.layout.constant.size + DECISION_STEPS * len(instance.columns))
+    return Replication(kernel, (model, *program, *options), work)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Round
 from bestmix.arrays import Integers
+from bestmix.kernels.segment_allocation import next_column
 from bestmix.problems.problem import Problem
 from bestmix.strategies.protocol import UNDER_WAY, Memory, Strategy, after_log
 
@@ -160,16 +161,17 @@ def level(plan: Integers, counts: Integers, most: int) -> Integers:
     return owed if owed.sum() <= most else np.maximum(np.minimum(plan, low) - counts, 0)
 
 
-def furthest_behind(plan: Sequence[int], given: Sequence[int]) -> int:
+def furthest_behind(plan: Any, given: Any, before: Any) -> int:
     """The arm, of those that a user who arrives can get, that is furthest behind the round's plan.
 
-    Where nothing is planned, or all of it was given, they take turns.
+    Where nothing is planned it is the one with the fewest trials, ``before`` the round and ``given`` in it.
 
-    >>> furthest_behind([6, 2], [0, 0]), furthest_behind([6, 2], [3, 0]), furthest_behind([0, 0], [1, 0])
-    (0, 1, 1)
+    >>> furthest_behind([6, 2], [0, 0], [9, 9]), furthest_behind([6, 2], [3, 0], [9, 9])
+    (0, 1)
+    >>> furthest_behind([0, 0], [1, 0], [5, 9])
+    0
     """
-    score = [(n / (out + 1), -out) for n, out in zip(plan, given, strict=True)]
-    return max(range(len(score)), key=score.__getitem__)
+    return int(next_column(0, len(plan), np.asarray(plan), np.asarray(given), np.asarray(before, dtype=np.float64)))
 
 
 def share_out(due: Iterable[tuple[Arm, int]], most: int) -> list[Arm]:

@@ -163,7 +163,7 @@ class Search:
         if not self.arriving:
             self.memory = {**self.memory, "arriving": True}
         inside = slice(first, first + len(arms))
-        chosen = rounds.furthest_behind(self._quota()[inside].tolist(), self._handed[inside].tolist())
+        chosen = rounds.furthest_behind(self._quota()[inside], self._handed[inside], self._before[inside])
         self._handed[first + chosen] += 1
         return arms[chosen]
 

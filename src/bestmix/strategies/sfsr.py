@@ -209,7 +209,8 @@ class SFSR:
             return None
         problem = instance.problem
         shape = len(problem.names), len(problem.cells), len(problem.limits), budget, max(len(problem.segments), 1)
-        return bind_segments(segment_runs.rejects, instance, np.array(round_ends(*shape), dtype=np.int64), way)
+        ends = np.array(round_ends(*shape), dtype=np.int64)
+        return bind_segments(segment_runs.rejects, instance, len(ends), ends, way)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; a function is only named."""

@@ -272,7 +272,7 @@ def exploration(
     size, shares = round(explore * expected), program.weight
     if not size:
         return served
-    room = np.where(starting, 0, program_rounds.capacities(shares, size))
+    room = np.where(starting, 0, np.ceil(shares * size).astype(np.int64))
     ahead = np.where(np.isfinite(program.data.counts), (1.0 - explore) * expected * served, 0.0)
     trials = program_rounds.plan_ahead(evidence, ahead, size, room).astype(np.float64)
     given = np.bincount(program.segment, trials, len(shares))

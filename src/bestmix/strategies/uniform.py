@@ -96,7 +96,7 @@ class Uniform:
     def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
         """Compiled runs on problems of segments."""
         self.begin(instance.problem, budget)
-        return bind_segments(segment_runs.uniform, instance, budget, way)
+        return bind_segments(segment_runs.uniform, instance, 1, budget, way)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
