@@ -7,6 +7,7 @@ import numpy as np
 
 from bench.timing import Figure
 from bestmix import SFSR, Challenger, Uniform, simulate
+from bestmix.arrays import Floats
 from bestmix.problems.segment_families import random_segments
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.strategies import Strategy
@@ -20,14 +21,24 @@ FIRST = 20.0  # trials per column
 GOALS = {(3, 1): (3.0, 2.0), (3, 2): (3.1, 2.6), (8, 1): (5.2, 2.0), (8, 2): (4.6, 2.6)}
 
 
-class Need(NamedTuple):
-    """Trials per column for WRONG wrong answers, and the mean loss of the mixes with about so many."""
+class Curve(NamedTuple):
+    """Numbers of trials per column (T,), and of each instance the share of wrong answers and the mean loss (T, I)."""
 
-    trials: float
-    loss: float
+    trials: Floats
+    wrong: Floats
+    loss: Floats
+
+    def needed(self, without: int | None = None) -> float:
+        """Trials for WRONG wrong answers on average, perhaps without one instance; by a straight line of logarithms."""
+        kept = np.arange(self.wrong.shape[1]) != without
+        rate = np.log(np.maximum(self.wrong[:, kept].mean(axis=1), 1e-4))
+        first = max(int(np.argmax(rate <= np.log(WRONG))), 1) if (rate <= np.log(WRONG)).any() else len(rate) - 1
+        low, high = rate[first - 1], rate[first]
+        return float(self.trials[first - 1] * STEP ** ((low - np.log(WRONG)) / max(low - high, 1e-3)))
 
     def __str__(self) -> str:
-        return f"{self.trials:.0f} (loss {self.loss:.4f})"
+        near = int(np.argmin(np.abs(np.log(self.trials / self.needed()))))
+        return f"{self.needed():.0f} (loss {self.loss[near].mean():.4f})"
 
 
 def measure(quick: bool) -> list[Figure]:
@@ -35,9 +46,9 @@ def measure(quick: bool) -> list[Figure]:
     return [figure for size in sizes for figure in compared(*size, runs)]
 
 
-def compared(segments: int, costs: int, runs: int) -> list[Figure]:
+def compared(segments: int, costs: int, runs: int, first: int = 0) -> list[Figure]:
     """Both ways on the same instances."""
-    instances = [random_segments(segments, ARMS, costs, seed=seed) for seed in range(INSTANCES)]
+    instances = [random_segments(segments, ARMS, costs, seed=seed) for seed in range(first, first + INSTANCES)]
     what = f"{segments} segments, {costs} limit{'s' if costs > 1 else ''}"
     chosen, arriving = GOALS[segments, costs]
     return [
@@ -49,24 +60,28 @@ def compared(segments: int, costs: int, runs: int) -> list[Figure]:
 def ratio(
     instances: Sequence[SegmentInstance], what: str, others: Sequence[Strategy], runs: int, goal: float, arriving: bool
 ) -> Figure:
-    found = {s.name: needed(instances, s, runs, arriving) for s in (Uniform(), *others)}
+    found = {s.name: curve(instances, s, runs, arriving) for s in (Uniform(), *others)}
     note = ", ".join(f"{name} {need}" for name, need in found.items())
-    times = found[Uniform().name].trials / found[Challenger().name].trials
-    return Figure(f"{what}: USLP / Challenger", times, target=goal, note=note)
+    even, ours = found[Uniform().name], found[Challenger().name]
+    error = jackknife([even.needed(i) / ours.needed(i) for i in range(len(instances))])
+    times = even.needed() / ours.needed()
+    return Figure(f"{what}: USLP / Challenger", times, target=goal, note=f"standard error {error:.2f}; {note}")
 
 
-def needed(instances: Sequence[SegmentInstance], strategy: Strategy, runs: int, arriving: bool) -> Need:
-    """By a straight line through logarithms."""
-    trials, before = FIRST, None
-    while True:
-        wrong, loss = np.mean([judged(i, strategy, trials, runs, arriving) for i in instances], axis=0)
-        if wrong <= WRONG:
-            break
-        trials, before = trials * STEP, wrong
-    if before is None:
-        return Need(trials, float(loss))
-    low, high = np.log(before), np.log(max(wrong, 0.2 / runs))
-    return Need(float(trials / STEP * STEP ** ((low - np.log(WRONG)) / (low - high))), float(loss))
+def jackknife(without: Sequence[float]) -> float:
+    """Standard error from values that were found without one instance each: other instances, and other runs on them."""
+    return float(np.sqrt((len(without) - 1) * np.var(without)))
+
+
+def curve(instances: Sequence[SegmentInstance], strategy: Strategy, runs: int, arriving: bool) -> Curve:
+    """With more and more trials, until twice fewer answers are wrong than that."""
+    trials, table, enough = [], [], 0
+    while enough < 2:
+        trials.append(trials[-1] * STEP if trials else FIRST)
+        table.append([judged(instance, strategy, trials[-1], runs, arriving) for instance in instances])
+        enough += bool(np.mean(table[-1], axis=0)[0] <= WRONG)
+    wrong, loss = np.moveaxis(np.array(table), 2, 0)
+    return Curve(np.array(trials), wrong, loss)
 
 
 def judged(

@@ -2,12 +2,14 @@
 
 import json
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.answers.segmented import ARMS, DOLLARS, SHARES, evidence, problem
 
-from bestmix import Known
+from bestmix import Known, Problem
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Recommendation
@@ -63,6 +65,40 @@ def test_limits_that_contradict_each_other_are_named_with_what_would_do():
     assert not rec.feasible
     assert "'dollars <= 0.2' and 'quality >= 0.87' contradict each other" in rec.note
     assert "looser by as little as possible" in rec.note
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ["quality >= 0.96 in free", "share(large) <= 20% in free"],
+        ["quality >= 0.96 in paid"],
+        ["quality / dollars >= 20"],
+        ["dollars <= 0.2 * dollars(medium)"],
+    ],
+)
+def test_relaxed_by_what_it_says_the_limits_can_be_kept(limits):
+    """In the units of what is limited: of the users of one segment, and of a ratio."""
+    told, rec = answer(*limits)
+    assert not rec.feasible
+    least = dict(re.findall(r"'([^']*)' by ([0-9.e-]*[0-9])", rec.note))
+    assert least
+
+    def can_be_kept(share):
+        looser = []
+        for limit in told.problem.limits:
+            unit = rec.bound(str(limit)) / limit.bound if limit.arm is not None else 1.0
+            step = share * float(least.get(str(limit), 0.0)) / unit
+            looser.append(replace(limit, bound=limit.bound + limit.sign * step))
+        asked = Problem(ARMS, goal="minimise dollars", limits=looser, segments=told.problem.segments)
+        again = Evidence(asked, told.moments)
+        return recommend(again, again.tried, strategy="log", safety=None).feasible
+
+    assert can_be_kept(1.01)
+    assert not can_be_kept(0.9)
+    failing = next(limit for limit in told.problem.limits if str(limit) in least)
+    assert rec.violation == {str(failing): pytest.approx(-rec.room(str(failing)))}
+    where = "" if failing.segment is None else f" in {failing.segment}"
+    assert f"{failing.quantity}{where} " in rec.sentence()
 
 
 def test_a_known_price_is_not_estimated():

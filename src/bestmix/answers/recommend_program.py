@@ -23,6 +23,7 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Mean, Ratio
 
 LEVEL = 0.95  # of the intervals
+ROUNDING = 1e-14  # of the largest entry of a limit
 DUST = 1e-14  # of a bound: what is nearer to zero is zero
 
 
@@ -54,7 +55,7 @@ def recommend_program(
         estimates=estimates,
         support_probability=best.chance,
         z_scores={} if best.z is None else _named_scores(problem, best.z),
-        note="" if best.feasible else _contradiction(problem, best),
+        note="" if best.feasible else _contradiction(evidence, best),
         **_deployment(evidence, program, found),
         **_worth(problem, program, best, found, common["safety"]),
         **common,
@@ -80,13 +81,13 @@ def _deployed(program: NoisyProgram, best: Optimum, safety: float | None, certif
 def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix) -> dict[str, Any]:
     """What the recommendation says of the mix to deploy and its limits."""
     problem = evidence.problem
-    mu = program.entries()[0]
+    mu, rows = program.entries()
     used = found.mixture > 0
     further = {problem.names[place]: float(n) for place, n in zip(places(problem), found.further, strict=True) if n > 0}
     return {
         "mixture": _shares(problem, found.mixture),
         "value": problem.goal.sign * float(found.mixture[used] @ mu[used]),
-        "slack": _by_cost(problem, -found.mean),
+        "slack": _by_cost(problem, -_without_dust(found.mean, rows) * _units(evidence, found.mixture)),
         "certainty": None if math.isnan(found.certainty) else found.certainty,
         "certified": found.certified,
         "limits": dict(zip(problem.costs, _mean_costs(evidence, program, found), strict=True)),
@@ -143,6 +144,17 @@ def _scope(evidence: Evidence, limit: Limit, mixture: Floats) -> tuple[float, fl
     return share, factor, bound
 
 
+def _without_dust(above: Floats, rows: Floats) -> Floats:
+    """What limits are above their right sides (R,), zero where rounding made it of their entries (n, R)."""
+    return np.where(np.abs(above) <= ROUNDING * np.nanmax(np.abs(rows), axis=0, initial=0.0), 0.0, above)
+
+
+def _units(evidence: Evidence, mixture: Floats) -> Floats:
+    """What a unit of each row is in units of its limit (R,): a limit of one segment is about its users alone."""
+    scopes = [_scope(evidence, limit, mixture) for limit in evidence.problem.limits]
+    return np.array([abs(factor) / share if math.isfinite(factor) else 1.0 / share for share, factor, _ in scopes])
+
+
 def _worth(
     problem: Problem, program: NoisyProgram, best: Optimum, found: SafeMix, safety: float | None
 ) -> dict[str, Any]:
@@ -183,9 +195,10 @@ def _prices(evidence: Evidence, best: Optimum) -> dict[str, float]:
     return _by_cost(problem, best.prices * np.array(parts))
 
 
-def _contradiction(problem: Problem, best: Optimum) -> str:
-    """Which limits contradict each other, and what would do."""
-    pairs = zip(problem.limits, best.contradicts, best.excess, strict=True)
+def _contradiction(evidence: Evidence, best: Optimum) -> str:
+    """Which limits contradict each other, and what would do, in the units of each."""
+    units = _units(evidence, best.weights)
+    pairs = zip(evidence.problem.limits, best.contradicts, best.excess * units, strict=True)
     found = [(limit, abs(float(excess))) for limit, flag, excess in pairs if flag or excess]
     names = " and ".join(f"'{limit}'" for limit, _ in found)
     looser = [f"'{limit}' by {excess:.3g}" for limit, excess in found if excess]

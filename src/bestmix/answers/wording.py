@@ -108,8 +108,10 @@ def _reward(rec: "Recommendation") -> str:
 def _beyond(rec: "Recommendation", cost: str) -> str:
     """What is limited, and by how much the mix is above or below its bound."""
     away = rec.mean_cost(cost) - rec.bound(cost)
-    what = str(rec.problem.limits[rec.problem.costs.index(cost)].quantity) if cost not in rec.problem.metrics else cost
-    return f"{what} {_short(abs(away))} {'above' if away > 0 else 'below'}"
+    limit = rec.problem.limits[rec.problem.costs.index(cost)]
+    what = cost if cost in rec.problem.metrics else str(limit.quantity)
+    where = "" if limit.segment is None else f" in {limit.segment}"
+    return f"{what}{where} {_short(abs(away))} {'above' if away > 0 else 'below'}"
 
 
 def certainly(rec: "Recommendation") -> str:

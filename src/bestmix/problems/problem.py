@@ -360,7 +360,8 @@ class Problem:
             these = (
                 f"one of {checks.shown(list(self.segments))}" if self.segments else "none: the problem has no segments"
             )
-            raise checks.InvalidInput("segment", expected=these, got=checks.shown(segment), remedy="check the spelling")
+            remedy = "say which" if segment is None else "check the spelling"
+            raise checks.InvalidInput("segment", expected=these, got=checks.shown(segment), remedy=remedy)
 
     def trial_rows(self, rewards: Any, costs: Any = None) -> Floats:
         """Metrics of trials (m, metrics): all by name, or the goal's with the others by name or in order.
