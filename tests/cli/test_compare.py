@@ -67,6 +67,9 @@ def test_defaults_and_names_of_the_catalog():
         (["D1P", "--budget", "0"], "--budget"),
         (["D1P", "--figure", "f.gif"], "expected a figure's name to end in"),
         (["D1P", "--rivals", "--strategy", "sfsr"], "--rivals: expected no --strategy"),
+        (["D1P", "--rivals", "--strategy", "no such"], "--rivals: expected no --strategy"),
+        (["D1P", "--rivals", "--arriving"], "--rivals: expected no --arriving"),
+        (["D1P", "--rivals", "--by", "loss"], "--rivals: expected no --by"),
     ],
 )
 def test_mistakes(words, complaint):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bestmix.cli import rivals
-from bestmix.problems import catalog
+from bestmix.problems import catalog, families
 from bestmix.simulation.cells import Outcomes
 from bestmix.simulation.results import CellResult, SweepResult
 
@@ -28,8 +28,33 @@ def test_the_table_says_who_was_cut_off():
     assert [str(text) for text in table.columns[2].cells][1].startswith("10.0 (")
 
 
-@pytest.mark.parametrize(("strategy", "stop"), [(["sfsr"], {}), (None, {"tolerance": "1%"})])
-def test_options_that_have_no_use_are_refused(strategy, stop):
-    with pytest.raises(ValueError, match="--rivals: expected no --strategy"):
-        rivals.check(strategy, stop)
+def test_a_cell_without_any_mix_says_so_and_the_best_loss_is_that_of_the_others():
+    nothing = cell("SFSR", 100, 10, 100)
+    outcomes = Outcomes(nothing.outcomes.outcome, nothing.outcomes.pulls, *np.full((3, 10), np.nan))
+    none = CellResult("D2P", "SFSR", 100, 0, outcomes)
+    table = rivals.rivals_table(SweepResult((none, cell("USLP", 100, 1, 100))))
+    losses = list(table.columns[3].cells)
+    assert [str(text) for text in losses] == ["no mix", "0.0000"]
+    assert [str(text.style) for text in losses] == ["", "bold cyan"]
+    assert next(iter(table.columns[4].cells)) == "no mix"
+    assert [str(text) for text in rivals.rivals_table(SweepResult((none,))).columns[3].cells] == ["no mix"]
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ((["sfsr"], {}), "--strategy"),
+        ((None, {"tolerance": "1%"}), "other stop than --confidence"),
+        ((None, {}, True), "--arriving"),
+        ((None, {}, False, "loss"), "--by"),
+    ],
+)
+def test_options_that_have_no_use_are_refused(options, named):
+    with pytest.raises(ValueError, match=f"--rivals: expected no {named} with it"):
+        rivals.check(*options)
     rivals.check(None, {"confidence": 0.9})
+
+
+def test_published_algorithms_know_no_segments():
+    with pytest.raises(ValueError, match="--rivals: expected an instance with one segment"):
+        rivals.check_plain(families.random_segments(2, arms=3, costs=1, seed=3, margin=0.2))

@@ -33,6 +33,12 @@ def test_the_best_arm_has_enough_to_tell_that_it_fits():
     assert share[0] / share[1] == pytest.approx((1 / 0.1**2) / 1.0)
 
 
+def test_one_arm_alone_has_all_trials():
+    share = np.empty(1)
+    alone.rate_shares(np.array([[1.0]]), np.array([[1.0]]), np.empty(0), share)
+    assert share.tolist() == [1.0]
+
+
 def test_trials_go_to_those_that_are_behind():
     owed = np.empty(3, dtype=np.int64)
     alone.catch_up(np.array([0.5, 0.3, 0.2]), np.array([50, 0, 20]), 30, owed)

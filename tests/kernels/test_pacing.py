@@ -1,7 +1,46 @@
 import numpy as np
 import pytest
 
+from bestmix import Instance
 from bestmix.kernels import pacing
+from bestmix.strategies.rivals import PacedThompson
+
+
+def run(instance, budget, runs=2):
+    arms, costs, found = len(instance.arms), len(instance.bound), PacedThompson().ended(instance, budget)
+    answer, weight, pulls = np.zeros((runs, 1 + costs), np.int64), np.zeros((runs, 1 + costs)), np.zeros(runs, np.int64)
+    late, spend = np.empty((runs, arms)), np.empty((runs, 1 + costs))
+    found.kernel(np.random.default_rng(0), *found.arguments, answer, weight, pulls, late, spend)
+    return answer, weight, pulls, late, spend
+
+
+def paced_by_hand(instance, budget):
+    """Without noise a run is a matter of the prices alone: the arm of every trial."""
+    reward, cost, bound = instance.reward, instance.cost[0], instance.bound[0]
+    smooth, price, arms = bound, 0.0, []
+    for trial in range(budget):
+        first = trial < 2 * len(reward)
+        arms.append(trial % len(reward) if first else int(np.argmax(reward - price * cost / bound)))
+        smooth += 0.05 * (cost[arms[-1]] - smooth)
+        price = min(max(price + 0.05 * (smooth / bound - 1), 0.0), 5.0)
+    return np.array(arms)
+
+
+def test_runs_without_noise_are_those_of_the_prices():
+    instance, budget = Instance([1.0, 2.0, 0.9], [[0.2, 1.8, 1.9]], [1.0], sigma_reward=0.0, sigma_cost=0.0), 301
+    answer, weight, pulls, late, spend = run(instance, budget)
+    arms = paced_by_hand(instance, budget)
+    assert set(arms[151:]) == {0, 1}  # the price goes up and down
+    np.testing.assert_allclose(late, [np.bincount(arms[151:], minlength=3) / 150] * 2)
+    np.testing.assert_allclose(spend, [instance.means[arms].mean(axis=0)] * 2)
+    assert answer.tolist() == [[0, 1]] * 2
+    np.testing.assert_allclose(weight, [[0.5, 0.5]] * 2)
+    assert pulls.tolist() == [budget] * 2
+
+
+def test_runs_say_that_no_mix_keeps_the_bounds():
+    answer = run(Instance([1.0, 2.0], [[3.0, 2.5]], [1.0], sigma_cost=0.1), 40)[0]
+    assert answer[:, 0].tolist() == [pacing.INFEASIBLE] * 2
 
 
 def test_twice_the_bound_raises_the_price_by_the_rate():

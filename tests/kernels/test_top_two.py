@@ -1,7 +1,34 @@
 import numpy as np
 import pytest
 
+from bestmix import Instance
 from bestmix.kernels import conditions, simplex, top_two
+from bestmix.strategies.rivals import TopTwo
+
+CLEAR = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.1, sigma_cost=0.1)
+
+
+def run(instance, budget, runs=3, **options):
+    costs, found = len(instance.bound), TopTwo(**options).replicator(instance, budget)
+    answer, weight, pulls = np.zeros((runs, 1 + costs), np.int64), np.zeros((runs, 1 + costs)), np.zeros(runs, np.int64)
+    with np.errstate(all="ignore"):
+        found.kernel(np.random.default_rng(0), *found.arguments, answer, weight, pulls)
+    return answer, weight, pulls
+
+
+def test_runs_spend_the_budget_or_stop_when_they_are_sure():
+    answer, weight, pulls = run(CLEAR, 120)
+    assert answer.tolist() == [[0, 1]] * 3
+    np.testing.assert_allclose(weight, [[4 / 9, 5 / 9]] * 3, atol=0.1)
+    assert pulls.tolist() == [120] * 3
+    answer, _, pulls = run(CLEAR, 10**6, confidence=0.95)
+    assert answer.tolist() == [[0, 1]] * 3
+    assert pulls.max() < 200
+
+
+def test_runs_say_that_no_mix_keeps_the_bounds():
+    answer, _, _ = run(Instance([1.0, 2.0], [[3.0, 2.5]], [1.0], sigma_cost=0.1), 60)
+    assert answer[:, 0].tolist() == [top_two.INFEASIBLE] * 3
 
 
 def test_roots_of_covariances():

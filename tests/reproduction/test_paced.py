@@ -17,5 +17,12 @@ def test_what_runs_came_to():
     assert one.loss == pytest.approx(0.0)  # the reward of 0.1 more was bought at the price of the limit
 
 
+def test_rounding_breaks_no_limit():
+    instance = Instance([1.0, 2.0, 0.0], [[0.1, 0.7, 0.3]], [0.24 - 1e-15])
+    late = np.array([[0.7, 0.2, 0.1]])
+    one = paced.summarise(Subject("x", instance, 100), late, late @ instance.means)
+    assert one.kept == 1.0
+
+
 def test_bounds_must_be_positive():
     assert paced.measure_paced(Subject("x", Instance([1.0, 2.0], [[-1.0, 1.0]], [0.0]), 100), 2, 0) is None

@@ -68,20 +68,23 @@ def compare(
     from bestmix import checks
     from bestmix.cli.grid import Grid, find_budgets, find_instance, find_strategy
     from bestmix.simulation import SweepResult
+    from bestmix.strategies.rivals import comparison
 
     common.Outputs(figure).check()
     check_table(table)
     here = Path.cwd()
     found = {instance: find_instance(instance, here, f"instance {instance}")}
     usual = DEFAULT if found[instance].problem.plain else SEGMENTS
-    written = checks.names("--strategy", strategy or usual, "strategy")
     stop = stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
+    if beside:
+        rivals.check(strategy, stop, arriving, by)
+        rivals.check_plain(found[instance])
+    written = checks.names("--strategy", strategy or usual, "strategy")
     recipes = {text: find_strategy(text, here, f"--strategy {text}", stop) for text in written}
     name = Path(instance).stem
     budgets = {name: find_budgets(budget or None, found)[instance]}
     if beside:
-        rivals.check(strategy, stop)
-        some = budgets[name] if budget else rivals.middle(budgets[name])
+        some = budgets[name] if budget else [comparison.middle(budgets[name])]
         asked = rivals.grids(name, found[instance], some, stop.get("confidence"), runs or rivals.RUNS, seed)
     else:
         asked = [Grid({name: found[instance]}, recipes, budgets, runs or common.RUNS, seed, arriving)]

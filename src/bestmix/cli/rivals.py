@@ -1,5 +1,6 @@
 """``bestmix compare --rivals``: published algorithms beside those of this package, strategies downwards."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,35 +16,39 @@ if TYPE_CHECKING:
     from bestmix.simulation import CellResult, SweepResult
 
 RUNS = 1000  # of each strategy, by default
-CONFIDENCE = 0.95
 CAP = 32  # times the largest budget: where strategies that stop by themselves are cut off
-CUT = 0.999  # of the cap: a run that made so many trials did not stop by itself
 NOTE = (
     "single arm, Constrained-SR and OCBA answer with one arm, which is compared with the best mix. CTnS and CGE take "
     "estimated costs for known ones."
 )
 
 
-def check(strategy: Sequence[str] | None, stop: Mapping[str, Any]) -> None:
-    """Refuse options that the comparison has no use for.
+def check(
+    strategy: Sequence[str] | None, stop: Mapping[str, Any], arriving: bool = False, by: str = common.Measure.error
+) -> None:
+    """Refuse options that the comparison has no use for: it has strategies of its own, and shows every measure.
 
     >>> check(["sfsr"], {})
     Traceback (most recent call last):
-    ValueError: --rivals: expected no --strategy, and no other stop than --confidence, with it; leave one out
+    ValueError: --rivals: expected no --strategy with it, got one; leave one out
     """
-    if strategy or set(stop) - {"confidence"}:
+    useless = {
+        "--strategy": bool(strategy),
+        "other stop than --confidence": bool(set(stop) - {"confidence"}),
+        "--arriving": arriving,
+        "--by": by != common.Measure.error,
+    }
+    for option in (name for name, given in useless.items() if given):
+        raise ValueError(f"--rivals: expected no {option} with it, got one; leave one out")
+
+
+def check_plain(instance: "Instance") -> None:
+    """Refuse an instance that published algorithms do not know."""
+    if not instance.problem.plain:
         raise ValueError(
-            "--rivals: expected no --strategy, and no other stop than --confidence, with it; leave one out"
+            "--rivals: expected an instance with one segment and limits on means alone, which is all that published "
+            "algorithms know; leave it out"
         )
-
-
-def middle(budgets: Sequence[int]) -> list[int]:
-    """The one in the middle: both kinds of strategies are some way from either end there.
-
-    >>> middle([250, 500, 1000])
-    [500]
-    """
-    return [budgets[len(budgets) // 2]]
 
 
 def grids(
@@ -58,9 +63,10 @@ def grids(
     from bestmix.cli.grid import Grid
     from bestmix.strategies.rivals import comparison
 
+    sure = comparison.CONFIDENCE if confidence is None else confidence
     groups = [
         (comparison.with_budget(instance), budgets),
-        (comparison.with_confidence(CONFIDENCE if confidence is None else confidence), [CAP * max(budgets)]),
+        (comparison.with_confidence(sure), [CAP * max(budgets)]),
     ]
     return [
         Grid({name: instance}, {s.name: s for s in strategies}, {name: trials}, runs, seed)
@@ -77,14 +83,14 @@ def rivals_table(result: "SweepResult") -> Table:
         table.add_column(heading, justify="left" if heading == "strategy" else "right", overflow="fold")
     for budget in dict.fromkeys(cell.budget for cell in cells):
         group = [cell for cell in cells if cell.budget == budget]
-        fewest, least = min(cell.error_rate for cell in group), min(cell.loss for cell in group)
+        fewest = min(cell.error_rate for cell in group)
+        least = min((cell.loss for cell in group if not math.isnan(cell.loss)), default=math.nan)
         for cell in group:
             table.add_row(
                 f"{budget:,}",
                 Text(cell.strategy),
                 _marked(_percent(cell.error_rate, cell.interval), cell.error_rate == fewest),
-                _marked(f"{cell.loss:.4f}", cell.loss == least),
-                _percent(cell.kept, cell.kept_interval),
+                *_deployed(cell, least),
                 _trials(cell),
             )
         table.add_section()
@@ -101,10 +107,18 @@ def conclude(results: "Sequence[SweepResult]", saved: list[Path]) -> None:
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
 
 
+def _deployed(cell: "CellResult", least: float) -> tuple[Text, str]:
+    """Loss of the mixes and how many keep the limits; none where every verdict was that no mix does."""
+    if math.isnan(cell.loss):
+        return Text("no mix"), "no mix"
+    return _marked(f"{cell.loss:.4f}", cell.loss == least), _percent(cell.kept, cell.kept_interval)
+
+
 def _trials(cell: "CellResult") -> str:
     """Mean number of trials; at least that many where runs were cut off."""
-    stops = cell.strategy.endswith("]")
-    cut = stops and (cell.outcomes.pulls >= CUT * cell.budget).any()
+    from bestmix.strategies.rivals.comparison import cut_off
+
+    cut = cell.strategy.endswith("]") and cut_off(cell.outcomes.pulls, cell.budget) > 0
     return f"{'≥ ' if cut else ''}{cell.mean_pulls:,.0f}"
 
 

@@ -94,6 +94,7 @@ def rate_shares(means: Floats, variance: Floats, bound: Floats, share: Floats) -
         for l in range(costs):
             slack = columns.above(means[best, 1 + l], bound[l])
             share[best] = max(share[best], variance[best, 1 + l] / max(slack * slack, LEAST_SCORE))
+        share[best] = max(share[best], LEAST_SCORE)  # without a rival or a limit there is nothing to tell
     share /= share.sum()
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestmix.arrays import Floats
-from bestmix.problems.solution import solve
 from bestmix.reproduction.rival_instances import Subject
+from bestmix.simulation.cells import Truth
 from bestmix.strategies.rivals import PacedThompson
 
 
@@ -52,18 +52,18 @@ def measure_paced(subject: Subject, runs: int, seed: int) -> Paced | None:
 
 def summarise(subject: Subject, late: Floats, spend: Floats) -> Paced:
     """What runs came to: shares of the later half (runs, K), mean reward and costs while learning (runs, 1 + L)."""
-    instance, best = subject.instance, solve(subject.instance)
-    final = late @ instance.means
-    excess = np.maximum(final[:, 1:] - instance.bound, 0.0)
-    loss = best.value - final[:, 0] + excess @ best.dual
+    instance, truth = subject.instance, Truth.of(subject.instance)
+    final, runs = late @ instance.means, len(late)
+    mixed = np.zeros((runs, 1 + len(instance.bound)), dtype=np.int64)  # whatever the basis: a mix, and no verdict
+    judged = truth.judge(mixed, final, np.full(runs, subject.budget))
     return Paced(
-        best.value,
+        truth.best.value,
         float(spend[:, 0].mean()),
         float((spend[:, 1:] / instance.bound).max(axis=1).mean()),
         float(final[:, 0].mean()),
         float((final[:, 1:] / instance.bound).max(axis=1).mean()),
-        float(loss.mean()),
-        float((excess <= 0).all(axis=1).mean()),
+        float(judged.loss.mean()),
+        float((judged.violation <= 0).mean()),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bestmix.problems import catalog, families
 from bestmix.problems.instance import Instance
+from bestmix.strategies.rivals.comparison import middle
 
 SHAPES = ((4, 1), (16, 1), (8, 2))  # arms and costs of the random instances
 FIRST_SEED = 31_000
@@ -35,7 +36,7 @@ def subjects(instances: int = 2) -> list[Subject]:
     ['uniform 4 x 1, 31000', 'uniform 16 x 1, 31000', 'uniform 8 x 2, 31000', 'Das hard', 'Das easy', 'Carlsson']
     """
     names = [name for name in catalog.names() if not name.endswith("I")]
-    listed = [Subject(name, catalog.load(name), _middle(catalog.budgets(name))) for name in names]
+    listed = [Subject(name, catalog.load(name), middle(catalog.budgets(name))) for name in names]
     for arms, costs in SHAPES:
         for seed in range(FIRST_SEED, FIRST_SEED + instances):
             instance = families.uniform_instance(arms, costs, seed)
@@ -47,10 +48,6 @@ def subjects(instances: int = 2) -> list[Subject]:
     ]
     real = traffic()
     return [*listed, *published, *([Subject("traffic", real, 4 * TRIALS_EACH * 3)] if real else [])]
-
-
-def _middle(budgets: list[int]) -> int:
-    return budgets[len(budgets) // 2]
 
 
 def das_basu(third: float) -> Instance:

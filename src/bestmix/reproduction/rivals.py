@@ -13,10 +13,10 @@ from bestmix.reproduction.paced import paced_rows
 from bestmix.reproduction.rival_instances import Subject, subjects
 from bestmix.simulation import CellResult, SweepResult, sweep
 from bestmix.strategies.rivals import comparison
+from bestmix.strategies.rivals.comparison import CONFIDENCE, SINGLE
 
 RUNS = 500
 INSTANCES = 2  # random ones of each shape
-CONFIDENCE = 0.95
 CAP = 500_000  # trials, where strategies that stop by themselves are cut off
 
 
@@ -75,9 +75,6 @@ def _errors(one: Comparison) -> dict[str, Mark]:
     return {cell.strategy: Mark(100 * cell.error_rate) for cell in mixing}
 
 
-SINGLE = ("single arm", "Constrained-SR", "OCBA")  # answer with one arm
-
-
 def is_trusted(one: Comparison, cell: CellResult) -> bool:
     """Whether a strategy that stops by itself is as often right as it claims, as far as the runs tell, and stopped.
 
@@ -90,7 +87,7 @@ def is_trusted(one: Comparison, cell: CellResult) -> bool:
 
 def cut_off(cell: CellResult) -> bool:
     """Whether more than one run in twenty was cut off at the cap."""
-    return bool((cell.outcomes.pulls >= cell.budget).mean() > 1 - CONFIDENCE)
+    return comparison.cut_off(cell.outcomes.pulls, cell.budget) > 1 - CONFIDENCE
 
 
 def _bare(cell: CellResult) -> str:

@@ -1,5 +1,8 @@
 """Which strategies are put side by side: those that spend a budget, and those that stop when they are sure."""
 
+from collections.abc import Sequence
+
+from bestmix.arrays import Integers
 from bestmix.problems.instance import Instance
 from bestmix.strategies.challenger import Challenger
 from bestmix.strategies.protocol import Strategy
@@ -15,6 +18,9 @@ from bestmix.strategies.sfsr import SFSR
 from bestmix.strategies.single_arm import SingleArm
 from bestmix.strategies.uniform import Uniform
 
+CONFIDENCE = 0.95  # of those that stop by themselves
+SINGLE = ("single arm", "Constrained-SR", "OCBA")  # answer with one arm
+
 
 def with_budget(instance: Instance) -> list[Strategy]:
     """Strategies that spend a budget; the last three answer with a single arm, and know the scale of the noise.
@@ -28,7 +34,7 @@ def with_budget(instance: Instance) -> list[Strategy]:
     return [*mixing, SingleArm(), ConstrainedSR(*noise_scales(instance)), OCBA()]
 
 
-def with_confidence(confidence: float = 0.95) -> list[Strategy]:
+def with_confidence(confidence: float = CONFIDENCE) -> list[Strategy]:
     """Strategies that stop by themselves when they are as sure as this.
 
     >>> [s.name for s in with_confidence(0.9)]
@@ -36,6 +42,25 @@ def with_confidence(confidence: float = 0.95) -> list[Strategy]:
     """
     ours: list[Strategy] = [Challenger(confidence=confidence), TopTwo(confidence=confidence)]
     return [*ours, LAGEX(confidence), LATS(confidence), CTnS(confidence), CGE(confidence)]
+
+
+def middle(budgets: Sequence[int]) -> int:
+    """The one in the middle: both kinds of strategies are some way from either end there.
+
+    >>> middle([250, 500, 1000])
+    500
+    """
+    return budgets[len(budgets) // 2]
+
+
+def cut_off(pulls: Integers, cap: float) -> float:
+    """Share of the runs that did not stop by themselves: they made all the trials that they might.
+
+    >>> import numpy as np
+    >>> cut_off(np.array([80, 100]), cap=100)
+    0.5
+    """
+    return float((pulls >= cap).mean())
 
 
 def noise_scales(instance: Instance) -> tuple[float, float]:
