@@ -32,6 +32,7 @@ _HOME = {
     "Spend": "problems.spend",
     "Strategy": "strategies",
     "SweepResult": "simulation",
+    "TolerantBound": "theory",
     "TradeOff": "answers.tradeoff",
     "Traffic": "strategies.traffic",
     "Uniform": "strategies",

@@ -3,6 +3,8 @@ import json
 import pytest
 from tests.cli.commands import invoke
 
+from bestmix import Instance
+
 pytestmark = pytest.mark.usefixtures("place")
 
 
@@ -23,11 +25,28 @@ def test_as_json():
     assert data["challenger"] is None
 
 
+def test_with_a_tolerance_there_are_two_bounds(place):
+    Instance([1.0, 0.0], [[0.0, 0.5]], [2.0]).save(place / "two.toml")
+    words = "limit", "two.toml", "--tolerance", 0.25, "--limit-tolerance", "cost0=0.1"
+    result = invoke(*words, "--figure", "t.svg")
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.stdout.split())
+    assert "earns 0.25 less or one that exceeds a limit by 0.1 is as good" in told
+    assert "characteristic time between" in told
+    assert "are enough" in (place / "t.svg").read_text()
+    data = json.loads(invoke(*words, "--json").stdout)
+    assert data["limit_tolerance"] == {"cost0": 0.1}
+    assert data["trials"] <= data["trials_upper"] < json.loads(invoke("limit", "two.toml", "--json").stdout)["trials"]
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (["limit", "D9P"], "expected a .toml or .json file or one of D1P"),
         (["limit", "A1", "--delta", "0.5"], "delta: expected a number between 0 and 0.5"),
+        (["limit", "A1", "--tolerance", "-1"], "tolerance: expected a number that is not negative"),
+        (["limit", "A1", "--limit-tolerance", "euros=1"], "limit_tolerance: expected one of"),
+        (["limit", "A1", "--limit-tolerance", "much"], "--limit-tolerance: expected name=number"),
         (["limit", "A1", "--figure", "p.gif"], "expected a figure's name to end in"),
     ],
 )

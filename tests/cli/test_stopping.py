@@ -24,9 +24,9 @@ def place(tmp_path, monkeypatch):
 
 
 def test_scales_and_ranges_are_for_all_metrics_or_each():
-    assert stopping.parse_sigma([]) is None
-    assert stopping.parse_sigma(["0.25"]) == 0.25
-    assert stopping.parse_sigma(["reward=1", "dollars=0.5"]) == {"reward": 1.0, "dollars": 0.5}
+    assert stopping.parse_scales([]) is None
+    assert stopping.parse_scales(["0.25"]) == 0.25
+    assert stopping.parse_scales(["reward=1", "dollars=0.5"]) == {"reward": 1.0, "dollars": 0.5}
     assert stopping.parse_ranges([]) is None
     assert stopping.parse_ranges(["a=b=-1,1e3"]) == {"a=b": (-1.0, 1000.0)}
 

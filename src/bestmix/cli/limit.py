@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common
+from bestmix.cli import common, stopping
 
 if TYPE_CHECKING:
     from bestmix.arrays import Floats
@@ -22,6 +22,20 @@ def limit(
         str, typer.Argument(metavar="INSTANCE", help="A name from the catalog, or a file.", show_default=False)
     ],
     delta: Annotated[float, typer.Option(help="Chance of a wrong answer that is allowed.")] = 0.05,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="AMOUNT", help="A mix that earns this much less is as good, as 0.01.", show_default="the best alone"
+        ),
+    ] = None,
+    limit_tolerance: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AMOUNT",
+            help="And one that exceeds the limits by this much, as 0.01, or dollars=0.01 for each.",
+            show_default="none",
+        ),
+    ] = None,
     figure: common.Figure = None,
     runs: Annotated[
         int, typer.Option(min=0, help="Runs of Challenger whose shares are shown beside the best ones.")
@@ -31,6 +45,8 @@ def limit(
 ) -> None:
     """The bound on expected trials that every algorithm obeys, and the shares of trials that attain it.
 
+    With --tolerance or --limit-tolerance there are two: what every algorithm needs, and what is enough for one.
+
     Example: [bold]bestmix limit D2P --runs 4 --figure d2p.png[/bold]
     """
     common.Outputs(figure).check()
@@ -38,13 +54,15 @@ def limit(
         from bestmix.cli.grid import find_instance
         from bestmix.theory import limit as measure
 
-        found = measure(find_instance(instance, Path.cwd(), f"instance {instance}"), delta)
+        chosen = find_instance(instance, Path.cwd(), f"instance {instance}")
+        status.update("Looking for alternatives ...")
+        found = measure(chosen, delta, tolerance, stopping.parse_scales(limit_tolerance or [], "--limit-tolerance"))
         spent = None
         if runs and not found.note:
             from bestmix.theory.limit.spending import spent_shares
 
             status.update("Running Challenger ...")
-            spent = spent_shares(found.instance, delta, runs, seed)
+            spent = spent_shares(found.instance, delta, runs, seed, tolerance)
     saved = [draw(found, spent, figure)] if figure else []
     if as_json:
         data = found.to_dict() | {"challenger": None if spent is None else _mean(found, spent)}
@@ -67,9 +85,7 @@ def draw(found: "LowerBound", spent: "Floats | None", path: Path) -> Path:
 
 def share_table(found: "LowerBound", spent: "Floats | None") -> Table:
     """Arms with a share that shows, the largest first."""
-    known = f"proven up to {found.time_upper / found.time - 1:.1g}" if found.proven else "the best found"
-    title = f"Shares of trials that attain it; characteristic time {found.time:,.5g}, {known}"
-    table = Table(title=Text(title), title_justify="left", title_style="bold")
+    table = Table(title=Text(_title(found)), title_justify="left", title_style="bold")
     names = ("arm", "best share", *(("Challenger's share",) if spent is not None else ()))
     for name in names:
         table.add_column(name, justify="left" if name == "arm" else "right", overflow="fold")
@@ -78,6 +94,17 @@ def share_table(found: "LowerBound", spent: "Floats | None") -> Table:
         if share >= LEAST_SHARE:
             table.add_row(Text(arm), f"{share:.1%}", *([f"{challenger[arm]:.1%}"] if challenger else []))
     return table
+
+
+def _title(found: "LowerBound") -> str:
+    from bestmix.theory import TolerantBound
+
+    if isinstance(found, TolerantBound):
+        known = "" if found.proven else ", the best found"
+        between = f"characteristic time between {found.time:,.5g} and {found.time_upper:,.5g}{known}"
+        return f"Shares of trials that attain the second; {between}; answers that are right: {found.answers:,}"
+    known = f"proven up to {found.time_upper / found.time - 1:.1g}" if found.proven else "the best found"
+    return f"Shares of trials that attain it; characteristic time {found.time:,.5g}, {known}"
 
 
 def _mean(found: "LowerBound", spent: "Floats") -> dict[str, float]:

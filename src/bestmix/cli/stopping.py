@@ -72,24 +72,24 @@ def options(
         "confidence": confidence,
         "tolerance": tolerance,
         "proven": proven or None,
-        "sigma": parse_sigma(sigma or []),
+        "sigma": parse_scales(sigma or []),
         "ranges": parse_ranges(ranges or []),
         "margin_share": margin_share,
     }
     return {name: value for name, value in given.items() if value is not None}
 
 
-def parse_sigma(texts: list[str]) -> float | dict[str, float] | None:
-    """One scale for all metrics, or one for each.
+def parse_scales(texts: list[str], option: str = "--sigma") -> float | dict[str, float] | None:
+    """One number for all metrics, or one for each.
 
-    >>> parse_sigma(["reward=0.3", "dollars=2"])
-    {'reward': 0.3, 'dollars': 2.0}
+    >>> parse_scales(["reward=0.3", "dollars=2"]), parse_scales(["0.5"]), parse_scales([])
+    ({'reward': 0.3, 'dollars': 2.0}, 0.5, None)
     """
     from bestmix.cli.common import parse_bounds
 
     if len(texts) != 1 or "=" in texts[0]:
-        return parse_bounds(texts, "--sigma") or None
-    return parse_bounds([f"all={texts[0]}"], "--sigma")["all"]
+        return parse_bounds(texts, option) or None
+    return parse_bounds([f"all={texts[0]}"], option)["all"]
 
 
 def parse_ranges(texts: list[str]) -> dict[str, tuple[float, float]] | None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from bestmix.arrays import Floats
 from bestmix.plots.theme import COLOURS, new_axes, strategy_style, style
-from bestmix.theory import LowerBound
+from bestmix.theory import LowerBound, TolerantBound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,8 +60,8 @@ def limit_figure(found: LowerBound, spent: Floats | None = None) -> "Figure":
         if found.note:
             ax.set_title(textwrap.fill(found.note, 70), fontsize=10)
         else:
-            ax.set_title(
-                f"At least {found.trials:,.0f} trials on average, wrong in at most {found.delta:g}", fontsize=10
-            )
+            enough = f" ({found.trials_upper:,.0f} are enough)" if isinstance(found, TolerantBound) else ""
+            least = f"At least {found.trials:,.0f} trials on average{enough}, wrong in at most {found.delta:g}"
+            ax.set_title(least, fontsize=10)
         figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=9)
         return figure

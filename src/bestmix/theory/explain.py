@@ -13,7 +13,8 @@ from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.explain_segments import SegmentExplanation, explain_segments
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
-from bestmix.theory.limit.measure import LowerBound, limit_at_once
+from bestmix.theory.limit.bound import LowerBound
+from bestmix.theory.limit.measure import limit_at_once
 from bestmix.theory.planning.guesses import read_guess
 from bestmix.theory.sentences import reasons, rival_sentence, trials_to_tell
 

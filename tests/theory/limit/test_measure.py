@@ -7,7 +7,8 @@ from scipy.optimize import brentq
 from tests.theory.gaps.brute import all_bases, brute_gap, random_instance
 
 from bestmix import Instance, limit, noise, solve
-from bestmix.theory.limit.measure import divergence, has_limit, limit_at_once
+from bestmix.theory.limit.bound import divergence
+from bestmix.theory.limit.measure import has_limit, limit_at_once
 
 FIVE = Instance([1.7, 2.6, 0.5, 2.1, 1.2], [[0.0, 1.8, 0.8, 1.3, 2.0]], [1.0])
 

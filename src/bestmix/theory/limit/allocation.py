@@ -32,7 +32,7 @@ class Allocation(NamedTuple):
     weight: dict[int, float]
 
 
-def maximise(distances: Callable[[Floats], Cuts], arms: int) -> Allocation:
+def maximise(distances: Callable[[Floats], Cuts], arms: int, most_steps: int = MOST_STEPS) -> Allocation:
     """Shares of ``arms`` arms that maximise the smallest of the distances, which have their cuts with them.
 
     >>> def two_arms(share):
@@ -46,7 +46,7 @@ def maximise(distances: Callable[[Floats], Cuts], arms: int) -> Allocation:
     rows, owners = np.empty((0, arms)), np.empty(0, dtype=np.int64)
     weight: dict[int, float] = {}
     share = best
-    for _ in range(MOST_STEPS):
+    for _ in range(most_steps):
         cuts = distances(share)
         if not cuts:
             return Allocation(best, np.inf, np.inf, {})

@@ -85,14 +85,15 @@ def conditions_of(points: Points, solution: Solution) -> list[Condition]:
 
 
 def _optimal(points: Points, basis: tuple[int, ...]) -> Iterator[Condition]:
-    """A column of the basis loses its weight when the others balance without it; another one enters by a tie."""
     for j in range(len(points.columns)):
-        if j in basis:
-            rest = tuple(k for k in basis if k != j)
-            if rest:
-                yield _condition(points, j, rest, balance=True)
-        else:
-            yield _condition(points, j, (*basis, j), balance=False)
+        yield optimal_condition(points, basis, j)
+
+
+def optimal_condition(points: Points, basis: tuple[int, ...], column: int) -> Condition:
+    """A column of the basis loses its weight when the others balance without it; another one enters by a tie."""
+    if column in basis:
+        return _condition(points, column, tuple(k for k in basis if k != column), balance=True)
+    return _condition(points, column, (*basis, column), balance=False)
 
 
 def _feasible_arms(points: Points) -> Iterator[Condition]:

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -15,105 +13,23 @@ from bestmix.problems.segment_instance import by_arrays
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.theory.limit.allocation import CLOSE, Allocation, Cuts, maximise
+from bestmix.theory.limit.answers import Tolerance, right_answers
 from bestmix.theory.limit.bernoulli import BernoulliDistances
+from bestmix.theory.limit.bound import LowerBound, TolerantBound, check_delta
 from bestmix.theory.limit.conditions import Points, conditions_of, points_of
 from bestmix.theory.limit.feasible_sets import MOST_SUPPORTS, FeasibleSets, count_supports
 from bestmix.theory.limit.gaussian import GaussianDistances, multiples
+from bestmix.theory.limit.tolerance import tolerant_limit
 
-MOST_SHARES = 5  # arms that a sentence tells
 MOST_SEARCHED = 12  # columns whose distances are searched for in passing: more take long
 
 
-@dataclass(frozen=True, eq=False)
-class LowerBound:
-    """What no algorithm can beat on an instance.
-
-    Attributes
-    ----------
-    instance
-        Whose limit it is.
-    delta
-        How often the algorithm may be wrong, on every instance.
-    time
-        The characteristic time T*: the bound is T* kl(delta, 1 - delta). This value is proven to be not above T*;
-        infinite where the answer is not unique, zero where nothing unknown can change it.
-    time_upper
-        T* is not above this either: with ``shares`` the distance to every alternative that was found is 1 / time_upper.
-    share
-        Shares of trials that attain it (K,): those of an algorithm as good as can be, when delta is small.
-    proven
-        Whether ``time_upper`` is certain, and equal to ``time`` up to a share of 0.0001. Otherwise some distances are
-        the smallest found, and T* may be larger than ``time``: the bound holds, but there may be a better one.
-    weight
-        By the name of a column: how much its condition counts in the proof; they sum to one. An infeasible instance
-        has those of the sets of arms that come nearest to being feasible.
-    note
-        Why the limit is infinite or zero, if so.
-    """
-
-    instance: Instance
-    delta: float
-    time: float
-    time_upper: float
-    share: Floats = field(repr=False)
-    proven: bool
-    weight: Mapping[str, float] = field(repr=False)
-    note: str = ""
-
-    @property
-    def trials(self) -> float:
-        """The bound: expected trials of every algorithm that is wrong with a chance of at most delta, anywhere."""
-        return self.time * divergence(self.delta)
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Share of trials of each arm that gets any, the largest first."""
-        order = np.argsort(-self.share, kind="stable")
-        return {self.instance.arms[a]: float(self.share[a]) for a in order if self.share[a] > 0}
-
-    def at(self, delta: float) -> "LowerBound":
-        """The same with another delta.
-
-        >>> instance = Instance(reward=[1.0, 0.0])
-        >>> round(limit(instance, 0.05).at(0.01).trials, 1) == round(limit(instance, 0.01).trials, 1)
-        True
-        """
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return LowerBound(**fields | {"delta": check_delta(delta)})
-
-    def sentence(self) -> str:
-        """The bound in plain language."""
-        if self.note:
-            return self.note
-        count = math.ceil(self.trials)
-        more = "" if self.proven else " The limit may be higher: some distances are the nearest found."
-        return (
-            f"An algorithm that is wrong in at most {self.delta:.4g} of all cases, whatever the means, makes at least "
-            f"{count:,} trial{'s' if count > 1 else ''} here on average.{more}"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data; what is infinite is None."""
-        return {
-            "delta": self.delta,
-            "trials": _finite(self.trials),
-            "characteristic_time": _finite(self.time),
-            "characteristic_time_upper": _finite(self.time_upper),
-            "proven": self.proven,
-            "shares": self.shares,
-            "weights": dict(self.weight),
-            "note": self.note,
-        }
-
-    def __str__(self) -> str:
-        first = list(self.shares.items())[:MOST_SHARES]
-        told = ", ".join(f"{arm} {share:.1%}" for arm, share in first)
-        more = len(self.shares) - len(first)
-        best = f"\nShares of trials that attain it: {told}{f' and {more} more' if more else ''}." if told else ""
-        return self.sentence() + best
-
-
-def limit(instance: Instance, delta: float = 0.05) -> LowerBound:
+def limit(
+    instance: Instance,
+    delta: float = 0.05,
+    tolerance: float | None = None,
+    limit_tolerance: float | Mapping[str, float] | None = None,
+) -> LowerBound:
     """The bound on expected trials that every delta-correct algorithm obeys on an instance, and the best shares.
 
     An algorithm is delta-correct when, whatever the means, it ends with another basis than that of the best mix (or
@@ -128,18 +44,38 @@ def limit(instance: Instance, delta: float = 0.05) -> LowerBound:
         With Gaussian noise of any covariance, or with 0/1 metrics.
     delta
         Below 0.5.
+    tolerance
+        A basis is as good where its mix earns at most this much less than the best one: a ``TolerantBound``, with a
+        bound from below and one from above. For Gaussian noise.
+    limit_tolerance
+        And where its mix exceeds the bounds by at most this, one number or one for each cost.
 
     Examples
     --------
     >>> found = limit(Instance(reward=[1.0, 0.0], sigma_reward=1.0))
     >>> round(found.time, 2), found.share.round(2), round(found.trials, 1)
     (8.0, array([0.5, 0.5]), 21.2)
+    >>> near = limit(Instance(reward=[1.0, 0.0], sigma_reward=1.0), tolerance=0.5)
+    >>> round(near.time, 2), round(near.time_upper, 2)
+    (3.56, 3.56)
     """
     if not isinstance(instance, Instance):
         raise checks.InvalidInput("instance", expected="an Instance", got=checks.shown(instance), remedy="build one")
     instance = by_arrays(instance)
     delta, solution = check_delta(delta), solve(instance)
+    allowed = _tolerance(instance, tolerance, limit_tolerance)
     check_noise(instance, solution)
+    if allowed.none:
+        return _exact(instance, delta, solution)
+    check_tolerant(instance)
+    if solution.feasible:
+        points, covariance = _scaled(instance, solution)
+        return tolerant_limit(instance, delta, solution, points, covariance, allowed)
+    return _none_feasible(_exact(instance, delta, solution), allowed)
+
+
+def _exact(instance: Instance, delta: float, solution: Solution) -> LowerBound:
+    """Nothing but the right basis will do."""
     nobody = np.zeros(len(instance.arms))
     if solution.feasible and (reason := broken_condition(instance, solution)):
         note = f"No number of trials is enough: {reason}."
@@ -152,6 +88,14 @@ def limit(instance: Instance, delta: float = 0.05) -> LowerBound:
     proven = exact and found.upper <= found.lower * (1 + CLOSE)
     weight = _named(names, found.weight)
     return LowerBound(instance, delta, 1 / found.upper, 1 / found.lower, share, proven, weight)
+
+
+def _none_feasible(exact: LowerBound, allowed: Tolerance) -> TolerantBound:
+    """Where no mix keeps the bounds that verdict is right; and mixes within what is tolerated, if there are any."""
+    answers = len(right_answers(exact.instance.means, exact.instance.bound, allowed))
+    told = {name: getattr(exact, name) for name in exact.__dataclass_fields__}
+    told |= {"time": 0.0, "weight": {}} if answers else {}
+    return TolerantBound(**told, tolerance=allowed.reward, limit_tolerance=allowed.cost, answers=1 + answers)
 
 
 def has_limit(instance: Instance) -> bool:
@@ -201,32 +145,45 @@ def why_unknown(instance: Instance, solution: Solution) -> checks.InvalidInput |
     return None
 
 
+def check_tolerant(instance: Instance) -> None:
+    """Refuse 0/1 metrics, which have no bounds with a tolerance."""
+    if not isinstance(instance.noise, Gaussian):
+        raise checks.InvalidInput(
+            "tolerance",
+            expected="Gaussian noise with it",
+            got=f"{instance.noise.kind} noise",
+            remedy="leave it out, or give Gaussian noise: instance.with_noise(noise.Gaussian(covariance=...))",
+        )
+
+
+def _tolerance(
+    instance: Instance, tolerance: float | None, limit_tolerance: float | Mapping[str, float] | None
+) -> Tolerance:
+    """What is as good, checked."""
+    cost = np.zeros(len(instance.bound))
+    if isinstance(limit_tolerance, Mapping):
+        for name, value in limit_tolerance.items():
+            cost[instance.costs.index(checks.choice("limit_tolerance", name, instance.costs))] = _amount(name, value)
+    elif limit_tolerance is not None:
+        cost[:] = _amount("limit_tolerance", limit_tolerance)
+    return Tolerance(0.0 if tolerance is None else _amount("tolerance", tolerance), cost)
+
+
+def _amount(name: str, value: float) -> float:
+    if not 0 <= checks.number(name, value) < math.inf:
+        raise checks.InvalidInput(name, expected="a number that is not negative", got=value, remedy="try 0.01")
+    return float(value)
+
+
 def check_noise(instance: Instance, solution: Solution) -> None:
     """Refuse an instance whose limit is not known."""
     if (error := why_unknown(instance, solution)) is not None:
         raise error
 
 
-def check_delta(delta: float) -> float:
-    """Refuse what is no chance below one half."""
-    if not 0 < checks.number("delta", delta) < 0.5:
-        raise checks.InvalidInput("delta", expected="a number between 0 and 0.5", got=delta, remedy="try 0.05")
-    return float(delta)
-
-
-def divergence(delta: float) -> float:
-    """kl(delta, 1 - delta), of two coins.
-
-    >>> round(divergence(0.05), 3)
-    2.65
-    """
-    return (1 - 2 * delta) * math.log((1 - delta) / delta)
-
-
 def _largest(instance: Instance, solution: Solution) -> tuple[list[str], Allocation, bool]:
     """Names of what can fail, the allocation and whether its distances are exact."""
-    points = points_of(instance, solution, instance.covariance)
-    covariance = instance.covariance / np.outer(points.scale, points.scale)
+    points, covariance = _scaled(instance, solution)
     columns = instance.problem.columns
     if not points.movable:
         return [], Allocation(np.empty(0), math.inf, math.inf, {}), True
@@ -244,6 +201,12 @@ def _largest(instance: Instance, solution: Solution) -> tuple[list[str], Allocat
     return [columns[c.column] for c in conditions], maximise(cuts, points.movable), distances.exact
 
 
+def _scaled(instance: Instance, solution: Solution) -> tuple[Points, Floats]:
+    """The columns, and the covariances of a trial, in units of the noise."""
+    points = points_of(instance, solution, instance.covariance)
+    return points, instance.covariance / np.outer(points.scale, points.scale)
+
+
 def _distances(instance: Instance, points: Points, covariance: Floats) -> GaussianDistances:
     if not isinstance(instance.noise, Bernoulli):
         return GaussianDistances(points, covariance)
@@ -254,7 +217,3 @@ def _distances(instance: Instance, points: Points, covariance: Floats) -> Gaussi
 def _named(names: list[str], weight: Mapping[int, float]) -> dict[str, float]:
     order = sorted(weight, key=lambda k: -weight[k])
     return {names[k]: weight[k] for k in order}
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

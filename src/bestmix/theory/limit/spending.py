@@ -7,21 +7,24 @@ from bestmix.problems.instance import Instance
 from bestmix.strategies import Challenger
 
 
-def spent_shares(instance: Instance, delta: float, runs: int, seed: int = 0) -> Floats:
+def spent_shares(instance: Instance, delta: float, runs: int, seed: int = 0, tolerance: float | None = None) -> Floats:
     """Share of its trials that each of some runs of Challenger gives to each arm (runs, K).
+
+    With a tolerance it stops when a mix is good enough.
 
     >>> spent_shares(Instance(reward=[1.0, 0.0, -3.0]), 0.05, runs=2).sum(axis=1)
     array([1., 1.])
     """
-    trials = np.array([_trials(instance, delta, np.random.default_rng([seed, run])) for run in range(runs)])
+    strategy = Challenger(delta=delta, tolerance=tolerance or None)
+    trials = np.array([_trials(instance, strategy, np.random.default_rng([seed, run])) for run in range(runs)])
     result: Floats = trials / trials.sum(axis=1, keepdims=True)
     return result
 
 
-def _trials(instance: Instance, delta: float, rng: np.random.Generator) -> Floats:
+def _trials(instance: Instance, strategy: Challenger, rng: np.random.Generator) -> Floats:
     """Trials of each arm in one run (K,)."""
     problem, trials = instance.problem, np.zeros(len(instance.arms))
-    search = Challenger(delta=delta).start(problem)
+    search = strategy.start(problem)
     while owed := search.ask():
         for name, count in owed.items():
             arm = problem.index(name)

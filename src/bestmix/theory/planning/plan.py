@@ -16,7 +16,8 @@ from bestmix.strategies.enough import parse_tolerance
 from bestmix.strategies.protocol import MOST_TRIALS
 from bestmix.theory.bounds import any_exponent, budget_for
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
-from bestmix.theory.limit.measure import LowerBound, limit_at_once
+from bestmix.theory.limit.bound import LowerBound
+from bestmix.theory.limit.measure import limit_at_once
 from bestmix.theory.planning.bisection import Bisection, Budget
 from bestmix.theory.planning.error_rates import ErrorRates, LossRates
 from bestmix.theory.planning.guesses import PILOT, read_guess
