@@ -352,6 +352,86 @@ def blended_covariances(evidence, prior=5.0):
     return result
 
 
+def item_correlations(results, counts, pairs=20.0):
+    """Correlations of the means of different arms (K0, K0, R, R), pair by pair and item by item.
+
+    ``results`` are rows by item, for each arm; ``counts`` all trials of each arm. The correlation of two arms' results
+    on one item is blended with that of all pairs, as if that had been seen on ``pairs`` items; and that with none.
+    """
+    arms, rows = len(results), len(next(iter(results[0].values())))
+    means = [np.mean(list(found.values()), axis=0) for found in results]
+    spreads = [np.std(list(found.values()), axis=0) for found in results]
+    own, shared = np.zeros((arms, arms, rows, rows)), np.zeros((arms, arms))
+    for a in range(arms):
+        for b in range(arms):
+            both = sorted(results[a].keys() & results[b].keys())
+            shared[a, b] = len(both)
+            for i in range(rows):
+                for j in range(rows):
+                    pair = [
+                        (results[a][t][i] - means[a][i]) * (results[b][t][j] - means[b][j])
+                        for t in both
+                        if spreads[a][i] > 0 and spreads[b][j] > 0
+                    ]
+                    if pair:
+                        own[a, b, i, j] = sum(pair) / len(both) / (spreads[a][i] * spreads[b][j])
+    own = np.clip(own, -1.0, 1.0)
+    pool, weight = np.zeros((rows, rows)), pairs
+    for a, b in combinations(range(arms), 2):
+        pool += shared[a, b] * (own[a, b] + own[a, b].T) / 2
+        weight += shared[a, b]
+    result = np.zeros_like(own)
+    for a in range(arms):
+        for b in range(arms):
+            if a != b:
+                blended = (shared[a, b] * own[a, b] + pairs * pool / weight) / (shared[a, b] + pairs)
+                result[a, b] = blended * shared[a, b] / math.sqrt(counts[a] * counts[b])
+                result[a, b][
+                    np.outer(spreads[a] == 0, np.ones(rows)) + np.outer(np.ones(rows), spreads[b] == 0) > 0
+                ] = 0.0
+    return result
+
+
+def shared_z_scores(evidence, solution, correlations):
+    """``z_scores`` with these correlations of the means: every variance is c' Cov c, Cov of all means at once."""
+    problem, means, unknown = evidence.problem, evidence.means, len(evidence.counts)
+    arms, costs = len(means), len(problem.bounds)
+    rows = 1 + costs
+    spread = blended_covariances(evidence)[:unknown] / evidence.counts[:, None, None]
+    errors = np.sqrt(np.array([np.diag(s) for s in spread]))
+    joint = np.zeros((unknown, rows, unknown, rows))
+    for a in range(unknown):
+        for b in range(unknown):
+            joint[a, :, b] = spread[a] if a == b else correlations[a, b] * np.outer(errors[a], errors[b])
+    joint = joint.reshape(unknown * rows, unknown * rows)
+    columns = np.zeros((arms + costs, costs + 1))
+    columns[:arms, :costs], columns[:arms, costs] = means[:, 1:] - problem.bound, 1.0
+    columns[arms:, :costs] = np.eye(costs)
+    reward = np.r_[means[:, 0], np.zeros(costs)]
+    basis, z = list(solution.basis), np.empty(arms + costs)
+    weight = solution.inverse[:, costs]
+    for j in range(arms + costs):
+        vector = np.zeros((unknown, rows))
+        if j in basis:
+            i = basis.index(j)
+            gap = weight[i]
+            for k, a in enumerate(basis):
+                if k != i and a < unknown:
+                    share = weight[k] / (1.0 - weight[i]) if j < arms else weight[k]
+                    vector[a, 1:] = share * solution.inverse[i, :costs]
+        else:
+            gap = solution.value * columns[j, costs] + columns[j, :costs] @ solution.dual - reward[j]
+            direction, coordinates = np.r_[1.0, -solution.dual], solution.inverse @ columns[j]
+            if j < unknown:
+                vector[j] += direction
+            for k, a in enumerate(basis):
+                if a < unknown:
+                    vector[a] -= coordinates[k] * direction
+        variance = vector.ravel() @ joint @ vector.ravel()
+        z[j] = gap / math.sqrt(variance) if variance > 0 else math.inf
+    return z
+
+
 def z_scores(evidence, solution):
     """Distance of each column's condition from failing, in standard errors, from the unscaled inverse (K + L,)."""
     problem, means = evidence.problem, evidence.means

@@ -48,3 +48,26 @@ def test_rewards_of_one_only_leave_the_next_trial_open():
     )
     assert 0.1 < found < 0.4
     assert exact == 0.0
+
+
+def test_the_variance_of_the_regret_is_that_of_all_means_together_where_arms_share_items():
+    rng, arms = np.random.default_rng(3), 3
+    factor = rng.normal(size=(arms * 2, 4))
+    joint = (factor @ factor.T + np.eye(arms * 2)).reshape(arms, 2, arms, 2)
+    counts = np.full(arms, 25.0)
+    covariances = np.array([joint[a, :, a] for a in range(arms)]) * counts[:, None, None]
+    size = np.sqrt(np.array([np.diag(joint[a, :, a]) for a in range(arms)]))
+    shared = joint.transpose(0, 2, 1, 3) / size[:, None, :, None] / size[None, :, None, :]
+    shared[range(arms), range(arms)] = 0.0
+    data = safety.Estimates(rng.normal(size=(arms, 2)), covariances, counts, np.zeros((arms, 2), np.int8), shared)
+    p, lam, bound = np.array([0.6, 0.4, 0.0]), np.array([0.7]), np.array([0.3])
+    value, slope = certificate.priced(data, p, bound, 0.02, lam)
+    level = data.means[:, 0] - (data.means[:, 1:] - bound) @ lam - p @ data.means[:, 0]
+    deviation = (value - level) / certificate.quantiles(data, p, 0.02)
+    for a in range(arms):
+        vector = np.zeros((arms, 2))
+        vector[:, 0] -= p
+        vector[a] += [1.0, -lam[0]]
+        assert deviation[a] ** 2 == pytest.approx(vector.ravel() @ joint.reshape(6, 6) @ vector.ravel())
+    ahead = certificate.priced(data, p, bound, 0.02, lam + 1e-6)[0]
+    assert slope[:, 0] == pytest.approx((ahead - value) / 1e-6, rel=1e-4)

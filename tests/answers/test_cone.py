@@ -36,3 +36,54 @@ def test_nothing_fits_where_the_margins_are_wider_than_the_room():
 
 def test_margins_of_arms_add_up_like_standard_errors():
     assert cone.spread(np.array([[3.0], [4.0]]), np.array([0.5, 0.5])) == pytest.approx([2.5])
+
+
+def correlated(arms, limits, seed):
+    """Correlation matrices (L, K, K)."""
+    factor = np.random.default_rng(seed).normal(size=(limits, arms, 3)) + 1.0
+    square = factor @ factor.transpose(0, 2, 1) + np.eye(arms)
+    size = np.sqrt(np.diagonal(square, axis1=1, axis2=2))
+    return square / size[:, :, None] / size[:, None, :]
+
+
+@pytest.mark.parametrize(("name", "n"), [("D2P", 10), ("D3P", 30), ("A2", 30)])
+def test_both_solvers_agree_with_a_general_one_where_arms_are_correlated(name, n):
+    from scipy.optimize import minimize
+
+    data, bound = drawn(name, n, 2)
+    margin, c = safety.margins(data, 0.02), data.means[:, 1:]
+    shared = correlated(len(c), len(bound), 1)
+    found = cone.cone_mix(data.means, bound, margin, shared)
+
+    def width(p):
+        return np.sqrt(np.einsum("a,al,lab,bl,b->l", p, margin, shared, margin, p) + 1e-18)
+
+    rows = [
+        {"type": "ineq", "fun": lambda p: bound - p @ c - width(p)},
+        {"type": "eq", "fun": lambda p: p.sum() - 1},
+    ]
+    general = minimize(
+        lambda p: -p @ data.means[:, 0], found, constraints=rows, bounds=[(0, 1)] * len(c), options={"maxiter": 500}
+    )
+    assert cone.spread(margin, found, shared) == pytest.approx(width(found))
+    assert (found @ c + width(found) <= bound + 0.006 * width(found)).all()
+    assert found @ data.means[:, 0] >= -general.fun - 0.01 * abs(general.fun)
+
+
+def test_the_barrier_ends_where_the_planes_do_with_correlated_arms():
+    data, bound = drawn("D2P", 30, 2)
+    shared = correlated(len(data.means), len(bound), 3)
+    excess, margins = cone._scaled(data.means, bound, cone.Margins(safety.margins(data, 0.02), shared))
+    start = cone._inside(excess, margins)
+    end = cone._follow(data.means[:, 0], start, excess, margins)
+    planes = cone.cone_mix(data.means, bound, safety.margins(data, 0.02), shared)
+    assert end @ data.means[:, 0] == pytest.approx(planes @ data.means[:, 0], rel=5e-3)
+
+
+def test_correlated_margins_of_one_limit_have_room_for_a_share():
+    means, bound = np.array([[1.0, 0.5], [0.5, 0.7]]), np.array([1.0])
+    alike = np.ones((1, 2, 2))
+    share, mix = cone.widest_mix(means, bound, np.full((2, 1), 1.0), 12, alike)
+    # Arms that are off together: nothing is gained by mixing, so that the cheaper one is best.
+    assert share == pytest.approx(0.5, abs=0.01)
+    assert mix[0] > 0.9

@@ -224,6 +224,18 @@ def test_blocks_of_rows_and_of_sums_widen_errors(tmp_path):
         return json.loads(good(*asked, *words))["limits"]["dollars"]["error"]
 
     assert error("--block", "who") > 1.5 * error()
-    assert error("--item", "who", "--blocks", "10") > 1.2 * error()
+    assert error("--block", "who", "--blocks", "10") > 1.2 * error()
     data = json.loads(good(*asked, "--block", "who", "--uncertainty", "bootstrap"))
     assert 0 < data["support_probability"] <= 1
+
+
+def test_arms_that_were_tried_on_the_same_items_are_compared_on_them(tmp_path):
+    (tmp_path / "a.csv").write_text(clustered())
+    asked = ("solve", tmp_path / "a.csv", "--bound", "dollars=3", "--json")
+    paired, plain = (json.loads(good(*asked, *words)) for words in (("--item", "who"), ()))
+    assert (paired["items"], plain["items"]) == (20, None)
+    assert paired["best_guess"] == pytest.approx(plain["best_guess"])
+    assert paired["limits"]["dollars"]["error"] > 1.5 * plain["limits"]["dollars"]["error"]
+    assert "leave out block" in invoke(*asked, "--item", "who", "--block", "who").output
+    assert "--block" in invoke("solve", tmp_path / "a.csv", "--sums", "--item", "who", "--bound", "dollars=3").output
+    assert "Arms share items, and are compared on them: 20 used." in good(*asked[:-1], "--item", "who")

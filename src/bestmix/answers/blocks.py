@@ -6,9 +6,10 @@ in a mix, which independent arms' errors do not tell: where those of a limit at 
 than apart, all errors of what it reads are widened so. The bootstrap redraws whole blocks.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.sum_tables import Sums
-from bestmix.arrays import Floats
+from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
 
 MOST_ROUNDS = 8  # of recommending and widening
@@ -53,6 +54,11 @@ class Blocks:
                     "blocks", expected=f"trials of {name!r} in at least two blocks", got="one", remedy="use more blocks"
                 )
         return cls(counts, sums)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether an arm has several trials in one block."""
+        return bool((self.counts > 1).any())
 
     @cached_property
     def means(self) -> Floats:
@@ -113,10 +119,42 @@ def recommend_in_blocks(
     problem: Problem, plain: list[Moments], blocks: Blocks, safety: float | None, strategy: str
 ) -> Recommendation:
     """The recommendation with the errors of blocks, widened until they are those of the mix that it recommends."""
+
+    def answered(widening: Floats) -> Recommendation:
+        evidence = Evidence(problem, blocks.moments(widening, plain))
+        return recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
+
+    return _widened_answer(problem, blocks, answered)
+
+
+def recommend_on_items(evidence: Evidence, columns: Integers | None, **asked: Any) -> Recommendation:
+    """The recommendation where arms share items, and limits are not on means of one segment alone.
+
+    Errors are widened until they are those of the mix that it recommends; nothing is narrowed.
+    """
+    problem, items = evidence.problem, evidence.items
+    if items is None:
+        return recommend(evidence, columns, **asked)
+
+    def answered(widening: Floats) -> Recommendation:
+        moments = [_scaled(m, np.outer(widening, widening)) for m in evidence.moments]
+        return recommend(Evidence(problem, moments), columns, **asked)
+
+    return replace(_widened_answer(problem, items, answered), items=len(items.counts))
+
+
+def _scaled(moments: Moments, scale: Floats) -> Moments:
+    """Trials with the same mean and another scatter."""
+    if moments.count < 2 or (scale == 1.0).all():
+        return moments
+    return Moments.from_statistics(moments.count, moments.mean(), moments.scatter() * scale)
+
+
+def _widened_answer(problem: Problem, blocks: Blocks, answered: Callable[[Floats], Recommendation]) -> Recommendation:
+    """The answer whose errors are wide enough for the mix that it recommends."""
     widening = np.ones(len(problem.measures))
     for _ in range(MOST_ROUNDS):
-        evidence = Evidence(problem, blocks.moments(widening, plain))
-        answer = recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
+        answer = answered(widening)
         wider = np.maximum(widening, _widening(problem, blocks, answer.mixture))
         if (wider <= CLOSE * widening).all():
             break

@@ -13,6 +13,8 @@ that cost exactly their bound at a known price.
 import numpy as np
 
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.safety import Estimates
+from bestmix.answers.shared_items import floored, mean_covariances
 from bestmix.arrays import Flags, Floats
 from bestmix.kernels import conditions, jit, simplex
 from bestmix.problems.solution import Solution
@@ -40,11 +42,65 @@ def z_scores(evidence: Evidence, solution: Solution) -> Floats | None:
     if not speed(conditions.load_basis)(evidence.means, problem.bound, np.arange(len(problem.columns)), state):
         return None
     speed(conditions.conditions)(state)
+    if data.shared is not None:
+        share_items(state, data)
     z, gap = speed(conditions.z_scores)(state), state.gap
     z[np.isinf(z) & (gap < -DUST)] = -np.inf
     z[_harmless(state, np.isinf(z) & (np.abs(gap) <= DUST))] = np.inf
     z[np.isnan(gap)] = np.nan
     return np.asarray(z[:-1])
+
+
+def share_items(state: conditions.State, data: Estimates) -> None:
+    """Multiply the terms of each condition's variance, so that it is the one with what arms have in common."""
+    together, apart = condition_variances(state, data)
+    factor = np.divide(floored(together, apart), apart, out=np.ones_like(apart), where=apart > 0)
+    state.own[:] *= factor
+    state.coefficient[:] *= factor[:, None]
+
+
+def condition_variances(state: conditions.State, data: Estimates) -> tuple[Floats, Floats]:
+    """Variance of each condition's gap (n,), with what arms have in common, and as if they had nothing."""
+    unknown, costs = len(state.counts), state.program.u.shape[1]
+    basis, inverse = state.basis.column, simplex.inverse(state.basis)
+    price, scale = simplex.prices(state.basis), state.scale
+    means = _mean_covariances(data, unknown)
+    direction = np.r_[1.0, -price[:costs]] / scale[1:]
+    # Dual: the arm itself less its coordinates in the basis, with the noise of reward - lambda.cost.
+    coordinates = np.column_stack([state.program.u, state.program.e]) @ inverse.T
+    weights = np.zeros((len(state.gap), unknown))
+    weights[:unknown] = np.eye(unknown)
+    tried = basis < unknown
+    weights[:, basis[tried]] -= coordinates[:, tried]
+    weights[np.isnan(weights).any(axis=1)] = 0.0
+    together, apart = _quadratic(weights, np.einsum("i,abij,j->ab", direction, means, direction))
+    # Primal: the other arms of the basis with the noise of g_i.cost, where the weight is zero.
+    for i, column in enumerate(basis):
+        share = inverse[:, costs].copy()
+        rest = 1.0 - max(share[i], 0.0) if state.program.e[column] != 0.0 else 1.0
+        share[i] = 0.0
+        one = np.zeros((1, unknown))
+        one[0, basis[tried]] = share[tried] / rest if rest > 0 else 0.0
+        direction = np.r_[0.0, inverse[i, :costs] / scale[2:]]
+        noise = np.einsum("i,abij,j->ab", direction, means, direction)
+        together[column], apart[column] = (part[0] for part in _quadratic(one, noise))
+    return together, apart
+
+
+def _mean_covariances(data: Estimates, unknown: int) -> Floats:
+    """Covariances of the means of all arms that are tried (K0, K0, 1 + L, 1 + L); zero for one without trials."""
+    tried = np.maximum(data.counts[:unknown], 1.0)
+    spread = data.covariances[:unknown] / tried[:, None, None]
+    errors = np.sqrt(np.diagonal(spread, axis1=1, axis2=2))
+    shared = data.shared if data.shared is not None else np.zeros((unknown, unknown, *spread.shape[1:]))
+    result = mean_covariances(shared[:unknown, :unknown], errors)
+    result[np.arange(unknown), np.arange(unknown)] = spread
+    return result
+
+
+def _quadratic(weights: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """Variance of each row of weights, w'Nw, and the part of it that is on the diagonal of N."""
+    return np.einsum("na,ab,nb->n", weights, noise, weights), weights**2 @ np.diagonal(noise)
 
 
 def _harmless(state: conditions.State, zero: Flags) -> Flags:

@@ -10,17 +10,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestmix.answers.cone import spread
 from bestmix.answers.safety import (
     Estimates,
     affordable,
     chosen,
     freedoms,
     margins,
+    mean_variances,
     regret_tail,
     rounded,
     trust,
     usable,
 )
+from bestmix.answers.shared_items import floored, mean_covariances, of_row
 from bestmix.arrays import Floats
 from bestmix.problems.solution import solve_means
 
@@ -72,8 +75,9 @@ def reward_interval(data: Estimates, weights: Floats, risk: float) -> tuple[floa
     up, down = weights > 0, weights < 0
     below = np.where(up, _reward_margins(data, low, -1.0), _reward_margins(data, low, 1.0))
     above = np.where(down, _reward_margins(data, high, -1.0), _reward_margins(data, high, 1.0))
-    middle = float(weights @ data.means[:, 0])
-    return middle - float(np.linalg.norm(weights * below)), middle + float(np.linalg.norm(weights * above))
+    middle, together = float(weights @ data.means[:, 0]), of_row(data.shared, REWARD)
+    lower, upper = (float(spread(margin[:, None], weights, together)[0]) for margin in (below, above))
+    return middle - lower, middle + upper
 
 
 def _reward_margins(data: Estimates, tail: float, sign: float) -> Floats:
@@ -121,13 +125,21 @@ def priced(data: Estimates, mixture: Floats, bound: Floats, tail: float, lam: Fl
     """T_a + t sqrt(V_a) of every arm at prices lam (K,), and its slopes (K, L).
 
     T_a = r_a - lam.(c_a - b) - r.p;  V_a = w' Sigma_a w / n_a + sum_{k != a} p_k^2 Var(r_k) / n_k,
-    w = (1 - p_a, -lam).
+    w = (1 - p_a, -lam). Where arms share items: + sum_{k != l} p_k p_l Cov(r_k, r_l) - 2 sum_{k != a} p_k
+    Cov(r_a - lam.c_a, r_k).
     """
-    spread, excess = data.covariances / data.counts[:, None, None], data.means[:, 1:] - bound
+    each, excess = data.covariances / data.counts[:, None, None], data.means[:, 1:] - bound
     w = np.column_stack([1.0 - mixture, np.broadcast_to(-lam, excess.shape)])
-    seen = np.einsum("aij,aj->ai", spread, w)
-    own = mixture**2 * spread[:, 0, 0]
-    deviation = np.sqrt(np.maximum((w * seen).sum(axis=1) + own.sum() - own, 0.0))
+    seen = np.einsum("aij,aj->ai", each, w)
+    own = mixture**2 * each[:, 0, 0]
+    variance = np.maximum((w * seen).sum(axis=1) + own.sum() - own, 0.0)
+    if data.shared is not None:
+        beside = np.einsum("akij,k->aij", mean_covariances(data.shared, np.sqrt(mean_variances(data))), mixture)[
+            :, :, 0
+        ]
+        common = mixture @ beside[:, 0] - 2.0 * (beside[:, 0] - beside[:, 1:] @ lam)
+        variance, seen = floored(variance + common, variance), seen - beside
+    deviation = np.sqrt(variance)
     t = quantiles(data, mixture, tail)
     value = data.means[:, 0] - excess @ lam - mixture @ data.means[:, 0] + t * deviation
     slope = -excess - (t / np.where(deviation > 0, deviation, 1.0))[:, None] * seen[:, 1:]

@@ -2,13 +2,18 @@
 
     max r.p   subject to   c_l.p + sqrt(sum_a d_al^2 p_a^2) <= b_l,   p a mix
 
+Where estimates of arms are correlated the sum has terms R_ab d_al d_bl p_a p_b as well.
+
 Cutting planes on the linear program settle it in one to three rounds when a few arms carry the mix. With few trials
 the margins reward spreading over many arms, planes then enclose the curved region slowly, and a barrier method takes
 over: Newton's steps on a problem of K variables.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from bestmix.answers.shared_items import floored
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.solution import solve_means
 
@@ -22,56 +27,104 @@ GAP = 2.0  # times the gap of a point exactly on the path
 SETTLED = 0.3  # squared length of Newton's step, in its own metric, at which the weight may grow
 
 
-def cone_mix(means: Floats, bound: Floats, margin: Floats) -> Floats | None:
+class Margins(NamedTuple):
+    """Margins of each arm (K, L), and for each limit the correlations of the arms (L, K, K); None for none."""
+
+    width: Floats
+    shared: Floats | None = None
+
+    def times(self, factor: float | Floats) -> "Margins":
+        """All of them times a factor, or those of each limit times its own."""
+        return Margins(self.width * factor, self.shared)
+
+    def slope(self, mixture: Floats) -> Floats:
+        """D R D p of each limit (K, L)."""
+        weighted = self.width * mixture[:, None]
+        if self.shared is not None:
+            weighted = np.einsum("lab,bl->al", self.shared, weighted)
+        return np.asarray(self.width * weighted)
+
+    def spread(self, mixture: Floats) -> Floats:
+        """By how much the mean costs of a mix may be off (L,)."""
+        return spread(self.width, mixture, self.shared)
+
+    def square(self, weight: Floats) -> Floats:
+        """sum_l weight_l D_l R_l D_l (K, K)."""
+        if self.shared is None:
+            return np.diag((self.width**2 * weight).sum(axis=1))
+        return np.asarray(np.einsum("al,bl,lab,l->ab", self.width, self.width, self.shared, weight))
+
+    def with_exact(self) -> "Margins":
+        """With one more column, which has no margin."""
+        width = np.vstack([self.width, 0.0 * self.width[:1]])
+        if self.shared is None:
+            return Margins(width)
+        shared = np.tile(np.eye(len(width)), (len(self.shared), 1, 1))
+        shared[:, :-1, :-1] = self.shared
+        return Margins(width, shared)
+
+
+def cone_mix(means: Floats, bound: Floats, margin: Floats, shared: Floats | None = None) -> Floats | None:
     """Mix with the largest reward for which mean cost plus margin is within each bound; None when there is none."""
-    excess, margin = _scaled(means, bound, margin)
-    mixture, settled = _by_planes(means[:, 0], excess, margin)
+    excess, margins = _scaled(means, bound, Margins(margin, shared))
+    mixture, settled = _by_planes(means[:, 0], excess, margins)
     if settled:
         return mixture
-    start = _inside(excess, margin)
-    return None if start is None else _cleaned(_follow(means[:, 0], start, excess, margin), excess, margin)
+    start = _inside(excess, margins)
+    return None if start is None else _cleaned(_follow(means[:, 0], start, excess, margins), excess, margins)
 
 
-def widest_mix(means: Floats, bound: Floats, margin: Floats, halvings: int) -> tuple[float, Floats | None]:
+def widest_mix(
+    means: Floats, bound: Floats, margin: Floats, halvings: int, shared: Floats | None = None
+) -> tuple[float, Floats | None]:
     """The largest share of the margins, up to 1, that some mix has room for, and such a mix; None when there is none.
 
     With one bound that is the mix with the largest room in units of its margin, (b - c).p / |d p|, which is known:
-    weights in proportion to (b - c_a) / d_a^2 where that is positive. With several it is found by bisection.
+    weights in proportion to (b - c_a) / d_a^2 where that is positive. With several, or where arms are correlated, it is
+    found by bisection.
     """
-    excess, margin = _scaled(means, bound, margin)
-    if excess.shape[1] == 1 and (excess < 0).any() and (margin[excess < 0] > 0).all():
-        best = np.maximum(-excess[:, 0], 0.0) / np.where(margin[:, 0] > 0, margin[:, 0], 1.0) ** 2
-        return min(_share(best, excess, margin), 1.0), best / best.sum()
+    excess, margins = _scaled(means, bound, Margins(margin, shared))
+    alone = shared is None and excess.shape[1] == 1
+    if alone and (excess < 0).any() and (margins.width[excess < 0] > 0).all():
+        best = np.maximum(-excess[:, 0], 0.0) / np.where(margins.width[:, 0] > 0, margins.width[:, 0], 1.0) ** 2
+        return min(_share(best, excess, margins), 1.0), best / best.sum()
     low, high, found = 0.0, 1.0, None
     for _ in range(halvings):
         middle = (low + high) / 2.0
-        inside = _inside(excess, middle * margin)
+        inside = _inside(excess, margins.times(middle))
         if inside is None:
             high = middle
         else:
-            low, found = min(max(middle, _share(inside, excess, margin)), high), inside
-    return low, None if found is None else _cleaned(found, excess, ROUGH * low * margin)
+            low, found = min(max(middle, _share(inside, excess, margins)), high), inside
+    return low, None if found is None else _cleaned(found, excess, margins.times(ROUGH * low))
 
 
-def _share(mixture: Floats, excess: Floats, margin: Floats) -> float:
+def _share(mixture: Floats, excess: Floats, margin: Margins) -> float:
     """Room of a mix in units of its margins, at the tightest limit."""
-    width = spread(margin, mixture)
+    width = margin.spread(mixture)
     return float(np.where(width > 0, -mixture @ excess / np.where(width > 0, width, 1.0), np.inf).min())
 
 
-def _scaled(means: Floats, bound: Floats, margin: Floats) -> tuple[Floats, Floats]:
+def _scaled(means: Floats, bound: Floats, margin: Margins) -> tuple[Floats, Margins]:
     """Costs above the bounds, and margins, in units of the largest of them."""
-    size = np.maximum(np.abs(means[:, 1:] - bound), margin).max(axis=0)
+    size = np.maximum(np.abs(means[:, 1:] - bound), margin.width).max(axis=0)
     size[size == 0] = 1.0
-    return (means[:, 1:] - bound) / size, margin / size
+    return (means[:, 1:] - bound) / size, Margins(margin.width / size, margin.shared)
 
 
-def spread(margin: Floats, mixture: Floats) -> Floats:
-    """Length of the weighted margins (L,): by how much the mean costs of a mix may be off."""
-    return np.asarray(np.sqrt((mixture * mixture) @ (margin * margin)))
+def spread(margin: Floats, mixture: Floats, shared: Floats | None = None) -> Floats:
+    """Length of the weighted margins (L,): by how much the mean costs of a mix may be off.
+
+    ``shared`` are correlations of the arms (L, K, K); weights and margins may have any sign.
+    """
+    if shared is None:
+        return np.asarray(np.sqrt((mixture * mixture) @ (margin * margin)))
+    weighted = margin * mixture[:, None]
+    square = np.einsum("al,lab,bl->l", weighted, shared, weighted)
+    return np.asarray(np.sqrt(floored(square, (weighted * weighted).sum(axis=0))))
 
 
-def _by_planes(reward: Floats, excess: Floats, margin: Floats) -> tuple[Floats | None, bool]:
+def _by_planes(reward: Floats, excess: Floats, margin: Margins) -> tuple[Floats | None, bool]:
     """The mix, None when there is none, and whether that is settled.
 
     |d p| is at least d d p.q / |d q| for every q, so the rows at earlier mixes and at their running middle enclose
@@ -92,30 +145,30 @@ def _by_planes(reward: Floats, excess: Floats, margin: Floats) -> tuple[Floats |
     return None, False
 
 
-def _fails(mixture: Floats, excess: Floats, margin: Floats) -> Flags:
-    width = spread(margin, mixture)
+def _fails(mixture: Floats, excess: Floats, margin: Margins) -> Flags:
+    width = margin.spread(mixture)
     return np.asarray(mixture @ excess + width > FINE * width + DUST)
 
 
-def _cuts(excess: Floats, margin: Floats, point: Floats, failing: Flags) -> Floats:
+def _cuts(excess: Floats, margin: Margins, point: Floats, failing: Flags) -> Floats:
     """Rows c_al - b_l + d_al^2 q_a / |d_l q|, as columns (K, failing)."""
-    width = spread(margin, point)
+    width = margin.spread(point)
     use = failing & (width > 0)
-    return np.asarray(excess[:, use] + margin[:, use] ** 2 * point[:, None] / width[use])
+    return np.asarray(excess[:, use] + margin.slope(point)[:, use] / width[use])
 
 
-def _inside(excess: Floats, margin: Floats) -> Floats | None:
+def _inside(excess: Floats, margin: Margins) -> Floats | None:
     """A mix strictly within all cones, by raising the room that is left from below; None when there is none."""
     arms = len(excess)
     even = np.full(arms, 1.0 / arms)
-    lift = float((even @ excess + spread(margin, even)).max()) + 1.0
+    lift = float((even @ excess + margin.spread(even)).max()) + 1.0
     rows = np.vstack([excess - lift, np.ones(excess.shape[1])])  # the last column is the room gained
     point = np.r_[even, 0.5]
-    result = _follow(np.r_[np.zeros(arms), 1.0], point, rows, np.vstack([margin, 0.0 * margin[:1]]), lift)
+    result = _follow(np.r_[np.zeros(arms), 1.0], point, rows, margin.with_exact(), lift)
     return result[:arms] if result[arms] > lift else None
 
 
-def _follow(reward: Floats, point: Floats, excess: Floats, margin: Floats, enough: float = np.inf) -> Floats:
+def _follow(reward: Floats, point: Floats, excess: Floats, margin: Margins, enough: float = np.inf) -> Floats:
     """Central path of max reward.x within the cones, x > 0.
 
     With ``enough`` the last column is no arm, only the others add up to one, and the path ends as soon as the last
@@ -133,7 +186,7 @@ def _follow(reward: Floats, point: Floats, excess: Floats, margin: Floats, enoug
     return point
 
 
-def _centred(reward: Floats, point: Floats, excess: Floats, margin: Floats, arms: Floats) -> Floats:
+def _centred(reward: Floats, point: Floats, excess: Floats, margin: Margins, arms: Floats) -> Floats:
     """The point where objective and barrier balance, or as near as rounding lets it come."""
     for _ in range(STEPS):
         try:
@@ -146,21 +199,21 @@ def _centred(reward: Floats, point: Floats, excess: Floats, margin: Floats, arms
     return point
 
 
-def _newton(reward: Floats, x: Floats, excess: Floats, margin: Floats, arms: Floats) -> tuple[Floats, float]:
+def _newton(reward: Floats, x: Floats, excess: Floats, margin: Margins, arms: Floats) -> tuple[Floats, float]:
     """Newton's step for - reward.x - sum log x - sum_l log(y_l^2 - |d_l x|^2), y = - excess.x, and its length."""
-    y, square = -x @ excess, margin**2
+    y = -x @ excess
     room = _room(x, excess, margin)
-    slope = 2.0 * (y * excess + square * x[:, None]) / room
+    slope = 2.0 * (y * excess + margin.slope(x)) / room
     gradient = slope.sum(axis=1) - 1.0 / x - reward
-    hessian = slope @ slope.T - (2.0 * excess / room) @ excess.T
-    hessian.flat[:: len(x) + 1] += 1.0 / x**2 + (2.0 * square / room).sum(axis=1)
+    hessian = slope @ slope.T - (2.0 * excess / room) @ excess.T + margin.square(2.0 / room)
+    hessian.flat[:: len(x) + 1] += 1.0 / x**2
     # in units of x itself, where the matrix is well scaled
     solved = np.linalg.solve(hessian * x * x[:, None], np.column_stack([gradient * x, arms * x]))
     step = x * (solved[:, 1] * ((arms * x) @ solved[:, 0] / ((arms * x) @ solved[:, 1])) - solved[:, 0])
     return step, float(-gradient @ step)
 
 
-def _moved(reward: Floats, x: Floats, step: Floats, excess: Floats, margin: Floats, length: float) -> Floats:
+def _moved(reward: Floats, x: Floats, step: Floats, excess: Floats, margin: Margins, length: float) -> Floats:
     """The point after the longest halving of a step that lowers the barrier enough."""
     here, size = _barrier(reward, x, excess, margin), _longest(x, step, excess)
     while size > 1e-10 and not _barrier(reward, x + size * step, excess, margin) <= here - 0.1 * size * length:
@@ -174,20 +227,20 @@ def _longest(x: Floats, step: Floats, excess: Floats) -> float:
     return float(min(1.0, 0.99 / max(most, 0.99)))
 
 
-def _barrier(reward: Floats, x: Floats, excess: Floats, margin: Floats) -> float:
+def _barrier(reward: Floats, x: Floats, excess: Floats, margin: Margins) -> float:
     room = _room(x, excess, margin)
     if not ((x > 0).all() and (room > 0).all() and (x @ excess < 0).all()):
         return np.inf
     return float(-reward @ x - np.log(x).sum() - np.log(room).sum())
 
 
-def _room(x: Floats, excess: Floats, margin: Floats) -> Floats:
+def _room(x: Floats, excess: Floats, margin: Margins) -> Floats:
     """y_l^2 - |d_l x|^2, with few digits lost."""
-    y, width = -x @ excess, spread(margin, x)
+    y, width = -x @ excess, margin.spread(x)
     return np.asarray((y - width) * (y + width))
 
 
-def _cleaned(x: Floats, excess: Floats, margin: Floats) -> Floats:
+def _cleaned(x: Floats, excess: Floats, margin: Margins) -> Floats:
     """Without the dust that a barrier leaves on every arm, as long as the cones are kept."""
     for least in (1e-3, 1e-4, 1e-5):
         mixture = np.where(x < least, 0.0, x)

@@ -11,15 +11,17 @@ from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:
+    from bestmix.answers.blocks import Blocks
     from bestmix.answers.safety import Estimates
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The problem and the running sums of its unknown arms, in order."""
+    """The problem and the running sums of its unknown arms, in order; by item too, where arms share these."""
 
     problem: Problem
     moments: list[Moments]
+    items: "Blocks | None" = None
 
     @cached_property
     def counts(self) -> Integers:
@@ -92,7 +94,19 @@ class Evidence:
 
         known = np.zeros((len(self.means) - len(self.moments), *self.scatters.shape[1:]))
         counts, events = np.r_[self.counts, np.full(len(known), np.inf)], self.problem.rows.events(self.events)
-        return estimates(self.means, np.concatenate([self.scatters, known]), counts, events)
+        found = estimates(self.means, np.concatenate([self.scatters, known]), counts, events)
+        return found._replace(shared=self.shared)
+
+    @cached_property
+    def shared(self) -> Floats | None:
+        """Correlations of the means of different arms (K, K, 1 + L, 1 + L); None where they share no items."""
+        from bestmix.answers.shared_items import mean_correlations
+
+        if self.items is None:
+            return None
+        known = len(self.means) - len(self.moments)
+        found = mean_correlations(self.items, self.counts.astype(np.float64), self.problem.rows.transform)
+        return np.pad(found, ((0, known), (0, known), (0, 0), (0, 0)))
 
     @cached_property
     def events(self) -> Flags:

@@ -41,6 +41,7 @@ def from_log(
     progress: bool = False,
     block: str | None = None,
     blocks: int | Literal["day"] | None = None,
+    item: str | None = None,
 ) -> Recommendation:
     """Best mix of the arms in a log, one trial a row.
 
@@ -74,6 +75,9 @@ def from_log(
         Name of the column with what rows have in common, such as a user or a day, where they are no independent trials:
         errors are then those of whole blocks, and the bootstrap redraws these. With ``blocks=100`` there are so many,
         by a hash of the column; with ``"day"`` one for each day of a time; with None one for each value.
+    item
+        Or the column with the item, such as a prompt, that a row was tried on, where arms were tried on the same ones:
+        what they have in common on an item counts in all variances. Items are independent of each other.
 
     Examples
     --------
@@ -87,13 +91,17 @@ def from_log(
     checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
     asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "segments": segments}
     chosen: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
+    if item is not None and (block is not None or blocks is not None):
+        raise checks.InvalidInput("item", "an item is a block of its own", "leave out block and blocks, or the item")
+    block = item if block is None else block
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
         return _redrawn(evidence, tables, safety, **chosen)
     rows = _rows(bounds, goal, limits)
     found, number = read_log_sums(frame, rows, LogColumns.of(rows, arm, reward, segment, block, blocks), drop_missing)
     problem = log_problem(list(found), **asked)
-    answer = recommend_sums(problem, found, number, "log", safety=safety, uncertainty=uncertainty, **chosen)
+    chosen |= {"uncertainty": uncertainty, "items": item is not None}
+    answer = recommend_sums(problem, found, number, "log", safety=safety, **chosen)
     return replace(answer, note=_note(Evidence(problem, moments_of(problem, found)), answer.note))
 
 

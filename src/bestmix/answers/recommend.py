@@ -42,15 +42,24 @@ def recommend(
     The mix to deploy is the one that the strategy has ``certified`` (K,), if it is as certain as wanted. Else it is
     made of the arms among ``columns``, and where these are not certain enough, of all arms that were tried; unless
     ``mixes`` is False, for a strategy that looks for a single arm.
+
+    Where arms share items, variances have their covariances; with limits that are not on means of one segment, errors
+    are made wide enough for what the arms of the mix have in common.
     """
     problem, safety = evidence.problem, checks.safety(safety)
     usable = evidence.tried if columns is None else np.intersect1d(columns, evidence.tried)
     estimates = {e.arm: e for e in _estimates(evidence)}
     common = {"problem": problem, "strategy": strategy, "complete": complete, "safety": safety, "account": account}
     common["budget"] = budget if account is None else None  # money is what is limited, not the number of trials
+    common["items"] = None if evidence.items is None else len(evidence.items.counts)
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
     if not problem.plain or (mixes and _every_slack(problem, columns) and _rates_events(evidence)):
+        if evidence.items is not None:
+            from bestmix.answers.blocks import recommend_on_items
+
+            asked = {"strategy": strategy, "budget": budget, "complete": complete, "history": history, "safety": safety}
+            return recommend_on_items(evidence, columns, **asked, mixes=mixes, certified=certified, account=account)
         return recommend_program(evidence, usable, estimates, common | {"history": tuple(history)}, certified)
     solution = solve_means(evidence.means, problem.bound, usable)
     feasible, note = columns is not None and solution.feasible, ""

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from bestmix import checks
 from bestmix.answers.blocks import Blocks, recommend_in_blocks
 from bestmix.answers.bootstrap import same_support
@@ -29,8 +31,12 @@ def recommend_sums(
     resamples: int = 1000,
     seed: int = 0,
     progress: bool = False,
+    items: bool = False,
 ) -> Recommendation:
-    """The recommendation from the sums of each arm (in each segment), in so many blocks; 0 for none."""
+    """The recommendation from the sums of each arm (in each segment), in so many blocks; 0 for none.
+
+    Where the blocks are ``items`` that arms have met, the covariances of the arms count.
+    """
     sums = {problem.index(*group): part for group, part in found.items()}
     moments = moments_of(problem, found)
     if not blocks:
@@ -40,7 +46,12 @@ def recommend_sums(
         evidence = Evidence(problem, moments)
         return recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
     parts = Blocks.of(problem, sums, blocks)
-    answer = recommend_in_blocks(problem, moments, parts, safety, strategy)
+    if items:
+        own = parts.moments(np.ones(len(problem.measures)), moments) if parts.repeated else moments
+        evidence = Evidence(problem, own, parts)
+        answer = recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
+    else:
+        answer = recommend_in_blocks(problem, moments, parts, safety, strategy)
     if uncertainty == "delta" or not answer.feasible:
         return answer
     redrawn = partial(parts.redrawn, segments=max(len(problem.segments), 1))

@@ -169,6 +169,8 @@ class Recommendation:
         earns more than it.
     account
         What was spent, where the budget is one of money.
+    items
+        On how many items arms were tried, where they share these; None where trials are independent.
     """
 
     problem: Problem
@@ -204,6 +206,7 @@ class Recommendation:
     segments_worth: float | None = None
     segments_worth_interval: Interval | None = None
     account: Account | None = None
+    items: int | None = None
 
     @property
     def support(self) -> tuple[str, ...]:
@@ -341,6 +344,7 @@ class Recommendation:
             segments_worth=data.get("segments_worth"),
             segments_worth_interval=None if worth is None else _interval(worth),
             account=None if data.get("account") is None else Account.from_dict(data["account"]),
+            items=data.get("items"),
             **{name: data[name] for name in PLAIN},
         )
 

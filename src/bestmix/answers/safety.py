@@ -24,6 +24,7 @@ from bestmix.answers.safe_search import described as describe
 from bestmix.answers.safe_search import regret_tail as regret_tail
 from bestmix.answers.safe_search import told as told
 from bestmix.answers.safe_search import trust as trust
+from bestmix.answers.shared_items import of_row
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import conditions, jit
 from bestmix.kernels.conditions import PRIOR
@@ -43,6 +44,7 @@ class Estimates(NamedTuple):
     covariances: Floats  # of one trial (K, 1 + L, 1 + L); zeros for what is known
     counts: Floats  # trials (K,); infinite for known arms, 0 for untried ones
     binary: Signs  # 1 where all values were 0 or 1, -1 where they were 0 or -1, else 0 (K, 1 + L)
+    shared: Floats | None = None  # correlations of the means of different arms (K, K, 1 + L, 1 + L); None for none
 
 
 # --- estimates -----------------------------------------------------------------------------------------------
@@ -75,7 +77,8 @@ def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
 
 def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     """Only some of the arms."""
-    return Estimates(data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms])
+    shared = None if data.shared is None else data.shared[arms][:, arms]
+    return Estimates(data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms], shared)
 
 
 def usable(data: Estimates) -> Flags:
@@ -154,7 +157,7 @@ def tails(data: Estimates, mixture: Floats, bound: Floats) -> Floats:
     sign = np.where(mean <= bound + dust, 1.0, -1.0)
 
     def outside(z: Floats) -> Flags:
-        width = spread(margins(data, np.asarray(ndtr(-z)), sign), mixture)
+        width = spread(margins(data, np.asarray(ndtr(-z)), sign), mixture, of_row(data.shared, COSTS))
         return np.asarray(width > np.abs(bound - mean) + dust)
 
     return tails_at(outside, sign)
@@ -164,7 +167,8 @@ def mean_interval(data: Estimates, mixture: Floats, tail: float) -> tuple[Floats
     """Ends of the interval of each mean cost of a mix (L,), each of which misses with the chance ``tail``."""
     data, mixture = chosen(data, mixture > 0), mixture[mixture > 0]
     mean = mixture @ data.means[:, 1:]
-    low, high = (spread(margins(data, tail, sign), mixture) for sign in (-1.0, 1.0))
+    together = of_row(data.shared, COSTS)
+    low, high = (spread(margins(data, tail, sign), mixture, together) for sign in (-1.0, 1.0))
     return np.asarray(mean - low), np.asarray(mean + high)
 
 
@@ -212,11 +216,12 @@ class CostLimits(NamedTuple):
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""
-        return cone_mix(self.data.means, self.bound, margins(self.data, tail))
+        return cone_mix(self.data.means, self.bound, margins(self.data, tail), of_row(self.data.shared, COSTS))
 
     def widest(self, tail: float) -> tuple[float, Floats | None]:
         """The share of the margins that some mix has room for."""
-        return widest_mix(self.data.means, self.bound, margins(self.data, tail), HALVINGS)
+        together = of_row(self.data.shared, COSTS)
+        return widest_mix(self.data.means, self.bound, margins(self.data, tail), HALVINGS, together)
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each bound is broken."""
@@ -225,7 +230,8 @@ class CostLimits(NamedTuple):
     def means(self, mixture: Floats) -> tuple[Floats, Floats]:
         """Mean costs and their standard errors, from the arms in the mix alone: others may have no trials."""
         inner, share = chosen(self.data, mixture > 0), mixture[mixture > 0]
-        return share @ inner.means[:, 1:], spread(np.sqrt(mean_variances(inner)[:, 1:]), share)
+        errors = np.sqrt(mean_variances(inner)[:, 1:])
+        return share @ inner.means[:, 1:], spread(errors, share, of_row(inner.shared, COSTS))
 
 
 def described(

@@ -257,6 +257,13 @@ def _guessed(rec: "Recommendation") -> str:
     return "a mix by segment" if len(rec.by_segment) > MOST_SEGMENTS else mix_text(rec.best_guess)
 
 
+def items_text(rec: "Recommendation") -> str:
+    """On how many items arms were compared; no text where they share none."""
+    if rec.items is None:
+        return ""
+    return f"Arms share items, and are compared on them: {rec.items:,} used."
+
+
 def text(rec: "Recommendation") -> str:
     """The sentence, the table and the notes, as a terminal shows them."""
     table = rows(rec)
@@ -266,6 +273,7 @@ def text(rec: "Recommendation") -> str:
     extra = [guess_text(rec)] if guess_text(rec) else []
     extra += [*other_limits(rec), *price_sentences(rec), *([rec.note] if rec.note else [])]
     extra += [rec.account.sentence()] if rec.account is not None else []
+    extra += [items_text(rec)] if rec.items is not None else []
     if not rec.complete:
         extra.append("The search is not finished.")
     return "\n".join([sentence(rec), "", lines[0], rule, *lines[1:-1], rule, lines[-1], *extra])
@@ -278,7 +286,8 @@ def fragment(rec: "Recommendation") -> str:
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in table[1:])
     money = "" if rec.account is None else f"<p>{html.escape(rec.account.sentence())}</p>"
     said = f"<p>{html.escape(sentence(rec))}</p>"
-    return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{money}"
+    items = "" if rec.items is None else f"<p>{items_text(rec)}</p>"
+    return f"{said}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{money}{items}"
 
 
 def chance_text(chance: float) -> str:

@@ -284,14 +284,14 @@ def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool)
 def show(rec: "Recommendation", console: Console) -> None:
     """The sentence, the table, the prices and the notes."""
     from bestmix.answers.prices import price_sentences
-    from bestmix.answers.wording import guess_text, other_limits
+    from bestmix.answers.wording import guess_text, items_text, other_limits
 
     sure = rec.feasible and (rec.certified or rec.safety is None)
     console.print(Text(rec.sentence(), style="bold" if sure else "bold yellow"))
     if rec.by_segment and rec.mixture:
         console.print(segments_table(rec))
     console.print(arms_table(rec))
-    for line in [guess_text(rec), *other_limits(rec), *price_sentences(rec)]:
+    for line in [guess_text(rec), *other_limits(rec), *price_sentences(rec), items_text(rec)]:
         if line:
             console.print(line, markup=False)
     if rec.note:

@@ -54,11 +54,17 @@ def solve(
     block: Annotated[
         str | None,
         typer.Option(
-            "--block",
-            "--item",
             metavar="COLUMN",
-            help="Column of what rows have in common (a user, an item, a day): errors are those of whole blocks.",
+            help="Column of what rows have in common (a user, a day): errors are those of whole blocks.",
             show_default="with --sums, block where there is such a column",
+        ),
+    ] = None,
+    item: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the item (a prompt) that arms were tried on: what they have in common on an item counts.",
+            show_default="trials are independent",
         ),
     ] = None,
     blocks: Annotated[
@@ -96,6 +102,8 @@ def solve(
         raise ValueError(f"--segments: expected shares, as in free=0.7,paid=0.3, got {segments!r}; write it so")
     if shares is not None and segment is None:
         raise ValueError("--segments: expected the column that has them, got none; add --segment COLUMN")
+    if sums and item is not None:
+        raise ValueError("--item: sums by item are sums in blocks; name the column with --block")
     if sums and (drop_missing or blocks is not None):
         option = "--drop-missing" if drop_missing else "--blocks"
         raise ValueError(f"{option}: sums are made already; give it to bestmix sql, which makes them")
@@ -124,5 +132,6 @@ def solve(
         if sums:
             rec = from_sums(trials, n=n, block=block or "block", **asked)
         else:
-            rec = from_log(trials, drop_missing=drop_missing, block=block, blocks=parse_blocks(blocks), **asked)
+            blocked: dict[str, Any] = {"block": block, "blocks": parse_blocks(blocks), "item": item}
+            rec = from_log(trials, drop_missing=drop_missing, **blocked, **asked)
     common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

@@ -14,7 +14,7 @@ from bestmix.answers.prices import limit_price
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import tradeoff
 from bestmix.answers.tradeoff_sources import movable
-from bestmix.answers.wording import certainly, chance_text, guess_text, kept_text
+from bestmix.answers.wording import certainly, chance_text, guess_text, items_text, kept_text
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
@@ -265,6 +265,7 @@ class Answer:
             "strategy": self.rec.strategy,
             "budget": self._budget,
             "money": "" if self.rec.account is None else self.rec.account.sentence(),
+            "items": items_text(self.rec),
         }
         return {name: fact for name, fact in facts.items() if fact}
 
