@@ -70,6 +70,7 @@ _MODULES = {
     "plots": "plots",
     "report": "pages.report",
     "reproduction": "reproduction",
+    "scores": "strategies.scores",
 }
 
 __all__ = ["__version__", *sorted(_HOME), *_MODULES]

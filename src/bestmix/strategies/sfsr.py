@@ -11,13 +11,14 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Flags, Floats, Integers
-from bestmix.kernels import bases, columns, jit, rejects, scores, segment_runs, simplex
+from bestmix.kernels import columns, jit, rejects, segment_runs, simplex
+from bestmix.kernels.scores import last_lowest
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
-from bestmix.problems.solution import check_settled, scaled
+from bestmix.problems.solution import scaled
 from bestmix.problems.spend import Spend
-from bestmix.strategies import program_rounds
+from bestmix.strategies import program_rounds, scores
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget, check_plain
 from bestmix.strategies.purse import Purse, at_least_one, first_round, rejects_round, root_round
 from bestmix.strategies.replication import Replication, bind, bind_segments
@@ -25,9 +26,6 @@ from bestmix.strategies.schedule import round_ends
 from bestmix.strategies.search import Search
 
 Score = Callable[[Floats, Floats, Floats], Any]
-
-MOST_BASES = 2e10  # intersection values over more bases than this would take minutes or worse
-CHEAP_BASES = 2e6  # up to this many a round the history holds every score, exactly
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class SFSR:
         ``"lagrangian"``: the column's reduced cost in the optimal basis (SFSR-L). Or a function of
         ``(mu, u, e)``, one entry for each remaining column, that returns a score for each: mu is
         the mean reward, u (columns, L) the mean cost minus the bound, e one for an arm and zero for
-        a slack. Minus infinity for all means infeasible.
+        a slack. Minus infinity for all means infeasible. ``bm.scores`` has the first two as such functions.
 
     Examples
     --------
@@ -53,6 +51,9 @@ class SFSR:
     score: str | Score = "intersection"
 
     def __post_init__(self) -> None:
+        for name, function in scores.BY_NAME.items():
+            if self.score is function:
+                object.__setattr__(self, "score", name)
         if not callable(self.score):
             checks.choice("score", self.score, ["intersection", "lagrangian"])
 
@@ -73,13 +74,8 @@ class SFSR:
             check_plain(self.name, problem)
         check_budget(problem, budget, least=len(problem.cells) + 1 if problem.cells else 0)
         total, costs = len(problem.columns), len(problem.bounds)
-        if self.score == "intersection" and math.comb(total, costs + 1) > MOST_BASES:
-            raise checks.InvalidInput(
-                "score",
-                f"intersection values over {len(problem.names)} arms and {costs} costs need up to "
-                f"{math.comb(total, costs + 1):.1e} bases, which is out of reach",
-                "use SFSR(score='lagrangian'), or fewer arms",
-            )
+        if self.score == "intersection":
+            scores.check_within_reach(len(problem.names), total, costs)
         return {"round": 0, "columns": list(range(total)), "infeasible": False, "basis": []}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
@@ -123,25 +119,14 @@ class SFSR:
         if callable(self.score):
             return self._judge_by_function(self.score, evidence, remaining)
         size, costs = len(remaining), len(evidence.problem.bounds)
-        intersection = self.score == "intersection"
         program, scale = scaled(evidence.means, evidence.problem.bound, remaining)
         start = simplex.new_basis(costs)
         start.column[:] = basis
-        score, state = np.empty(size), np.zeros(size, dtype=np.int64)
-        bases_each = math.comb(size, costs + 1)
-        speed = jit.speed_for((1 + costs) * (bases_each if intersection else size))
-        if intersection:
-            wanted = size if bases_each <= CHEAP_BASES else 2
-            tableau = bases.workspace(costs, size)
-            status = speed(scores.intersection_values)(program, start, tableau, wanted, score, state)
-            shown = scale[0] + scale[1] * score
-        else:
-            status = speed(scores.lagrangian)(program, scale, start, score)
-            shown = scale[1] * score
-        check_settled(status)
+        wanted = size if math.comb(size, costs + 1) <= scores.CHEAP_BASES else 2
+        score, exact, loser = scores.judged(self.score, program, scale, start, wanted)
         basis[:] = start.column
-        loser = speed(scores.loser)(program, score) if status == simplex.OPTIMAL else -1
-        return shown, state == scores.EXACT, loser
+        shown = scale[0] + scale[1] * score if self.score == "intersection" else scale[1] * score
+        return shown, exact, loser
 
     def _judge_by_function(self, function: Score, evidence: Evidence, remaining: Integers) -> tuple[Floats, Flags, int]:
         size, costs = len(remaining), len(evidence.problem.bounds)
@@ -156,7 +141,7 @@ class SFSR:
                 got=checks.shown(score.tolist()),
                 remedy="return minus infinity for a column without a score",
             )
-        loser = speed(scores.last_lowest)(score, 0.0) if score.max() > -np.inf else -1
+        loser = speed(last_lowest)(score, 0.0) if score.max() > -np.inf else -1
         return score, np.ones(size, dtype=np.bool_), loser
 
     def begin_paid(self, problem: Problem, purse: Purse) -> Memory:
