@@ -99,3 +99,16 @@ def test_a_problem_cannot_be_changed():
         problem.arms = ("b",)
     with pytest.raises(ValueError, match=r"read-only"):
         problem.bound[0] = 2.0
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        Problem(["a", "b"]),
+        Problem(["a"], {"x": 1.5}, {"off": Known(0.1, {"x": 0.0}), "a": Known(costs={"x": 2.0})}),
+        Problem(["a", "b"], goal="minimise x", limits=["y >= 0.5", "share(a) <= 40%"], segments=["s", "t"]),
+        Problem(["a", "b"], {"x": 1.0}, segments={"s": 0.25, "t": 0.75}, tracked=["z"]),
+    ],
+)
+def test_it_is_shown_as_it_can_be_written(problem):
+    assert eval(repr(problem), {"Problem": Problem, "Known": Known}) == problem

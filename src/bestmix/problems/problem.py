@@ -76,7 +76,7 @@ class Cell(NamedTuple):
         return self.arm if self.segment is None else f"{written_name(self.arm)} in {written_name(self.segment)}"
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Problem:
     """The best mix of these arms is wanted, with every limit kept.
 
@@ -412,6 +412,16 @@ class Problem:
 
     def __hash__(self) -> int:
         return hash((self.names, tuple(self.bounds.items()), str(self.goal)))
+
+    def __repr__(self) -> str:
+        """As it can be written.
+
+        >>> Problem(["small", "large"], {"dollars": 5.0}, goal="maximise quality", limits=["share(large) <= 40%"])
+        Problem(['small', 'large'], bounds={'dollars': 5.0}, goal='maximise quality', limits=['share(large) <= 40%'])
+        """
+        given = {name: value for name, value in (self.to_dict() | {"known": self.known}).items() if value}
+        arms = given.pop("arms", [])
+        return f"Problem({', '.join([repr(arms), *(f'{name}={value!r}' for name, value in given.items())])})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a TOML or JSON file; what version 0.1 did not have only where it is used."""
