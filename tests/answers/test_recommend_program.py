@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.answers.segmented import ARMS, DOLLARS, SHARES, evidence, problem
 
-from bestmix import Known, Problem
+from bestmix import Known, Problem, Uniform
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Recommendation
@@ -132,3 +132,24 @@ def test_the_limit_of_a_segment_has_the_price_of_its_users_alone():
     looser = Evidence(problem(f"dollars <= {0.3 + step} in free"), told.moments)
     change = rec.value - recommend(looser, looser.tried, strategy="log", safety=None).value
     assert change == pytest.approx(price * step, rel=1e-6)
+
+
+def test_no_chance_is_claimed_for_an_equality_of_means():
+    from bestmix.pages.views import Answer
+
+    rng = np.random.default_rng(0)
+    asked = Problem(["a", "b", "c"], {"dollars": 2.0}, limits=["load = 0.5", "share(c) = 20%"])
+    search = Uniform().start(asked, 300)
+    for arm, load in zip("abc", (0.2, 0.9, 0.5), strict=True):
+        search.tell(
+            arm, rng.normal(load, 0.1, 100), np.column_stack([rng.normal(1, 0.1, 100), rng.normal(load, 0.1, 100)])
+        )
+    rec = search.recommend()
+    assert math.isnan(rec.limits["load = 0.5"].chance)
+    assert rec.limits["load = 0.5"].mean == pytest.approx(0.5)
+    assert (rec.limits["share(c) = 20%"].chance, rec.limits["dollars"].chance > 0.99) == (1.0, True)
+    assert "All other limits are kept with above 99% certainty, and 'load = 0.5' is met at the estimates;" in str(rec)
+    assert re.search(r"0\.500 ± 0\.\d+ for exactly 0\.5(\n|  |$)", str(rec))
+    assert Answer(rec).verdict == ("good", "keeps all other limits with above 99% certainty")
+    again = Recommendation.from_dict(json.loads(json.dumps(rec.to_dict())))
+    assert math.isnan(again.limits["load = 0.5"].chance)

@@ -119,6 +119,8 @@ def _in_units(limit: Limit, row: list[float], share: float, factor: float, bound
     at = 0.0 if abs(above + bound) <= DUST * abs(bound) else above + bound  # rounding is no share
     if ends[1] - ends[0] <= DUST * abs(bound):  # and no interval
         ends = [at, at]
+    if limit.equality and ends[0] < ends[1]:  # met at the estimates, and hardly ever in truth
+        chance = math.nan
     return MeanCost(at, abs(unit) * error, (ends[0], ends[1]), bound, chance)
 
 

@@ -79,7 +79,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class MeanCost:
-    """Estimated mean of a cost of the mix, with its 95% interval (low, high), and the chance that its bound is kept."""
+    """Estimated mean of a cost of the mix, with its 95% interval (low, high), and the chance that its bound is kept.
+
+    The chance is NaN where it cannot be said, and for an equality of means, which is met at the estimates alone.
+    """
 
     mean: Nullable
     error: Nullable
@@ -147,7 +150,8 @@ class Recommendation:
     safety
         The wanted certainty that all limits are kept; None for the optimum at the estimates.
     certainty
-        Estimated chance that the mixture keeps all limits; None when it cannot be said.
+        Estimated chance that the mixture keeps all limits but for equalities of means, which can only be met at the
+        estimates; None when it cannot be said.
     certified
         Whether that reaches the wanted certainty.
     limits

@@ -34,8 +34,23 @@ def sentence(rec: "Recommendation") -> str:
 
 
 def _certified(rec: "Recommendation") -> str:
-    limits = f"All limits are kept {certainly(rec)}; it" if rec.limits else "It"
+    limits = f"{_kept(rec)}; it" if rec.limits else "It"
     return f"{_verb(rec)} {_mix(rec)}. {limits} {_worth(rec)}.{_segments(rec)}"
+
+
+def _kept(rec: "Recommendation") -> str:
+    """How certain the limits are kept; of an equality of means nothing is."""
+    level = met_at_estimates(rec)
+    if not level:
+        return f"All limits are kept {certainly(rec)}"
+    met = f"{' and '.join(repr(name) for name in level)} {'is' if len(level) == 1 else 'are'} met at the estimates"
+    return met if len(level) == len(rec.limits) else f"All other limits are kept {certainly(rec)}, and {met}"
+
+
+def met_at_estimates(rec: "Recommendation") -> list[str]:
+    """Limits that ask for equality of an estimated mean."""
+    pairs = zip(rec.problem.costs, rec.problem.limits, strict=True)
+    return [str(limit) for cost, limit in pairs if limit.equality and not rec.limits[cost].exact]
 
 
 def _uncertain(rec: "Recommendation") -> str:
@@ -116,7 +131,8 @@ def _beyond(rec: "Recommendation", cost: str) -> str:
 
 def certainly(rec: "Recommendation") -> str:
     """How certain all limits are kept; for certain only where the mix has nothing but known costs."""
-    exact = all(limit.exact and limit.chance == 1 for limit in rec.limits.values())
+    said = [limit for limit in rec.limits.values() if not math.isnan(limit.chance)]
+    exact = all(limit.exact and limit.chance == 1 for limit in said)
     return "for certain" if exact else f"with {chance_text(rec.certainty or 0.0)} certainty"
 
 
@@ -227,10 +243,10 @@ def cost_text(rec: "Recommendation", cost: str) -> str:
     relation = rec.problem.limits[rec.problem.costs.index(cost)].relation
     bound = f"{RELATIONS[relation]} {rec.bound(cost):.4g}"
     limit = rec.limits.get(cost)
-    if limit is None or not math.isfinite(limit.chance):
+    if limit is None:
         return f"{rec.mean_cost(cost):.4g} {bound}"
     mean = measured(limit.mean, reach(limit.mean, limit.interval))
-    return f"{mean} {bound}, kept {kept_text(limit)}"
+    return f"{mean} {bound}" + (f", kept {kept_text(limit)}" if math.isfinite(limit.chance) else "")
 
 
 def kept_text(limit: "MeanCost") -> str:

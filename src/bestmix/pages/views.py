@@ -14,7 +14,7 @@ from bestmix.answers.prices import limit_price
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import tradeoff
 from bestmix.answers.tradeoff_sources import movable
-from bestmix.answers.wording import certainly, chance_text, guess_text, items_text, kept_text
+from bestmix.answers.wording import certainly, chance_text, guess_text, items_text, kept_text, met_at_estimates
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
@@ -173,7 +173,10 @@ class Answer:
         if rec.certainty is None:
             return Verdict("muted", f"how likely the {self.limits_name} are kept cannot be said")
         if rec.certified:
-            return Verdict("good", f"keeps all {self.limits_name} {certainly(rec)}")
+            level = met_at_estimates(rec)
+            if len(level) == len(rec.limits):
+                return Verdict("muted", "equalities are met at the estimates")
+            return Verdict("good", f"keeps all {'other ' if level else ''}{self.limits_name} {certainly(rec)}")
         return Verdict("bad", f"{self.limits_name} not certain: kept with a chance of {chance_text(rec.certainty)}")
 
     @property
