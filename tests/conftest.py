@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parent.parent
 
 os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".cache/numba")  # machine code in it counts as stale after an edit
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # its own list of prices, and no look for a newer one
 
 settings.register_profile(
     "bestmix",
