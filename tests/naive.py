@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 from scipy.optimize import linprog
 
 INFEASIBLE = -math.inf
@@ -343,12 +344,22 @@ def uslp_float(trials, known, bound, budget):
 # --- conditions -----------------------------------------------------------------------------------
 
 
-def blended_covariances(evidence, prior=5.0):
-    """Covariance of a trial of each arm (K, 1 + L, 1 + L): its own and ``prior`` trials' worth of the pooled one."""
+def blended_covariances(evidence, prior=5.0, unlikely=1e-6):
+    """Covariance of a trial of each arm (K, 1 + L, 1 + L): its own and ``prior`` trials' worth of the pooled one.
+
+    A deviation of the pool counts as at most the one with which so little scatter would be seen with the chance
+    ``unlikely``; in full for values of 0 and 1, and where there is no scatter at all.
+    """
     scatters, freedom = np.array([m.scatter() for m in evidence.moments]), np.maximum(evidence.counts - 1, 0)
     pool = scatters.sum(axis=0) / freedom.sum()
     result = np.zeros((len(evidence.means), *pool.shape))
-    result[: len(scatters)] = (scatters + prior * pool) / (freedom + prior)[:, None, None]
+    for a, (own, f) in enumerate(zip(scatters, freedom, strict=True)):
+        scale = np.ones(len(pool))
+        for i in range(len(pool)):
+            if own[i, i] > 0 and pool[i, i] > 0 and not evidence.events[a, i]:
+                largest = own[i, i] / stats.chi2.ppf(unlikely, f)
+                scale[i] = min(1.0, math.sqrt(largest / pool[i, i]))
+        result[a] = (own + prior * pool * np.outer(scale, scale)) / (f + prior)
     return result
 
 

@@ -53,7 +53,9 @@ def test_z_scores_are_the_conditions_over_their_standard_errors(costs, known):
             gradient[a] = 0.0
             for j in solution.basis:
                 gradient[j] /= 1.0 - solution.mixture[j] if j < 6 and j != a else 1.0
-        variance += np.einsum("ji,ik,jk->j", gradient, evidence.covariances[a], gradient) / evidence.counts[a]
+        variance += (
+            np.einsum("ji,ik,jk->j", gradient, evidence.support_estimates.covariances[a], gradient) / evidence.counts[a]
+        )
     z = z_scores(evidence, solution)
     sure = variance < 1e-12  # conditions on which no trial bears
     np.testing.assert_allclose(z[~sure], (value / np.sqrt(np.where(sure, 1, variance)))[~sure], rtol=1e-5)

@@ -26,7 +26,7 @@ def test_means_counts_and_columns():
 def test_each_covariance_is_blended_with_the_pool():
     rng = np.random.default_rng(0)
     tables = [rng.normal(size=(n, 3)) * s for n, s in ((4, 1.0), (30, 3.0), (1, 1.0), (0, 1.0))]
-    covariances = evidence_of(tables, {"k": Known(1.0, {"c0": 0.0, "c1": 0.0})}).covariances
+    covariances = evidence_of(tables, {"k": Known(1.0, {"c0": 0.0, "c1": 0.0})}).estimates.covariances
     scatter = [np.cov(t.T) * (len(t) - 1) if len(t) > 1 else np.zeros((3, 3)) for t in tables]
     freedom = [3, 29, 0, 0]
     pool = sum(scatter) / sum(freedom)
@@ -36,12 +36,12 @@ def test_each_covariance_is_blended_with_the_pool():
 
 
 def test_without_two_trials_of_an_arm_there_is_no_covariance():
-    assert evidence_of([np.ones((1, 2)), np.ones((1, 2))]).covariances is None
+    assert evidence_of([np.ones((1, 2)), np.ones((1, 2))]).pooled is None
 
 
 def test_arms_that_show_no_spread_borrow_it():
     rng = np.random.default_rng(1)
-    covariances = evidence_of([np.ones((5, 1)), rng.normal(size=(20, 1))]).covariances
+    covariances = evidence_of([np.ones((5, 1)), rng.normal(size=(20, 1))]).estimates.covariances
     assert covariances[0, 0, 0] > 0
 
 
@@ -49,3 +49,13 @@ def test_a_metric_is_of_0_and_1_for_all_arms_or_none():
     free, dear = np.column_stack([np.ones(20), np.zeros(20)]), np.column_stack([np.ones(20), np.full(20, 0.002)])
     assert evidence_of([free, dear]).estimates.binary.tolist() == [[True, False]] * 2
     assert evidence_of([free, free]).estimates.binary.all()
+
+
+def test_decisions_and_limits_have_the_whole_pool():
+    rng = np.random.default_rng(2)
+    evidence = evidence_of([rng.normal(size=(60, 2)) * s for s in (0.01, 1.0, 5.0)])
+    pool = sum(m.scatter() for m in evidence.moments) / (3 * 59)
+    for a, moments in enumerate(evidence.moments):
+        whole = (moments.scatter() + PRIOR * pool) / (59 + PRIOR)
+        np.testing.assert_allclose(evidence.estimates.covariances[a], whole, rtol=1e-12)
+    assert evidence.support_estimates.covariances[0, 1, 1] < 1e-3 * evidence.estimates.covariances[0, 1, 1]

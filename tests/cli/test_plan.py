@@ -73,3 +73,15 @@ def test_mistakes(words, complaint):
     result = run(*words)
     assert result.exit_code == 2
     assert complaint in result.stderr
+
+
+def test_money(place):
+    prices = ["--price", "a=1", "--price", "b=20", "--price", "c=5"]
+    result = run("guess.toml", *QUICK, "--in", "cents", *prices, "--error", 0.3, "--runs", 20, "--threads", 1)
+    assert result.exit_code == 0, result.output
+    assert "Cents for an error of 0.3" in result.stdout
+    assert " cents with USLP, about " in " ".join(result.stdout.split())
+    assert (place / "guess-plan.png").exists()
+    wrong = run("guess.toml", *QUICK, "--in", "euros")
+    assert wrong.exit_code == 2
+    assert "one of the costs: dollars" in wrong.output

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bestmix import SFSR, Instance, catalog, solve, sweep
-from bestmix.problems.families import d_family, random_instance
+from bestmix.problems.families import d_family, priced_instance, random_instance
 from bestmix.problems.uniqueness import is_settled
 
 SEEDS = st.integers(0, 2**40)
@@ -145,3 +145,14 @@ def test_a_saved_instance_comes_back(tmp_path, made, suffix):
 def test_clear_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_prices_are_apart_as_wanted_and_so_is_their_noise():
+    instance = priced_instance(6, seed=1, fold=100.0)
+    assert instance.cost.max() / instance.cost.min() == pytest.approx(100.0)
+    np.testing.assert_allclose(np.sqrt(instance.covariance[:, 1, 1]), 0.5 * instance.cost[0])
+    assert (solve(instance).mixture > 0).sum() == 2
+    assert 2 * instance.cost.min() <= instance.bound[0] <= 0.1 * instance.cost.max()
+    for wrong in ({"arms": 1}, {"arms": 5, "fold": 3.0}):
+        with pytest.raises(ValueError, match="expected"):
+            priced_instance(**wrong)

@@ -63,7 +63,7 @@ def test_files_and_caption(made):
 
 def test_the_bins_pool_all_cells(made):
     cells, bins = rows(made, "calibration-cells.csv"), rows(made, "calibration.csv")
-    assert len(cells) == 2 * sum(len(calibration.budgets(name)) for name in catalog.names())
+    assert len(cells) == 2 * sum(len(calibration.budgets(name)) for name in (*catalog.names(), *calibration.PRICED))
     for sampling in calibration.SAMPLING:
         for part in ("runs", "right"):
             totals = [sum(int(row[part]) for row in table if row["sampling"] == sampling) for table in (cells, bins)]
@@ -92,3 +92,12 @@ def test_the_most_optimistic_cell_is_named():
     assert "The most optimistic is Challenger on A1 with budget 500: it claims 90.0% on average where 85.0%" in caption
     assert "No cell claims too much; the closest is" in calibration._caption([modest], 100, 0)
     assert calibration.mean_claim(bold) == Claims(100, 90.0, 85)
+
+
+def test_prices_500_fold_apart_are_judged_by_what_recommendations_claim():
+    """Of 40 live runs the mean claim is within five standard errors above what is right."""
+    cell = calibration.Cell(calibration.load("P3"), calibration.SAMPLING["uniform sampling"], 300, seed=1)
+    chance, right = calibration.live_claims(cell, 40)
+    assert not np.isnan(chance).any()
+    assert 0.5 < chance.mean() < right.mean() + 5 * (chance - right).std() / np.sqrt(40)
+    assert {row.instance for row in [calibration.judge("Challenger", "P1", 60, runs=7, seed=0)]} == {"P1"}

@@ -22,13 +22,13 @@ from bestmix.problems.solution import Solution
 DUST = 1e-9  # of a weight or a reduced cost in the program's own scale: rounding
 
 
-def z_scores(evidence: Evidence, solution: Solution) -> Floats | None:
-    """Distance of each column's condition from failing, in standard errors (K + L,).
+def z_scores(evidence: Evidence, solution: Solution, data: Estimates | None = None) -> Floats | None:
+    """Distance of each column's condition from failing, in standard errors (K + L,); by other estimates, if given.
 
     For a column of the basis the condition is a positive weight, for any other a negative reduced
     cost. NaN where an arm has no trials; None when there is no spread to go by.
     """
-    problem, data = evidence.problem, evidence.estimates
+    problem, data = evidence.problem, evidence.support_estimates if data is None else data
     if evidence.pooled is None or solution.status != "optimal":
         return None
     unknown = len(evidence.counts)

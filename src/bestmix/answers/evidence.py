@@ -71,30 +71,21 @@ class Evidence:
         return pooled if pool(self.counts, self.scatters, pooled) else None
 
     @cached_property
-    def covariances(self) -> Floats | None:
-        """Covariance of one trial of each arm (K, 1 + L, 1 + L), zero for known arms.
-
-        Each arm's own estimate is blended with the pooled one, as if the pool were a few further
-        trials: two or three trials alone say next to nothing, and 0/1 data can show no spread at
-        all. None when no arm has two trials.
-        """
-        from bestmix.kernels import conditions, jit
-
-        if self.pooled is None:
-            return None
-        result = np.zeros((len(self.means), *self.pooled.shape))
-        blend = jit.speed_for(len(self.counts))(conditions.blend)
-        result[: len(self.moments)] = blend(self.counts, self.scatters, self.pooled)
-        return result
+    def estimates(self) -> "Estimates":
+        """What decisions and the limits' certainty are reckoned from: means, covariances, counts, flags."""
+        return self._estimates(as_possible=False)
 
     @cached_property
-    def estimates(self) -> "Estimates":
-        """What the answer's certainty is reckoned from: means, covariances, counts, and which values were 0 or 1."""
+    def support_estimates(self) -> "Estimates":
+        """What the chance of a support is reckoned from: arms that are unlike the others are not made like them."""
+        return self._estimates(as_possible=True)
+
+    def _estimates(self, as_possible: bool) -> "Estimates":
         from bestmix.answers.safety import estimates
 
         known = np.zeros((len(self.means) - len(self.moments), *self.scatters.shape[1:]))
         counts, events = np.r_[self.counts, np.full(len(known), np.inf)], self.problem.rows.events(self.events)
-        found = estimates(self.means, np.concatenate([self.scatters, known]), counts, events)
+        found = estimates(self.means, np.concatenate([self.scatters, known]), counts, events, as_possible)
         return found._replace(shared=self.shared)
 
     @cached_property

@@ -121,10 +121,11 @@ def noisy_program(
     counts: Floats,
     binary: Signs | Flags | None = None,
     arrivals: float = 0.0,
+    as_possible: bool = False,
 ) -> NoisyProgram:
     """Program from sums over trials: means (n, M), scatter (n, M, M) and counts (n,) of each column.
 
-    What the layout gives takes the place of what trials told.
+    What the layout gives takes the place of what trials told; ``as_possible`` is that of ``estimates``.
 
     >>> import numpy as np
     >>> one = layout.new_layout([2], transform=np.eye(2)[None], constant=np.full((2, 1), -1.0))
@@ -141,7 +142,7 @@ def noisy_program(
         pooled = segment_state.pool(counts, rows.given, np.zeros(means.shape), scatters)
         freedom = np.where(np.isfinite(counts), np.maximum(counts - 1.0, 0.0), 0.0)
         scatters = np.where(exact, freedom[:, None, None] * pooled, scatters)
-    data = estimates(means, np.where(np.isfinite(counts)[:, None, None], scatters, 0.0), counts, binary)
+    data = estimates(means, np.where(np.isfinite(counts)[:, None, None], scatters, 0.0), counts, binary, as_possible)
     data.covariances[exact] = 0.0
     return NoisyProgram(rows, np.asarray(weight, dtype=np.float64), float(arrivals), data)
 

@@ -10,8 +10,8 @@ from bestmix.problems.layouts import layout_of, places
 from bestmix.problems.problem import Problem
 
 
-def program_of(evidence: Evidence) -> NoisyProgram:
-    """The program of a problem as far as the trials tell.
+def program_of(evidence: Evidence, as_possible: bool = False) -> NoisyProgram:
+    """The program of a problem as far as the trials tell; ``as_possible``: for the chance of a support.
 
     >>> from bestmix.answers.moments import Moments
     >>> from bestmix.answers.noisy_program import solve
@@ -26,9 +26,8 @@ def program_of(evidence: Evidence) -> NoisyProgram:
     scatters = np.concatenate([evidence.measured_scatters, np.zeros((known, size, size))])
     counts = np.r_[evidence.counts.astype(np.float64), np.full(known, np.inf)]
     shares, arrivals = segment_shares(evidence)
-    return noisy_program(
-        layout_of(problem), shares, evidence.measured[at], scatters[at], counts[at], evidence.events[at], arrivals
-    )
+    told = evidence.measured[at], scatters[at], counts[at], evidence.events[at]
+    return noisy_program(layout_of(problem), shares, *told, arrivals, as_possible)
 
 
 def segment_shares(evidence: Evidence) -> tuple[Floats, float]:

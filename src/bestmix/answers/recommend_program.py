@@ -41,9 +41,10 @@ def recommend_program(
     The optimum at the estimates is that of the problem's ``columns``, where these have a feasible one.
     """
     problem, program = evidence.problem, program_of(evidence)
-    best = noisy_program.solve(program, np.isin(places(problem), columns))
+    judged = program_of(evidence, as_possible=True)
+    best = noisy_program.solve(judged, np.isin(places(problem), columns))
     if not best.feasible:
-        best = noisy_program.solve(program)
+        best = noisy_program.solve(judged)
     wanted = None if certified is None else certified[places(problem)]
     found = _deployed(program, best, common["safety"], wanted)
     return Recommendation(

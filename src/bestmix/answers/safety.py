@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestmix.answers import pooling
 from bestmix.answers.cone import DUST, cone_mix, spread, widest_mix
 from bestmix.answers.safe_search import CAUTION as CAUTION
 from bestmix.answers.safe_search import HALVINGS, judged, nothing, search, spread_out, tails_at
@@ -50,12 +51,19 @@ class Estimates(NamedTuple):
 # --- estimates -----------------------------------------------------------------------------------------------
 
 
-def estimates(means: Floats, scatters: Floats, counts: Floats, binary: Signs | Flags | None = None) -> Estimates:
+def estimates(
+    means: Floats,
+    scatters: Floats,
+    counts: Floats,
+    binary: Signs | Flags | None = None,
+    as_possible: bool = False,
+) -> Estimates:
     """Estimates from sums: each arm's covariance is blended with the pooled one, but a price keeps its own.
 
-    ``scatters`` are sums of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are
-    infinite. A value that was the same in EXACT trials or more is a price; zero is not, it may be an event that
-    did not happen yet, and keeps the pool's share, which falls like one over the trials.
+    ``as_possible``: the pool counts for an arm as no more than its own trials leave possible. ``scatters`` are sums
+    of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are infinite. A value that was
+    the same in EXACT trials or more is a price; zero is not, it may be an event that did not happen yet, and keeps
+    the pool's share, which falls like one over the trials.
     """
     counts, binary = np.asarray(counts, dtype=np.float64), _flags(means, binary)
     unknown = np.isfinite(counts)
@@ -63,7 +71,10 @@ def estimates(means: Floats, scatters: Floats, counts: Floats, binary: Signs | F
     pooled, blended = np.empty(scatters.shape[1:]), np.zeros(scatters.shape)
     speed = jit.speed_for(len(trials))
     speed(conditions.pool_scatter)(trials, own, pooled)
-    blended[unknown] = speed(conditions.blend)(trials, own, pooled)
+    if as_possible:
+        blended[unknown] = pooling.blended_as_possible(trials, own, pooled, binary[unknown] != 0)
+    else:
+        blended[unknown] = speed(conditions.blend)(trials, own, pooled)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
     same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
     price = same & (counts >= EXACT)[:, None]

@@ -69,6 +69,19 @@ def plan(
             show_default="plan for the error",
         ),
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--in",
+            metavar="UNIT",
+            help="Plan an amount of money instead of a number of trials: one of the costs, or the unit of --price.",
+            show_default="plan trials",
+        ),
+    ] = None,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ARM=AMOUNT", help="What a trial of an arm costs; repeat it for all.", show_default=False),
+    ] = None,
     threads: common.Threads = None,
     figure: Annotated[
         Path | None, typer.Option(help="Save the figure here (.png, .svg or .pdf).", show_default="GUESS-plan.png")
@@ -76,7 +89,7 @@ def plan(
     no_figure: Annotated[bool, typer.Option("--no-figure", help="Save no figure.")] = False,
     as_json: common.Json = False,
 ) -> None:
-    """Plan an experiment: the number of trials that each strategy needs.
+    """Plan an experiment: the number of trials, or with --in the money, that each strategy needs.
 
     The budgets come from simulations of what is guessed, with theoretical budgets beside them; the file format of
     guessed means is that of [bold]bestmix instances D2P --export guess.toml[/bold].
@@ -106,6 +119,8 @@ def plan(
             seed=seed,
             most=most,
             tolerance=tolerance,
+            unit=unit,
+            prices=common.parse_bounds(price or [], "--price", "small=0.01") or None,
             threads=threads,
             arriving=arriving,
             progress=lambda sentence: status.update(f"{sentence} ...{hint if 'SFSR' in sentence else ''}"),
@@ -175,7 +190,8 @@ def budget_table(answer: "Plan") -> Table:
     """A strategy a row, the one that needs the fewest trials first and bold."""
     runs = answer.budgets[0].runs
     goal = f"an error of {answer.error:g}" if answer.tolerance is None else f"a mean loss of {answer.tolerance:.3g}"
-    table = Table(title=f"Trials for {goal}", title_justify="left", title_style="bold")
+    name = "Trials" if answer.coin is None else answer.coin.unit.capitalize()
+    table = Table(title=f"{name} for {goal}", title_justify="left", title_style="bold")
     table.caption, table.caption_justify = (
         f"{runs:,} simulated runs of each budget, seed {answer.budgets[0].seed}",
         "left",
@@ -183,11 +199,11 @@ def budget_table(answer: "Plan") -> Table:
     for name in ("strategy", "budget", "need is above", "simulated error (95% interval)", "mean loss"):
         table.add_column(name, justify="left" if name == "strategy" else "right")
     for b in answer.budgets:
-        budget = f"more than {b.most:,}" if b.trials is None else f"{b.trials:,}"
+        budget = f"more than {answer.short(b.most)}" if b.trials is None else answer.short(b.trials)
         low, high = b.error_interval
         rate = f"{b.error_rate:.4f} ({low:.4f}–{high:.4f})"
         best = answer.best is b
         table.add_row(
-            Text(b.strategy), budget, f"{b.least:,}", rate, f"{b.loss:.3g}", style="bold cyan" if best else ""
+            Text(b.strategy), budget, answer.short(b.least), rate, f"{b.loss:.3g}", style="bold cyan" if best else ""
         )
     return table

@@ -243,7 +243,7 @@ def plot_plan(answer: Plan, ax: "Axes | None" = None) -> "Axes":
         ax = new_axes() if ax is None else ax
         rows = [b.strategy for b in answer.budgets]
         for row, b in enumerate(answer.budgets):
-            _draw_budget(ax, row, b)
+            _draw_budget(ax, row, b, answer)
         if answer.sensitivity:
             rows.append(f"{answer.sensitivity.strategy},\nguesses a little off")
             _draw_draws(ax, len(rows) - 1, answer)
@@ -252,21 +252,30 @@ def plot_plan(answer: Plan, ax: "Axes | None" = None) -> "Axes":
         ax.set_yticks(range(len(rows)), rows, parse_math=False)
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.grid(visible=False, axis="y")
-        ax.set_xlabel("trials")
-        _plain_ticks(ax)
+        ax.set_xlabel("trials" if answer.coin is None else answer.coin.unit, parse_math=False)
+        if answer.coin is None:
+            _plain_ticks(ax)
         return ax
 
 
-def _draw_budget(ax: "Axes", row: int, b: Budget) -> None:
+def _draw_budget(ax: "Axes", row: int, b: Budget, answer: Plan) -> None:
     look = strategy_style(b.strategy)
     if b.trials is None:
         place: dict[str, Any] = {"transform": ax.get_yaxis_transform(), "ha": "left", "va": "center", "fontsize": 9}
-        ax.text(0.02, row, f"more than {b.most:,}", color=COLOURS["muted"], backgroundcolor=COLOURS["paper"], **place)
+        ax.text(
+            0.02,
+            row,
+            f"more than {answer.short(b.most)}",
+            color=COLOURS["muted"],
+            backgroundcolor=COLOURS["paper"],
+            **place,
+        )
         return
-    ax.plot([b.least, b.trials], [row, row], color=look["color"], linewidth=5, alpha=0.35, solid_capstyle="butt")
-    ax.plot(b.trials, row, marker=look["marker"], color=look["color"], markersize=8, linestyle="none", zorder=3)
+    least, budget = answer.amount(b.least), answer.amount(b.trials)
+    ax.plot([least, budget], [row, row], color=look["color"], linewidth=5, alpha=0.35, solid_capstyle="butt")
+    ax.plot(budget, row, marker=look["marker"], color=look["color"], markersize=8, linestyle="none", zorder=3)
     text: dict[str, Any] = {"va": "center", "fontsize": 9, "bbox": {"facecolor": COLOURS["paper"], "lw": 0, "pad": 1}}
-    ax.annotate(f"{b.trials:,}", (b.trials, row), (9, 0), "data", "offset points", **text)
+    ax.annotate(answer.short(b.trials), (budget, row), (9, 0), "data", "offset points", **text)
 
 
 def _draw_draws(ax: "Axes", row: int, answer: Plan) -> None:
@@ -307,7 +316,8 @@ def plan_figure(answer: Plan) -> "Figure":
         rows = len(answer.budgets) + bool(answer.sensitivity)
         figure = Figure(figsize=(8.4, 1.9 + 0.55 * rows), layout="constrained")
         ax = plot_plan(answer, figure.add_subplot())
-        ax.set_title(f"Trials for an error of {answer.error:g}")
+        name = "Trials" if answer.coin is None else answer.coin.unit.capitalize()
+        ax.set_title(f"{name} for an error of {answer.error:g}", parse_math=False)
         handles, labels = ax.get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=9)

@@ -9,6 +9,7 @@ from bestmix import checks
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.catalog import COST_1, COST_2
 from bestmix.problems.instance import Instance
+from bestmix.problems.noise import Gaussian
 from bestmix.problems.segment_families import random_segments as random_segments
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import is_settled
@@ -85,6 +86,32 @@ def uniform_instance(arms: int, costs: int, seed: int = 0, margin: float = 0.05)
     raise checks.InvalidInput(
         "margin", f"no instance with {arms} arms and {costs} costs keeps {margin:g}", "choose a smaller one"
     )
+
+
+def priced_instance(arms: int, seed: int = 0, fold: float = 500.0, margin: float = 0.02) -> Instance:
+    """Models whose prices differ ``fold``-fold: one cost, whose noise is half of each model's own mean.
+
+    Prices are log-uniform from 1 / fold to 1, both ends among them. Rewards rise with the logarithm of the price,
+    from about 0.3 to about 0.8, and have a deviation of 0.4; the bound is between twice the cheapest and a tenth of
+    the dearest. Drawn anew until the best mix has two arms and ``is_settled`` with the margin.
+
+    >>> instance = priced_instance(arms=5, seed=3)
+    >>> round(instance.cost.max() / instance.cost.min()), int((solve(instance).mixture > 0).sum())
+    (500, 2)
+    """
+    arms = checks.whole("arms", arms, 2, "give the number of arms")
+    if not 21 <= checks.number("fold", fold) <= 1e6:
+        raise checks.InvalidInput("fold", expected="a number from 21 to a million", got=f"{fold:g}", remedy="try 500")
+    rng = np.random.default_rng([_seed(seed), arms, 5])
+    for _ in range(MOST_DRAWS):
+        place = np.r_[0.0, rng.uniform(0.0, 1.0, arms - 2), 1.0]
+        price, reward = fold ** (place - 1.0), 0.3 + 0.5 * place + rng.normal(0.0, 0.06, arms)
+        noise = Gaussian(covariance=np.array([np.diag([0.16, (0.5 * p) ** 2]) for p in price]))
+        bound = np.exp(rng.uniform(np.log(2.0 / fold), np.log(0.1), 1))
+        instance = Instance(reward, price[None], bound, noise=noise)
+        if (solve(instance).mixture > 0).sum() == 2 and is_settled(instance, margin):
+            return instance
+    raise checks.InvalidInput("margin", f"no instance with {arms} arms keeps {margin:g}", "choose a smaller one")
 
 
 def random_instance(arms: int, costs: int, seed: int = 0, difficulty: float = 0.5, known: int = 0) -> Instance:

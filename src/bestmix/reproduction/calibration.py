@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from bestmix import files, plots
+from bestmix.arrays import Flags, Floats
 from bestmix.plots.calibration import Claims
-from bestmix.problems import catalog
+from bestmix.problems import catalog, families
+from bestmix.problems.instance import Instance
 from bestmix.problems.solution import solve
 from bestmix.reproduction.outcome import KEPT, Drawing, as_markdown
 from bestmix.reproduction.parallel import map_in_threads
@@ -23,6 +25,9 @@ RUNS = 2000
 EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 # A first round with nearly all trials is uniform sampling, and then the linear program.
 SAMPLING = {"Challenger": Challenger(), "uniform sampling": Challenger(first_share=0.999)}
+# Models whose prices differ 500-fold: here what is claimed is not what Challenger decides by, so that runs are live.
+PRICED = {f"P{k}": 40_000 + k for k in (1, 2, 3)}  # seeds
+PRICED_ARMS, PRICED_BUDGETS = 5, (60, 120, 300, 900)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +57,25 @@ def budgets(name: str) -> list[int]:
     >>> budgets("A1")
     [500, 2000, 6000, 12000]
     """
-    return catalog.budgets(name)[1::2]
+    return list(PRICED_BUDGETS) if name in PRICED else catalog.budgets(name)[1::2]
+
+
+def load(name: str) -> Instance:
+    """An instance of the catalog, or one whose prices differ 500-fold.
+
+    >>> load("P1").means.shape, len(load("A1").arms)
+    ((5, 2), 5)
+    """
+    return families.priced_instance(PRICED_ARMS, PRICED[name]) if name in PRICED else catalog.load(name)
+
+
+def live_runs(runs: int) -> int:
+    """Runs of a cell that is not compiled: a live search takes a hundred times as long.
+
+    >>> live_runs(2000)
+    300
+    """
+    return max(1, runs * 3 // 20)
 
 
 def judge(sampling: str, name: str, budget: int, runs: int, seed: int) -> ClaimCounts:
@@ -62,28 +85,53 @@ def judge(sampling: str, name: str, budget: int, runs: int, seed: int) -> ClaimC
     >>> sum(cell.runs) + cell.unclaimed, 0 < sum(cell.right) <= 100
     (100, True)
     """
-    instance, strategy = catalog.load(name), SAMPLING[sampling]
-    width = 1 + len(instance.costs)
+    cell = Cell(load(name), SAMPLING[sampling], budget, seed)
+    chance, right = live_claims(cell, live_runs(runs)) if name in PRICED else compiled_claims(cell, runs)
+    said = ~np.isnan(chance)
+    chance, right, unclaimed = chance[said], right[said], int((~said).sum())
+    place = np.digitize(chance, EDGES[1:-1])
+    count = [np.bincount(place, weights, len(EDGES) - 1) for weights in (None, chance, right)]
+    whole = [tuple(int(n) for n in count[k]) for k in (0, 2)]
+    return ClaimCounts(sampling, name, budget, whole[0], tuple(map(float, count[1])), whole[1], unclaimed)
+
+
+def compiled_claims(cell: Cell, runs: int) -> tuple[Floats, Flags]:
+    """Claimed chance of each run, NaN for none, and whether its support was right."""
+    width = 1 + len(cell.instance.costs)
     answer, weight = np.zeros((runs, width), dtype=np.int64), np.zeros((runs, width))
     pulls, chance = np.zeros(runs, dtype=np.int64), np.zeros(runs)
-    simulated = strategy.with_chances(instance, budget)
+    assert isinstance(cell.strategy, Challenger)
+    simulated = cell.strategy.with_chances(cell.instance, cell.budget)
     assert simulated is not None  # the catalog's noise is Gaussian, which is compiled
-    simulated(Cell(instance, strategy, budget, seed).generator(0), answer, weight, pulls, chance)
-    said = answer[:, 0] >= 0
-    right = (answer == np.array(solve(instance).basis)).all(axis=1)[said]
-    place = np.digitize(chance[said], EDGES[1:-1])
-    count = [np.bincount(place, weights, len(EDGES) - 1) for weights in (None, chance[said], right)]
-    whole = [tuple(int(n) for n in count[k]) for k in (0, 2)]
-    return ClaimCounts(sampling, name, budget, whole[0], tuple(map(float, count[1])), whole[1], int((~said).sum()))
+    simulated(cell.generator(0), answer, weight, pulls, chance)
+    right = (answer == np.array(solve(cell.instance).basis)).all(axis=1)
+    return np.where(answer[:, 0] >= 0, chance, np.nan), np.asarray(right)
+
+
+def live_claims(cell: Cell, runs: int) -> tuple[Floats, Flags]:
+    """The same as recommendations claim it, from searches by ask and tell."""
+    problem, best, rng = cell.instance.problem, solve(cell.instance), cell.generator(0)
+    truth = {problem.columns[j] for j in best.basis}
+    chance, right = np.full(runs, np.nan), np.zeros(runs, dtype=np.bool_)
+    for k in range(runs):
+        search = cell.strategy.start(problem, cell.budget)
+        while owed := search.ask():
+            for arm, n in owed.items():
+                rows = cell.instance.draw(problem.names.index(arm), n, rng)
+                search.tell(arm, rows[:, 0], rows[:, 1:])
+        said = search.recommend(safety=None)
+        if said.feasible and said.support_probability is not None:
+            chance[k], right[k] = said.support_probability, set(said.basis) == truth
+    return chance, right
 
 
 def judge_all(folder: Path, runs: int, seed: int, threads: int | None, progress: bool) -> list[ClaimCounts]:
-    """All instances of the catalog; what is already in the folder is not computed again."""
+    """All instances of the catalog and those of ``PRICED``; what is already in the folder is not computed again."""
     stored = ResultFolder(folder / KEPT / "calibration")
 
     def one(item: tuple[str, str, int], _: Event) -> ClaimCounts:
         sampling, name, budget = item
-        cell = Cell(catalog.load(name), SAMPLING[sampling], budget, seed)
+        cell = Cell(load(name), SAMPLING[sampling], budget, seed)
         key = f"{cell.digest}-{runs}"
         kept = stored.get(key)
         if kept.get("edges") != list(EDGES):
@@ -92,7 +140,9 @@ def judge_all(folder: Path, runs: int, seed: int, threads: int | None, progress:
         bins = tuple(kept["runs"]), tuple(kept["claimed"]), tuple(kept["right"])
         return ClaimCounts(sampling, name, budget, *bins, kept["unclaimed"])
 
-    items = [(sampling, name, n) for sampling in SAMPLING for name in catalog.names() for n in budgets(name)]
+    items = [
+        (sampling, name, n) for sampling in SAMPLING for name in (*catalog.names(), *PRICED) for n in budgets(name)
+    ]
     return map_in_threads(one, items, "cells", threads, progress)
 
 
@@ -160,7 +210,8 @@ def optimism(cell: ClaimCounts) -> float:
 def _caption(cells: Sequence[ClaimCounts], runs: int, seed: int) -> str:
     return (
         "The chance that the support is right, claimed against true, on the six D, three A and three H instances "
-        f"with four budgets each, {runs:,} runs a cell, after Challenger and after uniform sampling. Left: all runs, "
+        f"with four budgets each, {runs:,} runs a cell, and on three with prices 500-fold apart, {live_runs(runs):,} "
+        "runs a cell, after Challenger and after uniform sampling. Left: all runs, "
         "by what they claim, with 95% intervals (Wilson), and below how many runs make such a claim; above the "
         "diagonal it is more often right than it says. Right: every instance and budget as a dot, mean claimed "
         "chance of a wrong support against the share of wrong ones; an arrow marks a cell without an error, from the "

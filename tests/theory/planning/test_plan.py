@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 
-from bestmix import SFSR, Instance, Problem, Uniform, catalog, families, plan, simulate
+from bestmix import SFSR, Instance, Problem, SingleArm, Spend, Uniform, catalog, families, plan, simulate
 from bestmix.kernels import jit
 from bestmix.theory.planning import bisection, sensitivity
 from bestmix.theory.planning.plan import built_in
@@ -161,3 +161,42 @@ def test_strategies_that_serve_the_problem_are_compared():
     found = built_in(Instance.from_problem(learnt, np.ones((4, 1)), shares={"x": 0.5, "y": 0.5}))
     assert [s.name for s in found] == ["Challenger", "USLP"]
     assert len(built_in(EASY)) == 5
+
+
+def test_a_plan_in_money_is_what_the_paid_strategy_needs():
+    prices = {"a": 1.0, "b": 20.0, "c": 5.0}
+    guess = Instance([1.7, 2.6, 0.5], [[0.2, 1.8, 0.8]], [1.0], arms=list(prices), costs=["dollars"], sigma_cost=0.2)
+    answer = plan(guess, 0.2, [Uniform()], unit="cents", prices=prices, runs=40, threads=1)
+    best, row = answer.best, answer.rows()[0]
+    spent = row["budget"]
+    assert answer.sentence().startswith(f"Plan {spent:,.4g} cents with USLP, about {best.pulls:,.0f} trials: wrong")
+    again = simulate(guess, Uniform(), Spend(spent, "cents", prices=prices), runs=40, threads=1)
+    assert (again.error_rate, again.mean_pulls) == (best.error_rate, best.pulls)
+    assert best.error_interval[1] <= 0.2
+    assert 0 < row["least"] < spent
+    data = json.loads(json.dumps(answer.to_dict()))
+    assert (data["unit"], data["prices"], data["budgets"][0]["trials"]) == ("cents", prices, best.pulls)
+    assert answer.note in str(answer)
+    assert answer.guarantee is answer.at_least is answer.limit is answer.sensitivity is None
+
+
+def test_a_cost_of_the_instance_is_the_price():
+    guess = Instance([1.7, 2.6], [[0.5, 1.5]], [1.0], costs=["dollars"], sigma_cost=0.2)
+    answer = plan(guess, 0.3, [Uniform()], unit="dollars", runs=20, threads=1)
+    assert answer.coin == Spend(1.0, "dollars", {"arm0": 0.5, "arm1": 1.5})
+    assert plan(guess, 0.3, [Uniform()], unit="dollars", runs=20, threads=1, tolerance=0.2).best is not None
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ({"unit": "euros"}, "unit: expected one of the costs: dollars, got euros"),
+        ({"prices": {"arm0": 1.0}}, "prices"),
+        ({"prices": {"arm0": 0.0, "arm1": 0.0}}, "has to cost more than 0 dollars"),
+        ({"unit": "dollars", "strategies": [SingleArm()]}, "has no rule for a budget of money"),
+    ],
+)
+def test_money_that_cannot_be_planned(asked, complaint):
+    guess = Instance([1.7, 2.6], [[0.5, 1.5]], [1.0], costs=["dollars"])
+    with pytest.raises(ValueError, match=complaint):
+        plan(guess, 0.3, **{"strategies": [Uniform()], "runs": 20, "threads": 1} | asked)

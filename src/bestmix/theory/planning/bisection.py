@@ -14,7 +14,7 @@ ROUGH = 1.15  # the same for a quick estimate
 
 @dataclass(frozen=True)
 class Budget:
-    """How many trials a strategy needs.
+    """How many trials a strategy needs; in a plan of money, how many times the plan's ``coin``.
 
     Attributes
     ----------
@@ -37,6 +37,8 @@ class Budget:
         Budgets tried with all runs, and their error rates.
     losses
         All budgets tried, and their mean losses.
+    pulls
+        Trials that were made with the budget in the mean.
     """
 
     strategy: str
@@ -51,13 +53,14 @@ class Budget:
     loss: float = math.nan
     loss_interval: tuple[float, float] = (math.nan, math.nan)
     losses: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+    pulls: float = math.nan
 
 
 class Bisection:
     """The search for the budget with which a strategy's error rate, or mean loss, is as wanted."""
 
-    def __init__(self, rates: ErrorRates, error: float) -> None:
-        self.rates, self.error = rates, error
+    def __init__(self, rates: ErrorRates, error: float, scouts: int = SCOUTS, precision: float = PRECISION) -> None:
+        self.rates, self.error, self.scouts, self.precision = rates, error, scouts, precision
 
     def bracket(self, start: int, runs: int, most: int) -> tuple[int, int] | None:
         """Budgets (too small, large enough), not far apart; None when nothing up to ``most`` is enough."""
@@ -84,7 +87,7 @@ class Bisection:
 
     def budget(self, runs: int, most: int) -> Budget:
         """The budget to plan with."""
-        found = self.bracket(10 * len(self.rates.instance.problem.cells), SCOUTS, most)
+        found = self.bracket(10 * len(self.rates.instance.problem.cells), self.scouts, most)
         if found is None:
             return self._beyond(runs, most)
         low, high = found
@@ -101,11 +104,11 @@ class Bisection:
             low, high = high, min(math.ceil(1.5 * high), most)
         while safe(low) and low > self.rates.smallest():
             low, high = max(low // 2, self.rates.smallest()), low
-        _, trials = self.narrow(low, high, safe, PRECISION)
+        _, trials = self.narrow(low, high, safe, self.precision)
         least = self.rates.smallest()
         if not maybe(least):
             floor = low if not maybe(low) else max(least, low // 2)
-            least, _ = self.narrow(floor if not maybe(floor) else least, trials, maybe, PRECISION)
+            least, _ = self.narrow(floor if not maybe(floor) else least, trials, maybe, self.precision)
         return self._found(trials, least, runs, most)
 
     def quick(self, start: int, runs: int, most: int) -> int | None:
@@ -125,4 +128,7 @@ class Bisection:
         name, interval = self.rates.strategy.name, wilson(errors, runs)
         losses = {budget: loss for (budget, _), (loss, _) in sorted(self.rates.losses.items())}
         known = *self.rates.loss(most if trials is None else trials, runs), tuple(losses.items())
-        return Budget(name, trials, least, errors / runs, interval, runs, self.rates.seed, most, tuple(curve), *known)
+        pulls = self.rates.pulls[most if trials is None else trials, runs]
+        return Budget(
+            name, trials, least, errors / runs, interval, runs, self.rates.seed, most, tuple(curve), *known, pulls
+        )

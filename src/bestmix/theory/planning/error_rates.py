@@ -4,11 +4,14 @@ import math
 from collections.abc import Mapping
 
 from bestmix.problems.instance import Instance
+from bestmix.problems.spend import Spend
 from bestmix.simulation import simulate
 from bestmix.simulation.cells import BLOCK
 from bestmix.simulation.results import wilson
 from bestmix.simulation.sweep import new_cell
 from bestmix.strategies import Strategy
+from bestmix.strategies.paid import Paid
+from bestmix.strategies.protocol import MOST_TRIALS
 
 HOPELESS = 0.3  # an error beyond which a block of runs says all that a curve needs
 
@@ -16,13 +19,23 @@ Points = Mapping[int, float]  # error rate by budget
 
 
 class ErrorRates:
-    """Simulations of a strategy on an instance, each number of runs of each budget once."""
+    """Simulations of a strategy on an instance, each number of runs of each budget once.
+
+    Budgets are numbers of trials; with a ``coin``, how many times its amount may be spent.
+    """
 
     def __init__(
-        self, instance: Instance, strategy: Strategy, seed: int, threads: int | None, arriving: bool = False
+        self,
+        instance: Instance,
+        strategy: Strategy,
+        seed: int,
+        threads: int | None,
+        arriving: bool = False,
+        coin: Spend | None = None,
     ) -> None:
-        self.instance, self.strategy = instance, strategy
+        self.instance, self.strategy, self.coin = instance, strategy, coin
         self.seed, self.threads, self.arriving = seed, threads, arriving
+        self.pulls: dict[tuple[int, int], float] = {}
         self.counts: dict[tuple[int, int], int] = {}
         self.losses: dict[tuple[int, int], tuple[float, tuple[float, float]]] = {}
 
@@ -35,11 +48,15 @@ class ErrorRates:
         """Wrong answers among so many runs with a budget."""
         key = budget, runs
         if key not in self.counts:
-            asked = self.instance, self.strategy, budget, runs, self.seed
+            asked = self.instance, self.strategy, self._budget(budget), runs, self.seed
             result = simulate(*asked, threads=self.threads, arriving=self.arriving)
             self.counts[key] = result.errors
             self.losses[key] = result.loss, result.loss_interval
+            self.pulls[key] = result.mean_pulls
         return self.counts[key]
+
+    def _budget(self, budget: int) -> int | Spend:
+        return budget if self.coin is None else self.coin.raised(budget * self.coin.amount)
 
     def rate(self, budget: int, runs: int) -> float:
         """The share of wrong answers."""
@@ -64,7 +81,9 @@ class ErrorRates:
         budget = len(self.instance.problem.cells) + 1
         while True:
             try:
-                self.strategy.begin(self.instance.problem, budget)
+                asked = self._budget(budget)
+                recipe = Paid(self.strategy, asked) if isinstance(asked, Spend) else self.strategy
+                recipe.begin(self.instance.problem, MOST_TRIALS if isinstance(asked, Spend) else asked)
                 return budget
             except ValueError:
                 if budget > 10**9:

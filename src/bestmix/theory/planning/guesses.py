@@ -55,7 +55,7 @@ def read_guess(
         evidence, _ = log_evidence(source, arm, reward, drop_missing, segment, **asked)
         return _of_program(evidence), evidence.counts.astype(np.float64)
     evidence, _ = of_log(source, arm, reward, drop_missing, segment, **asked)
-    if evidence.covariances is None:
+    if evidence.pooled is None:
         raise checks.InvalidInput(
             "log", expected="an arm with at least two trials", got="none", remedy="without a spread nothing is planned"
         )
@@ -64,7 +64,7 @@ def read_guess(
         means[:, 0],
         means[:, 1:].T,
         problem.bound,
-        noise=models.Gaussian(covariance=evidence.covariances),
+        noise=models.Gaussian(covariance=evidence.support_estimates.covariances),
         known=len(problem.known),
         arms=problem.names,
         costs=problem.costs,
@@ -79,7 +79,7 @@ def _on_means(asked: Mapping[str, Any]) -> bool:
 
 def _of_program(evidence: Evidence) -> SegmentInstance:
     """An instance with the estimates for true means, normal noise, and the shares of segments of the log."""
-    problem, program = evidence.problem, program_of(evidence)
+    problem, program = evidence.problem, program_of(evidence, as_possible=True)
     untried = [name for name, n in zip(problem.trial_names, evidence.counts, strict=True) if not n]
     if untried or not program.judgeable:
         fault = f"there is no trial of '{untried[0]}'" if untried else "no arm has two trials"

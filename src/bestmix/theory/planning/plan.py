@@ -10,6 +10,7 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Known
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve
+from bestmix.problems.spend import Spend
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.strategies import SFSR, Challenger, SingleArm, Strategy, Uniform
 from bestmix.strategies.enough import parse_tolerance
@@ -28,19 +29,25 @@ RUNS = 4000  # of each simulated budget, at least
 ERRORS = 40  # that are expected among the runs, at least, with the wanted error
 SMALLEST = 1e-4  # error that can be planned for
 LARGEST_BUDGET = 10_000_000  # where the search for a budget ends
+LARGEST_PAID = 100_000  # the same for money, in trials of the mean price: these are simulated by ask and tell
+PAID_RUNS, PAID_ERRORS = 200, 8  # RUNS and ERRORS for money
+PAID_PRECISION = 1.1  # between neighbouring amounts: fewer runs tell no more
 NO_THEORY = "The theorems are about the support, not about the loss, so there are no theoretical budgets."
 
 
+NO_MONEY = "The theorems count trials, not money, so there are no theoretical budgets."
 NO_THEOREM = "The theorems are about one segment and limits on means, so there are no theoretical budgets."
 
 
-def built_in(instance: Instance | None = None) -> list[Strategy]:
-    """The strategies that a plan compares when none are named: those that serve the instance.
+def built_in(instance: Instance | None = None, coin: Spend | None = None) -> list[Strategy]:
+    """The strategies that a plan compares when none are named: those that serve the instance, in money two of them.
 
     >>> from bestmix import catalog
     >>> [strategy.name for strategy in built_in(catalog.load("S3L1"))]
     ['Challenger', 'SFSR-L', 'USLP']
     """
+    if coin is not None:
+        return [Challenger(), Uniform()]
     if instance is None or instance.problem.plain:
         return [Challenger(), SFSR(), SFSR(score="lagrangian"), Uniform(), SingleArm()]
     chosen = [] if None in instance.problem.segments.values() else [SFSR(score="lagrangian")]
@@ -76,6 +83,8 @@ class Plan:
         The wanted mean loss, where the budgets are for that; None where they are for the error.
     limit
         What no algorithm can beat that is never wrong more often, whatever the means; None where it is not known.
+    coin
+        In a plan of money the amount that budgets count, the mean price of a trial, with its unit; None for trials.
     """
 
     instance: Instance
@@ -89,28 +98,41 @@ class Plan:
     gaps: Gaps | None = field(repr=False)
     tolerance: float | None = None
     limit: LowerBound | None = field(repr=False, default=None)
+    coin: Spend | None = None
 
     @property
     def best(self) -> Budget | None:
         """The strategy that needs the fewest trials."""
         return next((b for b in self.budgets if b.trials is not None), None)
 
+    def amount(self, budget: int) -> float:
+        """A budget as a number of trials, or as an amount of money."""
+        return budget if self.coin is None else budget * self.coin.amount
+
+    def say(self, budget: int) -> str:
+        """A budget in words: "1,200 trials", "0.42 dollars"."""
+        return f"{budget:,} trials" if self.coin is None else self.coin.say(budget * self.coin.amount)
+
     def sentence(self) -> str:
         """The answer in plain language."""
         goal = f"error down to {self.error:g}" if self.tolerance is None else f"mean loss down to {self.tolerance:.3g}"
         if self.best is None:
             most = max((b.most for b in self.budgets), default=0)
-            return f"No strategy gets the {goal} with {most:,} trials.{self._consolation()}"
-        low, high = self.best.least, self.best.trials
+            return f"No strategy gets the {goal} with {self.say(most)}.{self._consolation()}"
+        assert self.best.trials is not None
+        low, high = self.short(self.best.least), self.say(self.best.trials)
+        made = "" if self.coin is None else f", about {self.best.pulls:,.0f} trials"
+        end = self.short(self.best.trials) if self.coin is None else high
+        between = f"(the need is between {low} and {end})"
         if self.tolerance is not None:
             return (
-                f"Plan {high:,} trials with {self.best.strategy}: the mix then loses at most {self.tolerance:.3g} of "
+                f"Plan {high} with {self.best.strategy}{made}: the mix then loses at most {self.tolerance:.3g} of "
                 f"{self.instance.problem.goal.quantity} on average (regret, and what is above a limit at its shadow "
-                f"price), if the means are as guessed (the need is between {low:,} and {high:,})."
+                f"price), if the means are as guessed {between}."
             )
         return (
-            f"Plan {high:,} trials with {self.best.strategy}: wrong in at most {self.error:.3g} of all cases, if the "
-            f"means are as guessed (the need is between {low:,} and {high:,})."
+            f"Plan {high} with {self.best.strategy}{made}: wrong in at most {self.error:.3g} of all cases, if the "
+            f"means are as guessed {between}."
         )
 
     def _consolation(self) -> str:
@@ -120,7 +142,8 @@ class Plan:
             return ""
         loss, trials, strategy = min(known)
         return (
-            f" But answers that are so hard to tell apart are nearly equally good: with {trials:,} trials {strategy}'s "
+            f" But answers that are so hard to tell apart are nearly equally good: with {self.say(trials)} "
+            f"{strategy}'s "
             f"mix loses {loss:.2g} of {self.instance.problem.goal.quantity} on average; give a tolerance to plan for "
             "the loss."
         )
@@ -130,8 +153,8 @@ class Plan:
         return [
             {
                 "strategy": b.strategy,
-                "budget": b.trials,
-                "least": b.least,
+                "budget": None if b.trials is None else self.amount(b.trials),
+                "least": self.amount(b.least),
                 "error_rate": b.error_rate,
                 "low": b.error_interval[0],
                 "high": b.error_interval[1],
@@ -141,6 +164,7 @@ class Plan:
                 "runs": b.runs,
                 "seed": b.seed,
             }
+            | ({} if self.coin is None else {"trials": b.pulls})
             for b in self.budgets
         ]
 
@@ -149,6 +173,7 @@ class Plan:
         return {
             "error": self.error,
             "tolerance": self.tolerance,
+            **({} if self.coin is None else {"unit": self.coin.unit, "prices": self._prices()}),
             "instance": self.instance.to_dict(),
             "budgets": [{k: v if v == v else None for k, v in row.items()} for row in self.rows()],
             "guarantee": self.guarantee,
@@ -159,18 +184,26 @@ class Plan:
             "sensitivity": None if self.sensitivity is None else asdict(self.sensitivity),
         }
 
+    def _prices(self) -> dict[str, float] | None:
+        return None if self.coin is None or self.coin.prices is None else dict(self.coin.prices)
+
     def __str__(self) -> str:
+        name = "budget" if self.coin is None else self.coin.unit
         lines = [
             self.sentence(),
-            f"{'strategy':<14} {'budget':>12} {'between':>25}  error rate (95% interval)  mean loss",
+            f"{'strategy':<14} {name:>12} {'between':>25}  error rate (95% interval)  mean loss",
         ]
         for b in self.budgets:
-            budget = f"> {b.most:,}" if b.trials is None else f"{b.trials:,}"
-            between = "" if b.trials is None else f"{b.least:,} and {b.trials:,}"
+            budget = f"> {self.short(b.most)}" if b.trials is None else self.short(b.trials)
+            between = "" if b.trials is None else f"{self.short(b.least)} and {self.short(b.trials)}"
             rate = f"{b.error_rate:.4f} ({b.error_interval[0]:.4f}, {b.error_interval[1]:.4f})"
             lines.append(f"{b.strategy:<14} {budget:>12} {between:>25}  {rate:<25}  {b.loss:.3g}")
         lines += [*self.theory(), *self.hard]
         return "\n".join([*lines, *([self.sensitivity.sentence()] if self.sensitivity else [])])
+
+    def short(self, budget: int) -> str:
+        """A budget in words without its unit."""
+        return f"{budget:,}" if self.coin is None else self.coin.number(budget * self.coin.amount)
 
     def theory(self) -> list[str]:
         """What the theorems say, in sentences."""
@@ -211,10 +244,14 @@ def plan(
     seed: int = 0,
     most: int = LARGEST_BUDGET,
     tolerance: float | str | None = None,
+    unit: str | None = None,
+    prices: Mapping[str, float] | None = None,
     threads: int | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Plan:
     """The budget that each strategy needs to find the right support, except with a chance of ``error``.
+
+    Budgets are numbers of trials, or with ``unit`` amounts of money.
 
     Parameters
     ----------
@@ -246,6 +283,11 @@ def plan(
         Plan for the mean loss instead of the error: how much less than the best mix the recommended one may earn on
         average, what is above a limit counted at its shadow price. An amount, or a text such as ``"1%"`` of the best
         value. Then ties do not matter, and there are no theoretical budgets and no draws around the guesses.
+    unit, prices
+        Plan how much money to spend instead of how many trials to make: in which unit, and what a trial of each arm
+        costs in it. Without prices the unit is one of the costs, and a trial costs the mean of its arm. Runs are
+        then made by ask and tell: by default 200 of each amount, of Challenger and of uniform sampling, and no
+        draws around the guesses. ``most`` is in trials of the mean price, at most 100,000.
     threads
         How many; all cores by default.
     progress
@@ -264,7 +306,9 @@ def plan(
         raise checks.InvalidInput(
             "error", expected=f"a probability from {SMALLEST:g} to below 1", got=f"{error:g}", remedy="try 0.05"
         )
-    runs = max(RUNS, math.ceil(ERRORS / error)) if runs is None else runs
+    money = unit is not None or prices is not None
+    if runs is None:
+        runs = max(PAID_RUNS if money else RUNS, math.ceil((PAID_ERRORS if money else ERRORS) / error))
     runs = checks.whole("runs", runs, math.ceil(4 / error), "with fewer no budget can be told to be enough")
     draws = checks.whole("draws", draws, 0, "20 is a good number")
     most = checks.whole("most", most, 1, "give a number of trials", MOST_TRIALS)
@@ -272,17 +316,22 @@ def plan(
     tell("Reading the guesses")
     asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
     instance, counts = read_guess(source, asked, arm, reward, drop_missing, pilot, segment)
-    recipes = built_in(instance) if strategies is None else list(strategies)
+    coin = coin_of(instance, unit, prices) if money else None
+    recipes = built_in(instance, coin) if strategies is None else list(strategies)
     allowed = None if tolerance is None else _allowed(instance, tolerance)
     _check(instance, recipes, unique=allowed is None)
     tell("Measuring the gaps")
     found, note = _theory(instance) if allowed is None else (None, NO_THEORY)
     plain = _plain(instance)
+    if coin is not None:
+        note, most, draws = NO_MONEY, min(most, LARGEST_PAID), 0
     kind, wanted = (ErrorRates, error) if allowed is None else (LossRates, allowed)
     budgets = []
     for strategy in recipes:
         tell(f"Simulating {strategy.name}")
-        budgets.append(Bisection(kind(instance, strategy, seed, threads, arriving), wanted).budget(runs, most))
+        rates = kind(instance, strategy, seed, threads, arriving, coin)
+        search = Bisection(rates, wanted) if coin is None else Bisection(rates, wanted, runs // 2, PAID_PRECISION)
+        budgets.append(search.budget(runs, most))
     budgets.sort(key=lambda b: (b.trials is None, b.trials or 0, b.error_rate))
     chosen = next((s for s in recipes if budgets[0].trials is not None and s.name == budgets[0].strategy), None)
     sensitivity = None
@@ -290,6 +339,7 @@ def plan(
         tell(f"Simulating {chosen.name} around the guesses")
         around = draws, seed, threads, arriving
         sensitivity = sensitivity_of(instance, counts, chosen, error, budgets[0].trials, *around)
+    hard, found = tuple(reasons(found)) if found else (), found if coin is None else None
     exponent = None if found is None else any_exponent(found)
     return Plan(
         instance=instance,
@@ -298,12 +348,40 @@ def plan(
         guarantee=None if found is None else budget_for(found, error),
         at_least=_at_least(exponent, error, len(instance.problem.cells)),
         note=note,
-        hard=tuple(reasons(found)) if found else (),
+        hard=hard,
         sensitivity=sensitivity,
         gaps=found,
         tolerance=allowed,
-        limit=limit_at_once(plain, error) if allowed is None and plain is not None else None,
+        limit=limit_at_once(plain, error) if allowed is None and plain is not None and coin is None else None,
+        coin=coin,
     )
+
+
+def coin_of(instance: Instance, unit: str | None, prices: Mapping[str, float] | None) -> Spend:
+    """The mean price of a trial, which amounts are counted in; where trials tell it, at the mean of each arm.
+
+    >>> guess = Instance(reward=[1.7, 2.6], cost=[[0.5, 1.5]], bound=[1.0], costs=["dollars"])
+    >>> coin_of(guess, "dollars", None).amount, coin_of(guess, "cents", {"arm0": 2.0, "arm1": 6.0}).amount
+    (1.0, 4.0)
+    """
+    unit = "dollars" if unit is None else unit
+    if prices is None and unit in instance.costs and not instance.problem.segments:
+        means = instance.means[:, 1 + instance.costs.index(unit)].tolist()
+        prices = dict(zip(instance.problem.arms, means, strict=False))
+    if prices is None:
+        raise checks.InvalidInput(
+            "unit",
+            expected=f"one of the costs: {', '.join(instance.costs) or 'there are none'}",
+            got=unit,
+            remedy="give prices= (--price), what a trial of each arm costs",
+        )
+    spend = Spend(1.0, unit, prices)
+    price = float(spend.of_cells(instance.problem, prices, "prices").mean())
+    if price <= 0:
+        raise checks.InvalidInput(
+            "prices", f"a trial of some arm has to cost more than 0 {unit}", "plan trials instead"
+        )
+    return spend.raised(price)
 
 
 def _allowed(instance: Instance, tolerance: float | str) -> float:

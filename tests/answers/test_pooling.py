@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests import naive
+
+from bestmix import Problem, families
+from bestmix.answers import pooling
+from bestmix.answers.certainty import support_probability, z_scores
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.kernels import conditions
+from bestmix.problems.solution import solve_means
+
+
+def evidence_of(values, bound):
+    """Evidence of trials (K, n, 1 + L)."""
+    names = [f"a{i}" for i in range(len(values))]
+    bounds = {f"c{l}": float(b) for l, b in enumerate(bound)}
+    return Evidence(Problem(names, bounds), [Moments(values.shape[2]).plus(rows) for rows in values])
+
+
+@given(seed=st.integers(0, 10**6), trials=st.integers(2, 90), fold=st.floats(1.0, 1e4))
+@settings(max_examples=40, deadline=None)
+def test_the_pool_is_as_large_as_an_arm_can_be(seed, trials, fold):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(4, trials, 3)) * np.array([1.0, fold, fold**0.5, 1.0]).reshape(-1, 1, 1)
+    values[3, :, 2] = 1.0  # a metric without scatter
+    evidence = evidence_of(values, [1.0, 1.0])
+    naively = naive.blended_covariances(evidence)
+    kept = np.zeros((4, 3), bool)
+    found = pooling.blended_as_possible(evidence.counts, evidence.scatters, evidence.pooled, kept)
+    np.testing.assert_allclose(found, naively, rtol=1e-9)
+    whole = conditions.blend(evidence.counts, evidence.scatters, evidence.pooled)
+    assert (np.linalg.eigvalsh(found) >= -1e-12 * np.abs(found).max()).all()
+    assert (np.diagonal(found, axis1=1, axis2=2) <= np.diagonal(whole, axis1=1, axis2=2) * (1 + 1e-12)).all()
+
+
+def test_arms_that_are_alike_are_pooled_to_the_bit_as_decisions_are():
+    rng = np.random.default_rng(3)
+    for trials in (2, 5, 40):
+        evidence = evidence_of(rng.normal(size=(12, trials, 2)), [1.0])
+        np.testing.assert_array_equal(evidence.support_estimates.covariances, evidence.estimates.covariances)
+
+
+def test_events_that_were_hardly_seen_keep_the_whole_pool():
+    values = np.zeros((2, 400, 2))
+    values[:, ::2, 0] = 1.0
+    values[0, 0, 1] = 1.0  # one event of 400, and half of 400
+    values[1, ::2, 1] = 1.0
+    evidence = evidence_of(values, [0.3])
+    np.testing.assert_array_equal(evidence.support_estimates.covariances, evidence.estimates.covariances)
+
+
+def fold_case(seed):
+    """Five models whose prices differ 500-fold, and the bound of their mean: means (K, 2), bound."""
+    rng = np.random.default_rng([seed, 4711])
+    while True:
+        price = np.r_[0.002, np.exp(rng.uniform(np.log(0.002), 0.0, 3)), 1.0]
+        quality = 0.3 + 0.08 * np.log(price / 0.002) + rng.normal(0.0, 0.06, 5)
+        means, bound = np.column_stack([quality, price]), np.array([rng.uniform(0.004, 0.04)])
+        best = solve_means(means, bound)
+        if best.status == "optimal" and (best.mixture > 0).sum() == 2:
+            return means, bound, best
+
+
+def claims(runs, trials=60):
+    """Claimed chances with the pool as far as it is possible, and in full, and what was right."""
+    told = []
+    for seed in range(runs):
+        means, bound, best = fold_case(seed % 10)
+        rng = np.random.default_rng([seed, 1])
+        noise = rng.normal(size=(5, trials, 2))
+        values = np.stack([means[:, :1] + 0.1 * noise[:, :, 0], means[:, 1:] * np.exp(0.5 * noise[:, :, 1] - 0.125)], 2)
+        evidence = evidence_of(values, bound)
+        guess = solve_means(evidence.means, bound)
+        if guess.status == "optimal":
+            ways = [support_probability(z_scores(evidence, guess, e)) for e in (None, evidence.estimates)]
+            told.append([*ways, guess.basis == best.basis])
+    return np.array(told, dtype=np.float64)
+
+
+def test_claims_are_not_far_too_cautious_where_prices_differ_500_fold():
+    """False alarms: below 1e-6, at most five standard errors of the mean of these runs."""
+    told = claims(runs=100)
+    ours, whole, right = told.mean(axis=0)
+    spread = 5 * (told[:, 0] - told[:, 2]).std() / np.sqrt(len(told))
+    assert whole < right - 0.1, "the whole pool is far too cautious here"
+    assert right - 0.1 < ours <= right + spread
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_noise_claims_what_it_always_did(seed):
+    instance, rng = families.uniform_instance(12, 1, 70_000 + seed), np.random.default_rng(seed)
+    values = np.array([instance.draw(a, 30, rng) for a in range(12)])
+    evidence = evidence_of(values, instance.bound)
+    guess = solve_means(evidence.means, np.array(instance.bound))
+    if guess.status == "optimal":
+        np.testing.assert_array_equal(z_scores(evidence, guess), z_scores(evidence, guess, evidence.estimates))
