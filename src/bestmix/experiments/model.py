@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
@@ -55,8 +55,23 @@ class Outcome(StrEnum):
     surplus = "surplus"  # its slot was filled already, and the strategy's schedule has no place for more: left out
 
 
+class Copied:
+    """What calls change, and what it was before: copies are made at every call."""
+
+    def copied(self) -> Self:
+        """One with the same fields; ``dataclasses.replace`` takes many times as long.
+
+        >>> row = Row(1, 1, 0, 1, "w", 0.0, 0.0, 0.0)
+        >>> row.copied() == row, row.copied() is row
+        (True, False)
+        """
+        result = object.__new__(type(self))
+        result.__dict__.update(self.__dict__)
+        return result
+
+
 @dataclass
-class Row:
+class Row(Copied):
     """A trial as a store keeps it; ``deadline`` is in lease time, the other times are seconds since 1970."""
 
     number: int

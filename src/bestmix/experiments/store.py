@@ -70,14 +70,14 @@ hands out no slots, ``owing`` counts the requests that the round waits for, and 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
 from bestmix.experiments.errors import Closed
-from bestmix.experiments.model import Draft, Event, Record, Row, RunState, State, Status, TrialQuery, moment
+from bestmix.experiments.model import Copied, Draft, Event, Record, Row, RunState, State, Status, TrialQuery, moment
 from bestmix.experiments.traffic_model import EdgeRow, Version
 from bestmix.strategies.protocol import Memory
 
@@ -85,7 +85,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Head:
+class Head(Copied):
     """The figures of an experiment that calls change; stores write it back when a call ends well."""
 
     # Changed seldom.
@@ -122,11 +122,12 @@ class Head:
 def worth_writing(before: Head, after: Head) -> bool:
     """Whether a call changed anything but the reading of the same clock, which the next one can do as well.
 
+    >>> from dataclasses import replace
     >>> head = Head("a", "running", "", "", 9, None, None, clock=1.0, boot="b", tick=5.0, earliest=0.0)
     >>> worth_writing(head, replace(head, clock=2.0, tick=6.0)), worth_writing(head, replace(head, trials=1))
     (False, True)
     """
-    return replace(before, clock=after.clock, tick=after.tick) != after
+    return {**vars(before), "clock": after.clock, "tick": after.tick} != vars(after)
 
 
 class Transaction(Protocol):
@@ -320,6 +321,7 @@ class ExperimentStore(Protocol):
 def digest(record: Record) -> str:
     """A fingerprint of what is fixed of an experiment; the event ``created`` keeps it, so that damage is found.
 
+    >>> from dataclasses import replace
     >>> record = Record("0123456789ab", "a", {"arms": ["x"]}, {"kind": "Uniform"}, 9, 60.0, 100)
     >>> digest(record) == digest(replace(record)), digest(record) == digest(replace(record, first_budget=8))
     (True, False)

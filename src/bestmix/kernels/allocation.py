@@ -21,12 +21,12 @@ NEGLIGIBLE = 80.0  # a squared z-score that is so much larger than the least one
 TIE = 1e-9  # scores of arms that differ by less than this share count as equal
 
 
-@borrowing
-def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Integers) -> int:
+@inlined
+def allocate(state: State, size: int, arm: Integers, reason: Integers | None, owed: Integers) -> int:
     """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
 
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
-    ``owed`` (unknown,) the trials of each arm.
+    where somebody asks for it; ``owed`` (unknown,) the trials of each arm.
     """
     for a in range(owed.shape[0]):
         owed[a] = 0
@@ -35,7 +35,7 @@ def allocate(state: State, size: int, arm: Integers, reason: Integers, owed: Int
 
 
 @compiled
-def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers, owed: Integers) -> int:
+def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers | None, owed: Integers) -> int:
     """Give most trials to whether there is an answer, where that is in doubt; returns the number of chunks."""
     unknown, m = owed.shape[0], state.coefficient.shape[1]
     step, given, chunk = chunk_size(size, unknown), 0, 0
@@ -51,14 +51,16 @@ def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers,
                     best, chosen = value, safest[i]
         if chosen < 0:  # the terms are too small to be told apart
             break
-        arm[chunk], reason[chunk] = chosen, state.gap.shape[0] - 1
+        arm[chunk] = chosen
+        if reason is not None:
+            reason[chunk] = state.gap.shape[0] - 1
         owed[chosen] += some
         given, chunk = given + some, chunk + 1
     return chunk
 
 
-@borrowing
-def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers, owed: Integers) -> int:
+@inlined
+def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers | None, owed: Integers) -> int:
     """Give the trials after the first chunks to the conditions in doubt; returns the number of chunks.
 
     A chunk changes either one condition, by the arm's own trials, or all, by those of an arm of the basis: only what
@@ -69,6 +71,7 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers,
     unknown = counts.shape[0]
     step, reserved = chunk_size(size, unknown), unreserved(unknown)
     trials, spread, weight, worth = state.space[0], state.space[1], state.space[2], state.space[3]
+    total = state.space[4]
     given, least = min(chunk * step, size), np.inf
     for j in range(unknown):
         trials[j] = counts[j] + owed[j]
@@ -84,13 +87,11 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers,
         if chunk >= reserved:
             nearest = closest(gap, spread)
             weight[nearest], worth[nearest] = 0.0, 0.0
+        add_up(weight, coefficient, total)
         best, chosen, row = 0.0, -1, -1
         for i in range(m):
             if basis[i] < unknown:
-                total = 0.0
-                for j in range(n):
-                    total += weight[j] * coefficient[j, i]
-                value = total / trials[basis[i]] ** 2
+                value = total[i] / trials[basis[i]] ** 2
                 if value > best * (1.0 + TIE):
                     best, chosen, row = value, basis[i], i
         for j in range(unknown):
@@ -98,17 +99,16 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers,
                 best, chosen, row = worth[j], j, -1
         if chosen < 0:  # nothing is in doubt: keep the numbers of trials even
             chosen = fewest(trials, unknown)
-        arm[chunk], reason[chunk] = chosen, chosen
+        arm[chunk] = chosen
+        if reason is not None:
+            reason[chunk] = chosen if row < 0 else heaviest(weight, coefficient, row)
         less = 1.0 / trials[chosen] - 1.0 / (trials[chosen] + some)
         trials[chosen] += some
         owed[chosen] += some
         first, last = chosen, chosen + 1
         if row >= 0:
-            most = 0.0
             for j in range(n):
                 spread[j] -= coefficient[j, row] * less
-                if weight[j] * coefficient[j, row] > most:
-                    most, reason[chunk] = weight[j] * coefficient[j, row], j
         else:
             spread[chosen] -= own[chosen] * less
         if row >= 0 or chunk >= reserved:  # not only the arm's own condition has changed
@@ -122,6 +122,33 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers,
             worth[first] = weight[first] * own[first] / trials[first] ** 2
         given, chunk = given + some, chunk + 1
     return chunk
+
+
+@inlined
+def add_up(weight: Floats, coefficient: Floats, total: Floats) -> None:
+    """What all conditions together make of each arm of the basis; two sums at a time, for one would wait for itself."""
+    n, m = coefficient.shape
+    for i in range(0, m - 1, 2):
+        first, second = 0.0, 0.0
+        for j in range(n):
+            first += weight[j] * coefficient[j, i]
+            second += weight[j] * coefficient[j, i + 1]
+        total[i], total[i + 1] = first, second
+    if m % 2 == 1:
+        last = 0.0
+        for j in range(n):
+            last += weight[j] * coefficient[j, m - 1]
+        total[m - 1] = last
+
+
+@inlined
+def heaviest(weight: Floats, coefficient: Floats, row: int) -> int:
+    """The condition that a trial of a row's arm of the basis does most for."""
+    found, most = 0, 0.0
+    for j in range(weight.shape[0]):
+        if weight[j] * coefficient[j, row] > most:
+            found, most = j, weight[j] * coefficient[j, row]
+    return found
 
 
 @inlined

@@ -39,7 +39,7 @@ class State(NamedTuple):
     gap, own, coefficient
         Each column's condition, (n,), and the terms of its variance: own (n,) and by basis row (n, 1 + L).
     space
-        Of the decision (4, n).
+        Of the decision (5, n).
     """
 
     program: Program
@@ -68,11 +68,11 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
         np.empty(n),
         np.empty(n),
         np.empty((n, d)),
-        np.empty((4, n)),
+        np.empty((5, n)),
     )
 
 
-@borrowing
+@inlined
 def solve(means: Floats, bound: Floats, everything: Integers, state: State) -> int:
     """Elastic program of all columns, from ``basis``; a simplex status."""
     load_elastic(means, bound, everything, state.program)
@@ -117,7 +117,7 @@ def load_elastic(means: Floats, bound: Floats, everything: Integers, program: Pr
         program.u[n - 1, l] = -1.0
 
 
-@borrowing
+@inlined
 def pool(state: State) -> None:
     """Pooled covariance of a trial; as wide as the arms are apart when no arm has two trials."""
     if not pool_scatter(state.counts, state.scatter, state.pooled):
@@ -168,7 +168,7 @@ def blended(scatter: float, common: float, count: int) -> float:
     return result if result < np.inf else VAST
 
 
-@borrowing
+@inlined
 def conditions(state: State) -> None:
     """Gap of each column's condition, and the terms of its variance."""
     u, e, scale = state.program.u, state.program.e, state.scale

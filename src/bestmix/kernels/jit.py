@@ -190,12 +190,17 @@ def _make(function: FunctionType, form: Form) -> None:
 def _compile(function: FunctionType, options: Options, form: Form) -> Any:
     import numba
 
+    from bestmix.kernels import linking
+
     _announce_compilation()
     compiler: Any = numba.njit  # its types do not know all of its options
+    pipeline = linking.EntryCompiler if form.entry else linking.InnerCompiler
     wrappers = {"no_cpython_wrapper": not form.entry, "no_cfunc_wrapper": True}
     inside = {"forceinline": options.inline, "inline": "always" if options.substitute else "never"}
-    result = compiler(nogil=True, error_model="numpy", _nrt=form.counts, **wrappers, **inside)(function)
-    if options.keep:
+    result = compiler(nogil=True, error_model="numpy", _nrt=form.counts, pipeline_class=pipeline, **wrappers, **inside)(
+        function
+    )
+    if options.keep and form.entry:
         result._cache = _disk_cache(function, form)
     return result
 

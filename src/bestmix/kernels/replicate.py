@@ -73,8 +73,8 @@ class Tally(NamedTuple):
         Where the sums of each unknown arm's trials count from (unknown, 1 + L), and the sums.
     estimate
         Means of all arms (K, 1 + L).
-    owed, arm, reason
-        Trials of each arm in the next round, and how they were decided on.
+    owed, arm
+        Trials of each arm in the next round, and the arms of its chunks.
     everything
         The numbers of all columns (K + L,).
     space
@@ -87,7 +87,6 @@ class Tally(NamedTuple):
     estimate: Floats
     owed: Integers
     arm: Integers
-    reason: Integers
     everything: Integers
     space: Floats
 
@@ -102,7 +101,6 @@ def new_tally(start: Floats, estimate: Floats, chunks: int) -> Tally:
         np.empty((unknown, d, d)),
         estimate,
         np.empty(unknown, dtype=np.int64),
-        np.empty(chunks, dtype=np.int64),
         np.empty(chunks, dtype=np.int64),
         np.arange(estimate.shape[0] + d - 1),
         np.empty((4, d, d)),
@@ -126,7 +124,7 @@ def run_all(
     chance: Floats,
 ) -> None:
     """``challenger`` in a given space."""
-    start, sums, squares, estimate, owed, arm, reason, everything, space = tally
+    start, sums, squares, estimate, owed, arm, everything, space = tally
     unknown, counts, status = owed.shape[0], state.counts, simplex.OPTIMAL
     some = columns.part(state.program, 0, everything.shape[0])
     for run in range(answer.shape[0]):
@@ -147,7 +145,7 @@ def run_all(
             size = allocation.round_size(budget, unknown, spent, settings)
             if size == 0 or stopping.stops(stop, state):
                 break
-            allocation.allocate(state, size, arm, reason, owed)
+            allocation.allocate(state, size, arm, None, owed)
         pulls[run] = spent
         if status != simplex.OPTIMAL:
             answer[run, 0], chance[run] = INFEASIBLE, 0.0

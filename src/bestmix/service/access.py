@@ -9,7 +9,6 @@ from typing import NamedTuple
 import anyio.to_thread
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Scope as Connection
 
@@ -193,7 +192,8 @@ def check_own(token: Token, experiment: Experiment) -> None:
 
 def credentials(scope: Connection) -> Credentials:
     """The token's text from the header, or else the session of the browser's cookie."""
-    kind, _, text = Headers(scope=scope).get("authorization", "").partition(" ")
+    given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    kind, _, text = given.decode("latin-1").partition(" ")
     if kind.lower() == "bearer" and text.strip():
         return Credentials(text.strip(), False)
     return Credentials(sessions.read_cookie(scope), True)

@@ -4,9 +4,11 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 MOST_LINES = 20  # a second of one kind that strangers can cause
+ENCODER = json.JSONEncoder(default=str)  # ``json.dumps`` would make one for every line
 
 
 class JsonLines(logging.Formatter):
@@ -14,14 +16,20 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
-        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{record.msecs:03.0f}Z"
+        at = f"{_second(int(record.created))}.{record.msecs:03.0f}Z"
         line: dict[str, Any] = {"at": at, "level": record.levelname.lower(), "logger": record.name}
         line |= {"message": record.getMessage(), **getattr(record, "data", {})}
         if left_out := getattr(record, "left_out", 0):
             line["left_out"] = left_out
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
-        return json.dumps(line, default=str)
+        return ENCODER.encode(line)
+
+
+@lru_cache(maxsize=4)
+def _second(at: int) -> str:
+    """A time in whole seconds since 1970; most lines are of the second of the line before."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
 
 
 class Sampled(logging.Filter):

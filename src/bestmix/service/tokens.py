@@ -36,8 +36,10 @@ class Scope(StrEnum):
         >>> Scope.work.allows(Scope.read), Scope.work.allows(Scope.admin)
         (True, False)
         """
-        order = list(Scope)
-        return order.index(self) >= order.index(wanted)
+        return RANK[self] >= RANK[wanted]
+
+
+RANK = {scope: rank for rank, scope in enumerate(Scope)}
 
 
 @dataclass(frozen=True)

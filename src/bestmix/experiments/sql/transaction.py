@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -120,7 +119,7 @@ class SqlTransaction:
             raise gone()
         self.record = record
         self.head = queries.head(found)
-        self._before = replace(self.head)
+        self._before = self.head.copied()
         self._savepoint: Savepoint | None = None  # None once the call has changed the database
         self._changed = False  # whether the call has gathered changes
 
@@ -128,7 +127,7 @@ class SqlTransaction:
         """Remember how things are before a call."""
         self._changed = False
         read = dict(self._sums), dict(self._rows), self._due_arms, dict(self._edges), dict(self._traffic)
-        self._savepoint = Savepoint(replace(self.head), self._changes.copied(), *read)
+        self._savepoint = Savepoint(self.head.copied(), self._changes.copied(), *read)
 
     def undo_call(self) -> bool:
         """Go back to where the last call began; False where that is no longer possible."""
@@ -216,7 +215,7 @@ class SqlTransaction:
         if missing := [number for number in numbers if number not in self._rows]:
             self._take_in(self._run(FEW, numbers=missing).all(), missing)
         found = {number: self._rows[number] for number in numbers}
-        return {number: replace(row) for number, row in found.items() if row is not None}
+        return {number: row.copied() for number, row in found.items() if row is not None}
 
     def holder(self, slot: int) -> Row | None:
         """The trial that has filled the slot, has it on lease, or left it open."""

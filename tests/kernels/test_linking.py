@@ -1,0 +1,65 @@
+"""Machine code is made once for a tree of kernels: for the one that Python calls."""
+
+import numpy as np
+import pytest
+
+from bestmix.kernels import jit, linking
+
+
+@jit.compiled
+def half(value):
+    return value / 2.0
+
+
+@jit.borrowing
+def add_halves(values: np.ndarray) -> float:
+    total = 0.0
+    for value in values:
+        total += half(value)
+    return total
+
+
+@jit.compiled
+def shifted(values):
+    return half(add_halves(values)) + values.reshape((2, 2))[1, 1]
+
+
+def library(dispatcher):
+    (result,) = dispatcher.overloads.values()
+    return result.library
+
+
+def test_only_the_kernel_that_python_calls_has_machine_code():
+    made = jit.machine(shifted)
+    values = np.array([1.0, 2.0, 3.0, 6.0])
+    assert made(values) == shifted(values) == 9.0
+    below = made.py_func.__globals__
+    entry, inner = library(made), [library(below["half"]), library(below["add_halves"])]
+    assert isinstance(entry, linking.EntryLibrary)
+    assert all(isinstance(one, linking.InnerLibrary) for one in inner)
+    assert entry._get_compiled_object()
+    defined = {function.name for one in inner for function in one.get_defined_functions()}
+    assert defined  # written down, and part of no machine code but the entry's
+    assert not any(entry.codegen._engine.is_symbol_defined(name) for name in defined - symbols(entry))
+
+
+def symbols(entry):
+    return {function.name for function in entry.get_defined_functions()}
+
+
+def test_libraries_below_are_found_once_each():
+    made = jit.machine(shifted)
+    made(np.array([1.0, 2.0, 3.0, 6.0]))
+    inner = made.py_func.__globals__
+    halves, adds = library(inner["half"]), library(inner["add_halves"])
+    found = linking.all_below([adds, adds])
+    assert found.count(adds) == 1
+    assert found.count(halves) == 1
+
+
+def test_a_kernel_that_raises_says_so_in_machine_code():
+    values = np.arange(3.0)
+    made = jit.machine(shifted)
+    for call in (shifted, made):
+        with pytest.raises(ValueError, match="size"):
+            call(values)
