@@ -6,9 +6,12 @@ kernel that only others call stays as it was written down; all of a tree is put 
 machine code where Python calls it. This uses parts of Numba that are its own business: a new Numba needs a look here.
 """
 
+# mypy: allow-untyped-calls
+# Numba has no types.
+
 from typing import Any
 
-from numba import _dynfunc
+from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import register_pass
@@ -48,7 +51,7 @@ def all_below(libraries: list[Any]) -> list[Any]:
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class InnerLowering(NativeLowering):  # type: ignore[misc]  # it has no types
+class InnerLowering(NativeLowering):
     """Write a kernel down for those that call it."""
 
     _name = "inner_lowering"
@@ -67,7 +70,7 @@ class InnerLowering(NativeLowering):  # type: ignore[misc]  # it has no types
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
-class EntryLowering(NativeLowering):  # type: ignore[misc]
+class EntryLowering(NativeLowering):
     """Machine code of a kernel and of everything below it."""
 
     _name = "entry_lowering"
@@ -85,7 +88,7 @@ class EntryLowering(NativeLowering):  # type: ignore[misc]
         return True
 
 
-class InnerCompiler(compiler.CompilerBase):  # type: ignore[misc]
+class InnerCompiler(compiler.CompilerBase):
     """Numba's compiler for a kernel that only others call."""
 
     lowering: type[NativeLowering] = InnerLowering
