@@ -29,10 +29,11 @@ PARTS = (
     "spend",
     "limit",
     "traffic",
+    "courses",
     "rivals",
     "ahead",
 )
-RUNS_GIVEN = ("deploy", "bayes", "margin", "spend", "limit", "traffic", "rivals", "ahead")  # parts that take --runs
+RUNS_GIVEN = ("deploy", "bayes", "margin", "spend", "limit", "courses", "rivals", "ahead")  # parts that take --runs
 
 
 def main() -> None:

@@ -1,116 +1,138 @@
-"""Live traffic: what edges and servers do, and courses: how often rounds truly exceed a limit, what a request loses."""
+"""Live traffic over HTTP: what an edge serves, and what a server needs for many of them."""
 
-from typing import NamedTuple
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
 
-import numpy as np
-from rich.progress import track
+from bench.timing import Figure
+from bestmix import Edge, Problem, Traffic, open_experiment
+from bestmix.cli.edge_bench import measure as serve
+from bestmix.client.edge_server import EdgeServer
 
-from bench import edges
-from bench.timing import Figure, console
-from bestmix import Instance, catalog, solve
-from bestmix.answers import noisy_program
-from bestmix.answers.evidence import Evidence
-from bestmix.answers.moments import Moments
-from bestmix.answers.programs import program_of
-from bestmix.kernels import jit
-from bestmix.strategies.traffic import Traffic, exploration, plan_round
-
-TITLE = "Traffic: rounds whose traffic truly exceeds a limit, and regret of a request in the last third"
-ROUNDS, EXPLORE, BEFORE = 30, 0.05, 10  # rounds, exploring share, trials of each arm beforehand
-FEW = 2000  # requests up to which trials are drawn one by one
-KEPT = 5.0  # % of rounds that may exceed a limit
-RULES = {
-    "this rule": Traffic(EXPLORE),
-    "this rule at 95%": Traffic(EXPLORE, safety=0.95),
-    "what is left carried over": Traffic(EXPLORE, carry=True),
-    "the plan, optimum served": None,
-    "uniform exploration, optimum served": None,
-}
+PROBLEM = Problem(["small", "medium", "large"], goal="maximise quality", limits=["dollars <= 1"])
+PAIRS, EDGES, SHARE, SECONDS = 400_000, 50, 5.0, 1.0  # targets: a second, edges, % of a core, of a billion requests
+TITLE = "Live traffic: what an edge serves, and what a server needs for many of them"
 
 
-class Course(NamedTuple):
-    """What each round of a course was truly like: cost above the bound in the worst limit, so far and in the round."""
-
-    excess: np.ndarray  # (rounds,)
-    total: np.ndarray  # (rounds,) the same of all requests so far, of which the costs are as they came
-    regret: np.ndarray  # (rounds,)
-    explore: np.ndarray  # (rounds,)
-
-
-def measure(quick: bool, runs: int | None = None) -> list[Figure]:
-    runs = runs or (3 if quick else 60)
-    jit.ENOUGH_WORK = 0  # thousands of decisions: machine code for all of them
-    cases = {"A2": (catalog.load("A2"), 1000), "D2P": (catalog.load("D2P"), 2000), "prices": (prices(), 1000)}
-    cases |= {} if quick else {"A2, ten million requests": (catalog.load("A2"), 333_334)}
-    found = [figure for name, (instance, size) in cases.items() for figure in compared(name, instance, size, runs)]
-    return [*edges.figures(quick), *found]
+def measure(quick: bool) -> list[Figure]:
+    """What is promised of edges and servers."""
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as (process, url, token):
+        found = [one_edge(url, token, Path(folder), 1.0 if quick else 5.0)]
+        found.append(many_edges(process, url, token, 3.0 if quick else 20.0))
+    return [*found, billion()]
 
 
-def prices() -> Instance:
-    """Five arms whose prices are 150-fold apart, the limit between them."""
-    dollars = np.array([0.01, 0.04, 0.15, 0.6, 1.5])
-    return Instance([0.55, 0.62, 0.70, 0.76, 0.80], [dollars], [0.3], sigma_reward=0.4, sigma_cost=0.3 * dollars[None])
+@contextmanager
+def server(folder: Path):
+    """A server of its own process, with an experiment."""
+    database = f"sqlite:///{folder / 'x.db'}"
+    open_experiment(database, "live", PROBLEM, traffic=Traffic(requests=1_000_000, serve="small")).close()
+    program = "from bestmix.cli import main; main()"
+    words = [sys.executable, "-c", program, "serve", "--storage", database, "--port", "0"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        line = ""
+        while "token=" not in line:
+            line = process.stdout.readline()
+        address = next(word for word in line.split() if word.startswith("http"))
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+        url, token = address.partition("/login")[0], address.partition("token=")[2].strip()
+        Edge(url, "live", token, spool=folder / "spool", patience=60.0).close()  # when it listens
+        yield process, url, token
+    finally:
+        process.terminate()
+        process.wait(30)
 
 
-def compared(name: str, instance: Instance, size: int, runs: int) -> list[Figure]:
-    figures = []
-    for rule in RULES:
-        listed = track(range(runs), f"{name}: {rule}", console=console, transient=True)
-        courses = [course(instance, size, rule, seed) for seed in listed]
-        excess, total, regret, explore = (np.array(part) for part in zip(*courses, strict=True))
-        early, late = (100 * (part > 1e-12).mean() for part in (excess[:, :5], excess[:, -10:]))
-        note = (
-            f"first five {early:.1f}%, all {100 * (excess > 1e-12).mean():.1f}%, all requests so far "
-            f"{100 * (total > 0).mean():.1f}%; regret {regret[:, :5].mean():.4f}, then {regret[:, -10:].mean():.4f}; "
-            f"explores {100 * explore.mean():.2f}%; courses without a round above "
-            f"{100 * (excess <= 1e-12).all(axis=1).mean():.0f}%"
-        )
-        console.print(f"{name}, {size} a round, {rule}: last ten {late:.1f}%, {note}", highlight=False)
-        target = KEPT if RULES[rule] == Traffic(EXPLORE) else None
-        figures.append(Figure(f"{name}, {size} a round: {rule}", late, "%", target, at_most=True, note=note))
-    return figures
+def one_edge(url: str, token: str, folder: Path, seconds: float) -> Figure:
+    """choose() and record() in one process, with what is added up and reported beside them."""
+    with Edge(url, "live", token, spool=folder / "spool") as edge:
+        told = serve(edge, seconds, 1, None, False)
+        assert told["reported"] == told["requests"]
+        units = serve(edge, seconds / 2, 1, None, True)
+    note = f"{told['per_second']:,.0f} by the clock on the wall; with units {units['per_cpu_second']:,.0f}"
+    return Figure("choose + record, of a second of the processor", told["per_cpu_second"], "", PAIRS, note=note)
 
 
-def course(instance: Instance, size: int, rule: str, seed: int) -> Course:
-    """One course of a rule."""
-    rng, best = np.random.default_rng(seed), solve(instance).value
-    moments = [sums(instance, arm, BEFORE, rng) for arm in range(len(instance.arms))]
-    start, told = Evidence(instance.problem, list(moments)), np.zeros((4, ROUNDS))
-    above = np.zeros(len(instance.bound))
-    for k in range(ROUNDS):
-        weights, explored = chosen(Evidence(instance.problem, list(moments)), start, rule, size)
-        mean = weights @ instance.means
-        counts = rng.multinomial(size, weights / weights.sum())
-        for arm in np.flatnonzero(counts):
-            new = sums(instance, int(arm), int(counts[arm]), rng)
-            above += counts[arm] * (new.mean()[1:] - instance.bound)
-            moments[arm] = moments[arm].joined(new)
-        told[:, k] = (mean[1:] - instance.bound).max(), above.max(), best - mean[0], explored
-    return Course(*told)
+def many_edges(process: subprocess.Popen, url: str, token: str, seconds: float) -> Figure:
+    """Processor of a server that EDGES edges report to each second, while each waits for new weights."""
+    over = threading.Event()
+    crew = [threading.Thread(target=job, args=(url, token, over, k)) for k in range(EDGES) for job in (reports, waits)]
+    for thread in crew:
+        thread.start()
+    time.sleep(2.0)
+    before, began = processor(process.pid), time.monotonic()
+    time.sleep(seconds)
+    used, passed = processor(process.pid) - before, time.monotonic() - began
+    over.set()
+    for thread in crew:
+        thread.join(60)
+    return Figure(f"server's share of a core with {EDGES} edges", 100 * used / passed, "%", SHARE, at_most=True)
 
 
-def chosen(evidence: Evidence, start: Evidence, rule: str, size: int) -> tuple[np.ndarray, float]:
-    """Weights of a round, and the share that explores."""
-    traffic = RULES[rule]
-    if traffic is not None:
-        plan = plan_round(evidence, traffic, size, start)
-        return np.array([plan.weights[""].get(arm, 0.0) for arm in evidence.problem.arms]), plan.explore
-    program = program_of(evidence)
-    mix = noisy_program.solve(program).weights
-    even = np.full(len(mix), 1.0 / len(mix))
-    if rule.startswith("the plan"):
-        even = exploration(evidence, program, mix, EXPLORE, size, np.zeros(1, dtype=np.bool_))
-    return (1.0 - EXPLORE) * mix + EXPLORE * even, EXPLORE
+def reports(url: str, token: str, over: threading.Event, place: int) -> None:
+    """Report the three arms once a second."""
+    own, number = EdgeServer(url, "live", token), 0
+    over.wait(place / EDGES)
+    while not over.is_set():
+        number += 1
+        rows = [
+            {
+                "version": 1,
+                "arm": arm,
+                "n": 100,
+                "sums": {"quality": 70.5, "dollars": 50.25},
+                "products": {"quality*quality": 55.5, "quality*dollars": 40.5, "dollars*dollars": 33.25},
+            }
+            for arm in PROBLEM.arms
+        ]
+        own.report({"key": f"bench-{os.getpid()}-{place}:{number}", "rows": rows})
+        over.wait(1.0)
+    own.close()
 
 
-def sums(instance: Instance, arm: int, count: int, rng: np.random.Generator) -> Moments:
-    """Sums of trials of an arm; of many, drawn as a whole (exact in law for Gaussian trials)."""
-    if count <= FEW:
-        return Moments(instance.means.shape[1]).plus(instance.draw(arm, count, rng))
-    size = instance.means.shape[1]
-    root = np.linalg.cholesky(instance.covariance[arm])
-    low = np.tril(rng.standard_normal((size, size)), -1) + np.diag(
-        np.sqrt(rng.chisquare(count - 1.0 - np.arange(size)))
-    )
-    mean = instance.means[arm] + root @ rng.standard_normal(size) / np.sqrt(count)
-    return Moments.from_statistics(count, mean, root @ low @ low.T @ root.T)
+def waits(url: str, token: str, over: threading.Event, place: int) -> None:
+    """Wait for new weights, as edges do."""
+    own, tag = EdgeServer(url, "live", token), None
+    while not over.is_set():
+        found = own.weights(tag, 5.0)
+        tag = tag if found is None else found[0]
+    own.close()
+
+
+def processor(pid: int) -> float:
+    """Seconds of the processor that a process has used."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def billion() -> Figure:
+    """The answer from the sums of a billion requests."""
+    live = open_experiment("memory://", "live", PROBLEM, traffic=Traffic())
+    n = 1_000_000_000
+    rows = [
+        {
+            "version": 1,
+            "arm": arm,
+            "n": n // 3,
+            "sums": {"quality": mean * n / 3, "dollars": cost * n / 3},
+            "products": {
+                "quality*quality": (mean**2 + 0.04) * n / 3,
+                "quality*dollars": mean * cost * n / 3,
+                "dollars*dollars": (cost**2 + 0.01) * n / 3,
+            },
+        }
+        for arm, mean, cost in zip(PROBLEM.arms, (0.5, 0.6, 0.8), (0.2, 0.7, 2.0), strict=True)
+    ]
+    began, wall = time.process_time(), time.perf_counter()
+    live.tell_sums(json.loads(json.dumps(rows)), "all")
+    answer = live.recommend()
+    seconds, passed = time.process_time() - began, time.perf_counter() - wall
+    note = f"{passed:.2f} s by the clock on the wall; {answer.sentence()}"
+    return Figure("sums of a billion requests counted and answered, processor", seconds, "s", SECONDS, True, note)

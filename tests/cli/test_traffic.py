@@ -30,6 +30,10 @@ def test_traffic_from_the_shell(live):
     assert document["explore"] == 0.1
     assert sum(document["segments"][""].values()) == pytest.approx(1.0)
     assert "80 trials." in good("experiment", "show", live, "live")
+    shown = good("experiment", "change", live, "live", "--bound", "dollars=0.5", "--arm", "tiny")
+    assert "Changed in round 2: dollars <= 0.5 instead of dollars <= 1; tiny is new." in shown
+    changed = json.loads(good("experiment", "weights", live, "live", "--json"))
+    assert (changed["version"], changed["segments"][""]["tiny"]) == (3, pytest.approx(0.1))
 
 
 def test_rows_come_from_a_file(live, tmp_path):

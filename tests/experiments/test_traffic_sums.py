@@ -8,6 +8,7 @@ from tests.experiments.flows import ROUTER, row
 
 from bestmix import Known, Problem, checks
 from bestmix.answers.moments import Moments
+from bestmix.experiments.revision import Revision
 from bestmix.experiments.traffic_sums import parse_key, parse_rows, place_of
 
 GOOD = row(1, "small", np.array([[1.0, 0.5], [0.0, 0.25]]))
@@ -47,19 +48,19 @@ def test_a_key_is_a_text(key):
 )
 def test_rows_that_no_requests_have_are_refused(change, words):
     with pytest.raises(checks.InvalidInput, match=words):
-        parse_rows(ROUTER, [GOOD | change])
+        parse_rows(Revision.beginning(ROUTER), [GOOD | change])
 
 
 @pytest.mark.parametrize("rows", [None, 5, GOOD, "rows", [5], [None], [{}]])
 def test_a_report_is_a_list_of_rows(rows):
     with pytest.raises(checks.InvalidInput, match="rows"):
-        parse_rows(ROUTER, rows)
+        parse_rows(Revision.beginning(ROUTER), rows)
 
 
 def test_products_may_be_named_in_either_order_and_rows_are_added_up():
     turned = dict(GOOD["products"])
     turned["dollars*reward"] = turned.pop("reward*dollars")
-    (found,) = parse_rows(ROUTER, [GOOD, GOOD | {"products": turned}])
+    (found,) = parse_rows(Revision.beginning(ROUTER), [GOOD, GOOD | {"products": turned}])
     assert found.moments.count == 4
     assert found.moments.mean().tolist() == [0.5, 0.375]
     np.testing.assert_allclose(found.moments.scatter(), [[1.0, 0.25], [0.25, 0.0625]])
@@ -67,8 +68,8 @@ def test_products_may_be_named_in_either_order_and_rows_are_added_up():
 
 def test_of_known_arms_only_the_number_is_kept():
     problem = Problem(["a", "b"], {"dollars": 1.0}, {"off": Known(0.0, {"dollars": 0.0})}, segments=["free", "paid"])
-    assert place_of(problem, "off", "paid") == 5
-    (found,) = parse_rows(problem, [GOOD | {"arm": "off", "segment": "paid"}])
+    assert place_of(Revision.beginning(problem), "off", "paid") == 5
+    (found,) = parse_rows(Revision.beginning(problem), [GOOD | {"arm": "off", "segment": "paid"}])
     assert (found.arm, found.moments) == (5, Moments(2, 2))
 
 
@@ -78,6 +79,6 @@ values = st.floats(-1e6, 1e6, allow_subnormal=False)
 @given(st.lists(values, min_size=1, max_size=8), st.floats(0.0, 1e9))
 def test_sums_in_floats_of_any_requests_are_taken(rewards, offset):
     table = np.column_stack([np.array(rewards) * 1e-3 + offset, np.full(len(rewards), offset)])
-    (found,) = parse_rows(ROUTER, [row(1, "small", table)])
+    (found,) = parse_rows(Revision.beginning(ROUTER), [row(1, "small", table)])
     assert found.moments.count == len(rewards)
     assert (np.diag(found.moments.scatter()) >= 0.0).all()

@@ -43,7 +43,7 @@ def settings(
     """What the options say; None where they say nothing.
 
     >>> settings("5%", ["small=0.9", "large=0.1"], None, 60.0, False)
-    Traffic(explore='5%', safety=0.99, requests=10000, seconds=60.0, serve={'small': 0.9, 'large': 0.1}, carry=False)
+    Traffic(explore='5%', safety=0.999, requests=10000, seconds=60.0, serve={'small': 0.9, 'large': 0.1}, carry=False)
     """
     if explore is None:
         if serve or requests is not None or seconds is not None or carry:

@@ -105,9 +105,13 @@ def _not_ahead(contents: Contents) -> list[Difference]:
 
 def _examine_traffic(contents: Contents, log: Log, now: Revision, strategy: Strategy | None) -> Examination:
     """The same of live traffic, whose evidence are sums: every version is planned again from its own."""
-    evidence = [*log.problems[:MOST_SHOWN], *_fixed(contents, log, now), *traffic_audit.damage(contents, now.problem)]
+    evidence = [
+        *log.problems[:MOST_SHOWN],
+        *_fixed(contents, log, now),
+        *traffic_audit.damage(contents, now, log.changes),
+    ]
     if isinstance(strategy, Traffic) and not evidence:
-        for version, plan in traffic_audit.planned_again(contents.traffic, now.problem, strategy):
+        for version, plan in traffic_audit.planned_again(contents, strategy, log.changes):
             if not alike(plan, {name: version.to_dict()[name] for name in plan}):
                 evidence.append(f"version {version.number}: planned again from the same sums it is another")
     if evidence:

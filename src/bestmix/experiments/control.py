@@ -35,7 +35,7 @@ def resume(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> N
     transaction.add_event("resumed")
     if not head.owing:  # the strategy could not advance
         if isinstance(setup.strategy, Traffic):
-            traffic.end_round(transaction, lease_clock, setup.recipe)
+            traffic.end_round(transaction, lease_clock, setup)
         else:
             calls.advance(transaction, setup, lease_clock.clock.now())
 

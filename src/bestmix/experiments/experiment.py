@@ -43,7 +43,7 @@ from bestmix.experiments.model import (
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights, published
-from bestmix.experiments.traffic_sums import parse_key, parse_rows
+from bestmix.experiments.traffic_sums import SumsRow, parse_key, parse_rows
 from bestmix.problems.changes import Wish
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
@@ -248,7 +248,7 @@ class Experiment:
         passed = self.storage.lease_clock.clock.now() >= version.at + version.seconds
         if passed and owing < version.requests and state.status == "running":
             self._write(
-                lambda transaction: traffic.turn(transaction, self.storage.lease_clock, self._setup(transaction).recipe)
+                lambda transaction: traffic.turn(transaction, self.storage.lease_clock, self._setup(transaction))
             )
             state, version, _ = self.storage.store.version(self.record.key)
             assert version is not None
@@ -591,7 +591,20 @@ def sums_work(
 ) -> tuple[Prefetch, Callable[[Transaction], Outcome]]:
     """What ``tell_sums`` writes, checked: its work in a transaction."""
     experiment._on_traffic("tell_sums")
-    (edge, sequence), found = parse_key(key), parse_rows(experiment.problem, rows)
+    edge, sequence = parse_key(key)
+    found = _parsed_sums(experiment, rows if isinstance(rows, Mapping | str) else list(rows))
     return NO_PREFETCH, lambda transaction: traffic.tell_sums(
-        transaction, experiment.storage.lease_clock, experiment._setup(transaction).recipe, edge, sequence, found
+        transaction, experiment.storage.lease_clock, experiment._setup(transaction), edge, sequence, found
     )
+
+
+def _parsed_sums(experiment: Experiment, rows: Any) -> list[SumsRow]:
+    """Rows of a report; an arm that is not known may have come meanwhile, by another process."""
+    seen = experiment._seen[0]
+    try:
+        return parse_rows(experiment._seen[1], rows)
+    except checks.InvalidInput:
+        changed = experiment.storage.store.changed(experiment.record.key)
+        if changed == seen:
+            raise
+        return parse_rows(experiment.revision(changed), rows)

@@ -2,18 +2,20 @@
 
 Another bound changes what the next decision is made from, and the open round goes on: changed back before it ends, it
 is as if nothing had happened. New or retired arms, and a smaller budget, cut that round short: what is out on lease is
-waited for, what was not handed out is dropped, and each new arm gets its share of a first round.
+waited for, what was not handed out is dropped, and each new arm gets its share of a first round. On live traffic every
+change ends the round (``traffic.py``).
 """
 
 import numpy as np
 
 from bestmix import checks
-from bestmix.experiments import calls, control
+from bestmix.experiments import calls, control, traffic
 from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
 from bestmix.experiments.revision import Revision, Setup
 from bestmix.experiments.store import Transaction
 from bestmix.problems.changes import Wish, amended, changes, same_shape
+from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
 from bestmix.strategies.paid import Paid, check_changeable, once_more
@@ -33,21 +35,40 @@ def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, wish
     text = changes(old, new, head.budget, budget)
     if not text:
         return setup
+    if isinstance(setup.strategy, Traffic):
+        return _change_traffic(transaction, lease_clock, setup, new, wish, text)
     shaped = same_shape(old, new)
     if new.to_dict() == old.to_dict() and budget > head.budget and not _counts_differ(transaction, setup):
         control.extend(transaction, budget, setup)
         return setup
     _check(transaction, setup, shaped and budget == head.budget, new.arms != old.arms)
-    note = {"round": head.round + 1, "text": text, "at": lease_clock.clock.now()}
-    revised = Setup(setup.revision.becoming(new, note), setup.strategy)
-    if more := len(revised.revision.cells) - len(setup.revision.cells):
-        transaction.add_arms(more, len(new.measures))
+    revised = _revised(transaction, lease_clock, setup, new, text)
     if shaped and budget == head.budget:
         _write(transaction, revised, budget, text, None, [])
         if head.status == "done":
             _decide_once_more(transaction, revised)
     else:
         _replan(transaction, lease_clock, revised, budget, text)
+    return revised
+
+
+def _revised(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, new: Problem, text: str) -> Setup:
+    """What it runs by from now on, with room for arms that are new."""
+    note = {"round": transaction.head.round + 1, "text": text, "at": lease_clock.clock.now()}
+    revised = Setup(setup.revision.becoming(new, note), setup.strategy)
+    if more := len(revised.revision.cells) - len(setup.revision.cells):
+        transaction.add_arms(more, len(new.measures))
+    return revised
+
+
+def _change_traffic(
+    transaction: Transaction, lease_clock: LeaseClock, setup: Setup, new: Problem, wish: Wish, text: str
+) -> Setup:
+    if wish.budget is not None:
+        raise checks.InvalidInput("budget", "live traffic has none", "leave it out")
+    revised = _revised(transaction, lease_clock, setup, new, text)
+    _write(transaction, revised, transaction.head.budget, text, None, [])
+    traffic.change(transaction, lease_clock, revised)
     return revised
 
 
@@ -69,10 +90,6 @@ def _counts_differ(transaction: Transaction, setup: Setup) -> bool:
 
 def _check(transaction: Transaction, setup: Setup, only_bounds: bool, other_arms: bool) -> None:
     """Refuse what the strategy cannot go on with."""
-    if isinstance(setup.strategy, Traffic):
-        raise checks.InvalidInput(
-            "strategy", "the weights of live traffic are for one problem", "create another experiment"
-        )
     if not only_bounds:
         check_changeable(setup.strategy, ANEW)
     if other_arms and arriving(setup.problem, transaction.memory()):

@@ -18,11 +18,36 @@ from bestmix.strategies.rounds import Recipe
 
 @dataclass(frozen=True)
 class Revision:
-    """The problem as it is now, what was ever tried in the order of its numbers, and what was changed when."""
+    """The problem as it is now, what was ever tried in the order of its numbers, and what was changed when.
+
+    ``first`` of what was ever tried was there from the beginning.
+    """
 
     problem: Problem
     cells: tuple[Cell, ...]
+    first: int
     history: tuple[Mapping[str, Any], ...] = ()
+
+    @classmethod
+    def beginning(cls, problem: Problem) -> "Revision":
+        """The problem from the beginning."""
+        return cls(problem, problem.cells, len(problem.cells))
+
+    @cached_property
+    def served(self) -> tuple[Cell, ...]:
+        """What requests of live traffic can ever have been given: those of the beginning, what is known, new ones.
+
+        >>> from bestmix import Known
+        >>> now = Revision.beginning(Problem(["a"], known={"off": Known(0.0)}))
+        >>> now.becoming(Problem(["b"], known={"off": Known(0.0)}), {}).served
+        (Cell(arm='a', segment=None), Cell(arm='off', segment=None), Cell(arm='b', segment=None))
+        """
+        return (*self.cells[: self.first], *self.problem.known_cells, *self.cells[self.first :])
+
+    @property
+    def newcomers(self) -> frozenset[str]:
+        """Arms that were not there from the beginning."""
+        return frozenset(cell.arm for cell in self.cells[self.first :])
 
     @cached_property
     def places(self) -> list[int]:
@@ -49,7 +74,7 @@ class Revision:
     def becoming(self, problem: Problem, note: Mapping[str, Any]) -> "Revision":
         """The next revision."""
         new = [cell for cell in problem.cells if cell not in self.cells]
-        return Revision(problem, (*self.cells, *new), (*self.history, note))
+        return Revision(problem, (*self.cells, *new), self.first, (*self.history, note))
 
     def to_text(self) -> str:
         """As stores keep it."""
@@ -84,8 +109,8 @@ def revision(record: Record, changed: str | None) -> Revision:
     ([1, 2], True)
     """
     if changed is None:
-        problem = Problem.from_dict(record.problem)
-        return Revision(problem, problem.cells)
+        return Revision.beginning(Problem.from_dict(record.problem))
     data = json.loads(changed)
     cells = tuple(Cell(arm, segment) for arm, segment in data["cells"])
-    return Revision(Problem.from_dict(data["problem"]), cells, tuple(data["history"]))
+    first = len(Problem.from_dict(record.problem).cells)
+    return Revision(Problem.from_dict(data["problem"]), cells, first, tuple(data["history"]))

@@ -8,10 +8,14 @@ transaction; those of older versions count whenever they come.
 **Reports** of one edge are numbered from 1, without gaps. A number that was counted before changes nothing, the next
 one is counted, any other is refused. So nothing is counted twice, and what is kept does not grow with the reports.
 
+**Changes.** Another bound or limit, a new arm, an arm retired: the round ends, and the next version is planned by the
+new problem. The sums go on; what rounds left of a limit, or lacked, is reckoned from then on.
+
 What every version was planned from is kept with it, so that each can be planned again and compared.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
@@ -21,16 +25,17 @@ from bestmix.experiments.calls import advance_clock
 from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed, OutOfOrder
 from bestmix.experiments.model import Outcome
+from bestmix.experiments.revision import Revision, Setup
 from bestmix.experiments.store import Transaction
 from bestmix.experiments.traffic_model import EdgeRow, Version
 from bestmix.experiments.traffic_sums import SumsRow
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import Memory
-from bestmix.strategies.rounds import Recipe
-from bestmix.strategies.traffic import Traffic, plan_round
+from bestmix.strategies.traffic import Plan, Traffic, plan_round
 
 START = 0  # version of what was known before the first request
+SINCE = "since"  # entry of the memory: the sums at the last change; None until a version is planned from them
 
 
 def first_version(problem: Problem, traffic: Traffic, moments: Sequence[Moments], now: float) -> Version:
@@ -41,7 +46,7 @@ def first_version(problem: Problem, traffic: Traffic, moments: Sequence[Moments]
 
 
 def tell_sums(
-    transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe, edge: str, sequence: int, rows: Sequence[SumsRow]
+    transaction: Transaction, lease_clock: LeaseClock, setup: Setup, edge: str, sequence: int, rows: Sequence[SumsRow]
 ) -> Outcome:
     """Count a report, once."""
     head, known = transaction.head, transaction.edge(edge)
@@ -58,22 +63,22 @@ def tell_sums(
             "version", expected=f"one that was published, up to {head.round + 1}", got=newest, remedy="get the weights"
         )
     time = advance_clock(transaction, lease_clock)
-    _count(transaction, recipe.problem, rows)
+    _count(transaction, setup.revision, rows)
     total = sum(row.moments.count for row in rows)
     before, version = (0, newest) if known is None else (known.requests, newest or known.version)
     transaction.write_edge(EdgeRow(edge, sequence, before + total, version, lease_clock.clock.now()))
     head.complete += total
     head.owing -= min(sum(row.moments.count for row in rows if row.version == head.round + 1), head.owing)
-    _turn(transaction, lease_clock, recipe, time)
+    _turn(transaction, lease_clock, setup, time)
     return Outcome.counted
 
 
-def turn(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe) -> None:
+def turn(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> None:
     """End the round if its time has passed."""
-    _turn(transaction, lease_clock, recipe, advance_clock(transaction, lease_clock))
+    _turn(transaction, lease_clock, setup, advance_clock(transaction, lease_clock))
 
 
-def _turn(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe, time: float) -> None:
+def _turn(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, time: float) -> None:
     head = transaction.head
     if head.status != "running" or (head.owing and time < head.earliest):
         return
@@ -81,27 +86,41 @@ def _turn(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe, tim
         version = transaction.version(head.round + 1)
         if version is None or head.owing == version.requests:  # nobody came: there is nothing to plan from
             return
-    end_round(transaction, lease_clock, recipe)
+    end_round(transaction, lease_clock, setup)
 
 
-def end_round(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe) -> None:
-    """Close the round and publish the next version; an error fails the experiment and loses nothing."""
-    head, problem, traffic = transaction.head, recipe.problem, recipe.strategy
+def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> None:
+    """Go on by a problem that was changed: end the round, and publish what follows from the same sums."""
+    head, number = transaction.head, transaction.head.round + 1
+    transaction.advance({**transaction.memory(), SINCE: None}, [])
+    version = transaction.version(number)
+    if head.status != "failed" and version is not None:  # what failed is planned when it is resumed
+        advance_clock(transaction, lease_clock)
+        end_round(transaction, lease_clock, setup, version.expected)
+
+
+def end_round(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, expected: int | None = None) -> None:
+    """Close the round and publish the next version; an error fails the experiment and loses nothing.
+
+    As many requests are expected in the next round as came in this one, unless it was cut short.
+    """
+    head, revision, traffic = transaction.head, setup.revision, setup.strategy
     assert isinstance(traffic, Traffic)
-    number, sums, start = head.round + 1, transaction.moments(), transaction.version_sums(START)
-    moments = [sums[arm] for arm in sorted(sums)]
+    number, sums = head.round + 1, transaction.moments()
+    moments = revision.chosen([sums[arm] for arm in sorted(sums)])
     counts = {arm: found.count for arm, found in transaction.version_sums(number).items()}
-    memory = transaction.memory()
-    known = known_counts(problem, memory)
-    expected = max(sum(counts.values()), 1)
+    memory = _accounted(transaction.memory(), revision.problem, moments)
+    known = known_counts(revision.problem, memory)
+    expected = max(sum(counts.values()), 1) if expected is None else expected
     try:
-        plan = plan_round(Evidence(problem, moments), traffic, expected, beginning(problem, start), known)
-        answer = rounds.mixture(recipe, {}, moments)
+        basis = basis_of(revision, memory.get(SINCE), transaction.version_sums(START))
+        plan = basis.plan(traffic, expected, moments, known)
+        answer = rounds.mixture(setup.recipe, {}, moments)
     except Exception as error:  # arithmetic on what users report may raise anything
         head.status, head.reason = "failed", f"{traffic.name}: {type(error).__name__}: {error}"[:1000]
         transaction.add_event("failed", reason=head.reason)
         return
-    pulls = {problem.names[arm]: n for arm, n in sorted(counts.items()) if n}
+    pulls = {str(revision.served[arm]): n for arm, n in sorted(counts.items()) if n}
     transaction.advance(memory, [Round(number, pulls)], answer)
     now = lease_clock.clock.now()
     transaction.add_version(Version.planned(number + 1, plan, expected, now, traffic.seconds, [*moments, *known]))
@@ -110,6 +129,39 @@ def end_round(transaction: Transaction, lease_clock: LeaseClock, recipe: Recipe)
     transaction.add_event("round", number=number, rejected=None)
     if plan.alarm:
         transaction.add_event("alarm", version=number + 1, reason=plan.alarm)
+
+
+def _accounted(memory: Memory, problem: Problem, moments: Sequence[Moments]) -> Memory:
+    """The memory, in which the account of the limits begins with these sums if the problem was changed."""
+    if memory.get(SINCE, ...) is not None:
+        return memory
+    sums = [*moments, *known_counts(problem, memory)]
+    return {**memory, SINCE: [sum_.to_dict() for sum_ in sums]}
+
+
+class Basis(NamedTuple):
+    """What a version is planned by, beside its sums."""
+
+    problem: Problem
+    start: Evidence
+    known: Sequence[Moments]  # how many requests of known arms are no part of the account
+    newcomers: frozenset[str]
+
+    def plan(self, traffic: Traffic, expected: int, moments: Sequence[Moments], known: Sequence[Moments]) -> Plan:
+        """The next version's weights."""
+        since = [Moments(m.size, m.count - old.count) for m, old in zip(known, self.known, strict=True)]
+        evidence = Evidence(self.problem, list(moments))
+        return plan_round(evidence, traffic, expected, self.start, since, self.newcomers)
+
+
+def basis_of(revision: Revision, since: Sequence[dict[str, object]] | None, start: dict[int, Moments]) -> Basis:
+    """What versions are planned by now: ``since`` are the sums at the last change, ``start`` those of no request."""
+    problem = revision.problem
+    if since is None:
+        return Basis(problem, beginning(problem, start), known_counts(problem, {}), revision.newcomers)
+    sums = [Moments.from_dict(data) for data in since]
+    tried = len(problem.cells)
+    return Basis(problem, Evidence(problem, sums[:tried]), sums[tried:], revision.newcomers)
 
 
 def beginning(problem: Problem, sums: dict[int, Moments]) -> Evidence:
@@ -123,23 +175,24 @@ def known_counts(problem: Problem, memory: Memory) -> list[Moments]:
     return [Moments(len(problem.measures), n) for n in counts]
 
 
-def _count(transaction: Transaction, problem: Problem, rows: Sequence[SumsRow]) -> None:
+def _count(transaction: Transaction, revision: Revision, rows: Sequence[SumsRow]) -> None:
     """Add sums to those of their versions and of all."""
     for version in dict.fromkeys(row.version for row in rows):
         mine = [row for row in rows if row.version == version]
         held = transaction.version_sums(version, [row.arm for row in mine])
         added = {row.arm: held[row.arm].joined(row.moments) if row.arm in held else row.moments for row in mine}
         transaction.write_version_sums(version, added)
-    tried = [row for row in rows if row.arm < len(problem.cells)]
+    first, known = revision.first, len(revision.problem.known_cells)
+    tried = [(row.arm - known * (row.arm >= first), row) for row in rows if not first <= row.arm < first + known]
     if tried:
-        totals = transaction.moments(list(dict.fromkeys(row.arm for row in tried)))
-        for row in tried:
-            totals[row.arm] = totals[row.arm].joined(row.moments)
+        totals = transaction.moments(list(dict.fromkeys(number for number, _ in tried)))
+        for number, row in tried:
+            totals[number] = totals[number].joined(row.moments)
         transaction.write_moments(totals)
     if len(tried) < len(rows):
         memory = transaction.memory()
-        counts = [sums.count for sums in known_counts(problem, memory)]
+        counts = [sums.count for sums in known_counts(revision.problem, memory)]
         for row in rows:
-            if row.arm >= len(problem.cells):
-                counts[row.arm - len(problem.cells)] += row.moments.count
+            if first <= row.arm < first + known:
+                counts[row.arm - first] += row.moments.count
         transaction.advance({**memory, "known": counts}, [])

@@ -2,38 +2,52 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
+from bestmix.experiments.revision import Revision, revision
 from bestmix.experiments.store import Contents, TrafficContents
-from bestmix.experiments.traffic import START, beginning, known_counts
+from bestmix.experiments.traffic import START, basis_of, known_counts
 from bestmix.experiments.traffic_model import Version
 from bestmix.problems.problem import Problem
-from bestmix.strategies.traffic import Traffic, plan_round
+from bestmix.strategies.traffic import Traffic
+
+Changes = Sequence[tuple[int, Mapping[str, Any]]]  # the round that each ended, and the event's data
 
 CLOSE = 1e-9  # to one, that shares must add up to
 MOST_PLANNED = 200  # versions, the newest ones, that are planned again
 
 
-def damage(contents: Contents, problem: Problem) -> Iterator[str]:
+def damage(contents: Contents, now: Revision, changes: Changes) -> Iterator[str]:
     """Where the evidence contradicts itself."""
     traffic, head = contents.traffic, contents.head
     if head.trials or next(iter(contents.trials), None) is not None:
         yield "trials: an experiment on live traffic has none"
-    for place, version in enumerate(traffic.versions, start=1):
-        if version.number != place or not _whole_shares(version, problem):
+    revisions = revisions_of(contents, changes)
+    for place, (version, then) in enumerate(zip(traffic.versions, revisions, strict=True), start=1):
+        if version.number != place or not _whole_shares(version, then.problem):
             yield f"version {place}: its number or its shares are not in order"
     if len(traffic.versions) != len(contents.run.rounds) + 1:
         yield f"versions: there are {len(traffic.versions)}, after {len(contents.run.rounds)} rounds"
-    names, last = len(problem.names), len(traffic.versions)
-    strange = [place for place in traffic.sums if not (0 <= place[0] <= last and 0 <= place[1] < names)]
+    served, last = len(now.served), len(traffic.versions)
+    strange = [place for place in traffic.sums if not (0 <= place[0] <= last and 0 <= place[1] < served)]
     if strange:
         yield f"sums: there is no version {strange[0][0]} with arm {strange[0][1]}"
         return
-    yield from _totals(contents, problem)
-    yield from _rounds(contents, problem)
+    yield from _totals(contents, now)
+    yield from _rounds(contents, now, revisions)
+
+
+def revisions_of(contents: Contents, changes: Changes) -> list[Revision]:
+    """What each version was planned by."""
+    found, now, left = [], revision(contents.record, None), list(changes)
+    for version in contents.traffic.versions:
+        while left and left[0][0] < version.number:
+            now = now.becoming(Problem.from_dict(left.pop(0)[1]["problem"]), {})
+        found.append(now)
+    return found
 
 
 def _whole_shares(version: Version, problem: Problem) -> bool:
@@ -44,36 +58,39 @@ def _whole_shares(version: Version, problem: Problem) -> bool:
     return inside and all(sums) and set(version.weights) == set(version.alone) == segments
 
 
-def _totals(contents: Contents, problem: Problem) -> Iterator[str]:
+def _totals(contents: Contents, now: Revision) -> Iterator[str]:
     """Whether versions, arms and edges add up to the same."""
-    traffic, size = contents.traffic, len(problem.measures)
-    total = [Moments(size) for _ in problem.names]
+    traffic, size = contents.traffic, len(now.problem.measures)
+    total = [Moments(size) for _ in now.served]
     for (_, arm), sums in traffic.sums.items():
         total[arm] = total[arm].joined(sums)
-    kept = [*contents.run.moments, *known_counts(problem, contents.run.memory)]
+    tried = contents.run.moments
+    kept = [*tried[: now.first], *known_counts(now.problem, contents.run.memory), *tried[now.first :]]
     if len(kept) != len(total):
         yield f"arms: there are sums of {len(kept)}, the problem has {len(total)}"
         return
-    for name, derived, stored in zip(problem.names, total, kept, strict=True):
+    for cell, derived, stored in zip(now.served, total, kept, strict=True):
         if derived.to_dict() != stored.to_dict():
-            yield f"arm {name!r}: its running sums are not those of the versions"
+            yield f"arm {str(cell)!r}: its running sums are not those of the versions"
     reported, counted = sum(edge.requests for edge in traffic.edges), _counts(traffic)
     requests = sum(n for version, n in counted.items() if version != START)
     if reported != requests or any(edge.sequence < 1 for edge in traffic.edges):
         yield f"edges: they reported {reported} requests, the versions have {requests}"
 
 
-def _rounds(contents: Contents, problem: Problem) -> Iterator[str]:
+def _rounds(contents: Contents, now: Revision, revisions: Sequence[Revision]) -> Iterator[str]:
     """Whether every round ended with requests that are still there, and planned from sums that only grow."""
-    traffic = contents.traffic
+    traffic, names = contents.traffic, {str(cell): arm for arm, cell in enumerate(now.served)}
     for place, ended in enumerate(contents.run.rounds, start=1):
         for name, n in ended.pulls.items():
-            arm = problem.names.index(name) if name in problem.names else -1
-            held = traffic.sums.get((place, arm))
+            held = traffic.sums.get((place, names.get(name, -1)))
             if ended.number != place or held is None or held.count < n:
                 yield f"round {ended.number}: it had {n} requests of {name!r}, which are not there"
     sizes = [sum(sums.count for sums in version.evidence) for version in traffic.versions]
-    if sizes != sorted(sizes) or sizes[-1] > sum(sums.count for sums in traffic.sums.values()):
+    shrunk = [
+        a > b and then is after for (a, b), (then, after) in zip(pairwise(sizes), pairwise(revisions), strict=True)
+    ]
+    if any(shrunk) or sizes[-1] > sum(sums.count for sums in traffic.sums.values()):
         yield "versions: one was planned from more than is there"
 
 
@@ -96,11 +113,16 @@ def figures(contents: Contents) -> dict[str, int]:
 
 
 def planned_again(
-    traffic: TrafficContents, problem: Problem, strategy: Traffic
+    contents: Contents, strategy: Traffic, changes: Changes
 ) -> Iterator[tuple[Version, Mapping[str, Any]]]:
     """The newest versions with what their sums lead to now, as plain data."""
-    start = beginning(problem, {arm: sums for (version, arm), sums in traffic.sums.items() if version == START})
-    for version in traffic.versions[-MOST_PLANNED:]:
-        sums, known = version.evidence[: len(problem.cells)], version.evidence[len(problem.cells) :]
-        plan = plan_round(Evidence(problem, list(sums)), strategy, version.expected, start, known)
+    traffic, ends = contents.traffic, [came for came, _ in changes]
+    start = {arm: sums for (version, arm), sums in traffic.sums.items() if version == START}
+    pairs = list(zip(traffic.versions, revisions_of(contents, changes), strict=True))
+    for version, then in pairs[-MOST_PLANNED:]:
+        since = max((came for came in ends if came < version.number), default=None)
+        account = None if since is None else [sums.to_dict() for sums in traffic.versions[since].evidence]
+        tried = len(then.problem.cells)
+        basis = basis_of(then, account, start)
+        plan = basis.plan(strategy, version.expected, version.evidence[:tried], version.evidence[tried:])
         yield version, plan._asdict()

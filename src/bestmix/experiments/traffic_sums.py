@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from bestmix import checks
 from bestmix.answers.moments import ExactSum, Moments
 from bestmix.experiments.model import check_label
+from bestmix.experiments.revision import Revision
 from bestmix.problems.problem import Cell, Problem
 
 MOST_ROWS = 100_000  # in one report
@@ -17,7 +18,7 @@ KEY = re.compile(r"(.+):([1-9][0-9]{0,15})")
 
 
 class SumsRow(NamedTuple):
-    """Sums of the requests of one version that an arm, of a segment, was given; ``arm`` counts the problem's names.
+    """Sums of the requests of one version that an arm, of a segment, was given; ``arm`` counts ``Revision.served``.
 
     Of an arm that is known only the number of requests is kept.
     """
@@ -38,40 +39,41 @@ def parse_key(key: Any) -> tuple[str, int]:
     return (text, 1) if found is None else (found[1], int(found[2]))
 
 
-def parse_rows(problem: Problem, rows: Iterable[Any]) -> list[SumsRow]:
-    """Rows of a report, those of the same version, segment and arm added up.
+def parse_rows(now: Revision, rows: Iterable[Any]) -> list[SumsRow]:
+    """Rows of a report, those of the same version, segment and arm added up; the arm may be retired meanwhile.
 
-    >>> problem = Problem(["a", "b"], {"dollars": 1.0})
+    >>> now = Revision.beginning(Problem(["a", "b"], {"dollars": 1.0}))
     >>> sums = {"reward": 3.0, "dollars": 1.5}
     >>> products = {"reward*reward": 5.0, "reward*dollars": 2.0, "dollars*dollars": 1.5}
-    >>> parse_rows(problem, [{"version": 1, "arm": "a", "n": 2, "sums": sums, "products": products}])[0].moments.mean()
+    >>> parse_rows(now, [{"version": 1, "arm": "a", "n": 2, "sums": sums, "products": products}])[0].moments.mean()
     array([1.5 , 0.75])
     """
     if isinstance(rows, Mapping | str) or not isinstance(rows, Iterable):
         raise checks.InvalidInput("rows", expected="a list of rows", got=checks.shown(rows), remedy="put it in a list")
     listed = list(rows)
     checks.whole("rows", len(listed), 0, "report in parts", MOST_ROWS)
-    names = _Names(problem)
+    names = _Names(now.problem)
     found: dict[tuple[int, int], Moments] = {}
     for number, row in enumerate(listed):
         place = f"rows[{number}]"
-        version, arm, moments = _row(problem, names, place, row)
+        version, arm, moments = _row(now, names, place, row)
         held = found.get((version, arm))
         found[version, arm] = moments if held is None else held.joined(moments)
     return [SumsRow(*place, moments) for place, moments in found.items()]
 
 
-def place_of(problem: Problem, arm: Any, segment: Any) -> int:
-    """Position of an arm, which may be known, among the problem's names.
+def place_of(now: Revision, arm: Any, segment: Any) -> int:
+    """Position of an arm, which may be known or retired, among all that requests were ever given.
 
     >>> from bestmix import Known
-    >>> place_of(Problem(["a", "b"], known={"off": Known(0.0)}), "off", None)
+    >>> place_of(Revision.beginning(Problem(["a", "b"], known={"off": Known(0.0)})), "off", None)
     2
     """
     cell = Cell(arm, segment)
-    if isinstance(arm, str) and arm in problem.known and cell in problem.known_cells:
-        return len(problem.cells) + problem.known_cells.index(cell)
-    return problem.index(arm, segment)
+    if isinstance(arm, str) and isinstance(segment, str | None) and cell in now.served:
+        return now.served.index(cell)
+    now.problem.index(arm, segment)  # says what is wrong
+    return now.served.index(cell)
 
 
 class _Names:
@@ -83,7 +85,7 @@ class _Names:
         self.products = [(f"{self.sums[i]}*{self.sums[j]}", f"{self.sums[j]}*{self.sums[i]}") for i, j in pairs]
 
 
-def _row(problem: Problem, names: _Names, place: str, row: Any) -> tuple[int, int, Moments]:
+def _row(now: Revision, names: _Names, place: str, row: Any) -> tuple[int, int, Moments]:
     entry = checks.mapping(place, row, "with version, arm, n, sums and products")
     unknown = set(entry) - {"version", "segment", "arm", "n", "sums", "products"}
     missing = {"version", "arm", "n", "sums", "products"} - set(entry)
@@ -93,11 +95,11 @@ def _row(problem: Problem, names: _Names, place: str, row: Any) -> tuple[int, in
             place, expected="version, arm, n, sums, products and, where there are any, the segment", got=what
         )
     version = checks.whole(f"{place}.version", entry["version"], 1, "give that of the weights", MOST_REQUESTS)
-    arm = place_of(problem, entry["arm"], entry.get("segment"))
+    arm = place_of(now, entry["arm"], entry.get("segment"))
     count = checks.whole(f"{place}.n", entry["n"], 1, "leave out arms without requests", MOST_REQUESTS)
     sums = _values(f"{place}.sums", entry["sums"], [(name, name) for name in names.sums])
     products = _values(f"{place}.products", entry["products"], names.products)
-    if arm >= len(problem.cells):
+    if now.served[arm] in now.problem.known_cells:
         return version, arm, Moments(len(names.sums), count)
     return version, arm, _plausible(place, names, Moments.from_sums(count, sums, products))
 

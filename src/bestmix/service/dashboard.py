@@ -228,8 +228,9 @@ def changing(request: Request, experiment: Current) -> Response:
     """Ask what is to change."""
     problem, state = experiment.current(), experiment.state
     bounds, limits = problem.to_dict()["bounds"], problem.to_dict().get("limits", [])
-    asked = {"arms": "\n".join(problem.arms), "limits": "\n".join(limits), "bounds": bounds, "budget": state.budget}
-    return render(request, "change.html", name=state.name, key=experiment.record.key, **asked)
+    asked = {"arms": "\n".join(problem.arms), "limits": "\n".join(limits), "bounds": bounds}
+    budget = None if state.unlimited else state.budget
+    return render(request, "change.html", name=state.name, key=experiment.record.key, budget=budget, **asked)
 
 
 @router.post("/experiments/{experiment}/change", dependencies=[Depends(ADMIN.taking(NOTES))])

@@ -9,8 +9,8 @@ down to nothing.
 The decision is a pure function of the sums: ``plan_round``.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,7 +66,7 @@ class Traffic:
     """
 
     explore: str | float = "5%"
-    safety: float = 0.99
+    safety: float = 0.999
     requests: int = 10_000
     seconds: float = 600.0
     serve: str | Mapping[str, float] | None = None
@@ -145,6 +145,18 @@ class Traffic:
             )
         return {arm: shares.get(arm, 0.0) for arm in arms}
 
+    def still_served(self, problem: Problem) -> dict[str, float]:
+        """The same of the arms that are left, when some of them were retired.
+
+        >>> Traffic(serve={"a": 0.5, "b": 0.5}).still_served(Problem(["b", "c"]))
+        {'b': 1.0, 'c': 0.0}
+        """
+        given = {self.serve: 1.0} if isinstance(self.serve, str) else dict(self.serve or {})
+        left = {arm: share for arm, share in given.items() if arm in problem.arms or arm in problem.known}
+        total = sum(left.values())
+        serve = {arm: share / total for arm, share in left.items()} if total > 0 else None
+        return (self if left == given else replace(self, serve=serve)).first_served(problem)
+
 
 class Plan(NamedTuple):
     """What a round does; weights are by segment and arm, in each segment shares that add up to 1.
@@ -180,6 +192,7 @@ def plan_round(
     expected: int,
     start: Evidence | None = None,
     known: Sequence[Moments] = (),
+    newcomers: Collection[str] = (),
 ) -> Plan:
     """What the next round does, from the sums so far.
 
@@ -192,9 +205,12 @@ def plan_round(
     expected
         Number of requests that the round is going to have.
     start
-        Those of the sums that were no traffic.
+        Those of the sums that are no part of the account of the limits: what was known before the first request, or
+        before the problem was changed.
     known
-        How many requests each arm that is known was given, in each segment.
+        How many requests each arm that is known was given since, in each segment.
+    newcomers
+        Arms that came while it ran; until they have their first trials the others are served as if they were alone.
 
     Examples
     --------
@@ -204,13 +220,18 @@ def plan_round(
     >>> round(plan.weights[""]["large"], 3), plan.alarm
     (0.05, 'nothing is certain before every arm has 10 trials')
     """
+    carry = balance(evidence, known) - (0.0 if start is None else balance(start))
+    new = _lacking(evidence, newcomers)
+    if new.any() and not new.all():
+        rest = [m if not lacks else Moments(m.size) for m, lacks in zip(evidence.moments, new, strict=True)]
+        if not _starting(evidence, ~new).any():
+            return _joined(evidence, Evidence(evidence.problem, rest), new, traffic, expected, carry)
     program = program_of(evidence)
     starting = _starting(evidence)
-    carry = balance(evidence, known) - (0.0 if start is None else balance(start))
     if starting.all() or not program.judgeable:
         weights = _first(evidence, traffic, starting)
         return _told(evidence, traffic, weights, _served_first(evidence, traffic), traffic.share, carry, True)
-    found = _decide(evidence, program, traffic, expected, carry, starting)
+    found = _decide(evidence, program, traffic, expected, carry, starting, noisy_program.solve(program).chance)
     weights, alone = found.traffic, found.alone
     if starting.any():
         some = starting[program.segment]
@@ -229,30 +250,60 @@ class Decision(NamedTuple):
 
 
 def _decide(
-    evidence: Evidence, program: NoisyProgram, traffic: Traffic, expected: int, carry: Floats, starting: Flags
+    evidence: Evidence,
+    program: NoisyProgram,
+    traffic: Traffic,
+    expected: int,
+    carry: Floats,
+    starting: Flags,
+    chance: float | None,
 ) -> Decision:
     """Serve and explore as much as keeps the limits; the most certain mix, and no exploring, where nothing does."""
-    best, (inner, some) = noisy_program.solve(program), restricted(program)
+    inner, some = restricted(program)
     total, none = np.zeros(len(program.segment)), np.zeros(len(some.columns))
     allowance, alone = none, None
     for allowance in _allowances(inner, traffic, carry, expected):
-        alone = served_mix(inner, none, 0.0, allowance, best.chance, traffic.safety)
+        alone = served_mix(inner, none, 0.0, allowance, chance, traffic.safety)
         if alone is not None:
             break
     if alone is None:
-        total[some.columns] = safe_program_mix(program, best.chance, traffic.safety).mixture[some.columns]
+        total[some.columns] = safe_program_mix(program, chance, traffic.safety).mixture[some.columns]
         return Decision(total, total, 0.0, False)
     total[some.columns] = alone
     plan = exploration(evidence, program, total, traffic.share, expected, starting)[some.columns]
     explore = traffic.share
     for _ in range(HALVINGS if traffic.share else 0):
-        mix = served_mix(inner, plan, explore, allowance, best.chance, traffic.safety)
+        mix = served_mix(inner, plan, explore, allowance, chance, traffic.safety)
         if mix is not None:
             every = np.zeros(len(total))
             every[some.columns] = (1.0 - explore) * mix + explore * plan
             return Decision(every, total, explore, True)
         explore /= 2.0
     return Decision(total, total, 0.0, True)
+
+
+def _joined(evidence: Evidence, rest: Evidence, new: Flags, traffic: Traffic, expected: int, carry: Floats) -> Plan:
+    """A round in which arms that are new get their first trials, and the others are served without them."""
+    program, at, size = program_of(rest), places(evidence.problem), len(segments_of(evidence.problem))
+    chance, none = noisy_program.solve(restricted(program)[0]).chance, np.zeros(size, dtype=np.bool_)
+    alone = _decide(rest, program, replace(traffic, explore=0.0), expected, carry, none, chance)
+    lacking = np.r_[np.where(new, FIRST - evidence.counts, 0.0), np.zeros(len(at) - len(new))][at]
+    total = np.bincount(program.segment, lacking, size)
+    inside = np.where(total > 0, program.weight / np.where(total > 0, total, 1.0), 0.0)[program.segment] * lacking
+    explored = np.where(total[program.segment] > 0, inside, alone.traffic)
+    weights = (1.0 - traffic.share) * alone.traffic + traffic.share * explored
+    plan = _told(evidence, traffic, weights, alone.traffic, traffic.share, carry, False, alone.certain)
+    if not traffic.share:
+        return plan
+    arms = list(dict.fromkeys(cell.arm for cell, lacks in zip(evidence.problem.cells, new, strict=True) if lacks))
+    alarm = f"nothing is certain of {', '.join(arms)} before {FIRST} trials of each"
+    requests = min(traffic.requests, int(np.ceil(FIRST * int(new.sum()) / traffic.share)))
+    return plan._replace(requests=requests, certified=False, alarm=alarm)
+
+
+def _lacking(evidence: Evidence, arms: Collection[str]) -> Flags:
+    """What can be tried of some arms and has too few trials."""
+    return np.array([c.arm in arms for c in evidence.problem.cells], dtype=np.bool_) & (evidence.counts < FIRST)
 
 
 def _allowances(program: NoisyProgram, traffic: Traffic, carry: Floats, expected: int) -> list[Floats]:
@@ -296,17 +347,18 @@ def balance(evidence: Evidence, known: Sequence[Moments] = ()) -> Floats:
     return np.asarray(trials @ (program.layout.right - rows) * ~program.layout.equality)
 
 
-def _starting(evidence: Evidence) -> Flags:
-    """Segments in which some arm has too few trials (S,)."""
+def _starting(evidence: Evidence, some: Flags | bool = True) -> Flags:
+    """Segments in which some arm, of those that are meant, has too few trials (S,)."""
     problem = evidence.problem
     if not problem.cells:
         return np.zeros(max(len(problem.segments), 1), dtype=np.bool_)
-    return np.asarray((evidence.counts.reshape(max(len(problem.segments), 1), -1) < FIRST).any(axis=1))
+    few = (evidence.counts < FIRST) & some
+    return np.asarray(few.reshape(max(len(problem.segments), 1), -1).any(axis=1))
 
 
 def _served_first(evidence: Evidence, traffic: Traffic) -> Floats:
     """What is served before anything is known, as shares of all users (n,)."""
-    problem, shares = evidence.problem, traffic.first_served(evidence.problem)
+    problem, shares = evidence.problem, traffic.still_served(evidence.problem)
     cells, weight = [*problem.cells, *problem.known_cells], segment_shares(evidence)[0]
     groups = segments_of(problem)
     return np.array([shares[cells[at].arm] * weight[groups.index(cells[at].segment)] for at in places(problem)])

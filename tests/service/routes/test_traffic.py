@@ -47,6 +47,29 @@ def test_weights_come_again_only_when_they_have_changed(live, running):
     assert time.monotonic() - began >= 0.7
 
 
+def test_a_change_is_published_to_whoever_waits(live, running):
+    rng = np.random.default_rng(0)
+    for k in range(1, 6):
+        live.tell_sums(report(live, 300, rng), f"web:{k}")
+    before, found = live.weights(), []
+    same = {"If-None-Match": f'"{before.version}-running"'}
+    waiting = threading.Thread(
+        target=lambda: found.append(running.send("GET", path(live, "/weights"), headers=same, wait=30))
+    )
+    waiting.start()
+    time.sleep(0.2)
+    live.change(bounds={"dollars": 0.5})
+    waiting.join(30)
+    document = json.loads(found[0][2])
+    assert document["version"] == before.version + 1
+    assert document["segments"][""]["large"] < before.weights["large"]
+    assert live.state.changes[0]["text"] == "dollars <= 0.5 instead of dollars <= 1"
+    page = running.send("GET", f"/experiments/{live.record.key}/change")[2].decode()
+    assert "the next weights are published at once" in page
+    assert 'name="budget"' not in page
+    assert b"dollars &lt;= 0.5 instead of" in running.send("GET", f"/experiments/{live.record.key}/report")[2]
+
+
 def test_whoever_waits_gets_new_weights_at_once(live, running):
     found = []
     asking = threading.Thread(
