@@ -3,15 +3,22 @@
 The instances of the tables have seeds from 30,000 on; those with smaller seeds were looked at while the rule was made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from bestmix import Instance, catalog, families
+from bestmix.answers import safety
 from bestmix.arrays import Floats
+from bestmix.problems.solution import Solution, solve_means
+from bestmix.reproduction.deploy import support_chance
 
 FIRST_SEED = 30_000
+ARMS, ARMS_01 = 12, 8  # Gaussian trials, and values of 0 and 1
+MARGIN = 0.05  # of the uniform instances
+REWARDS = 2.2  # by which rewards on [0, 2] are divided for values of 0 and 1
+LEAST_SHARE = 0.02  # mean of a reward of 0 and 1, at least, and as far from 1; a cost's is so small against its bound
 COMMON, RARE = 0.4, 0.03  # mean of a 0/1 cost at its bound
 
 
@@ -27,16 +34,16 @@ class Case(NamedTuple):
 
 def groups(count: int, first: int = FIRST_SEED) -> Iterator[tuple[str, list[Case]]]:
     """Families of instances: the catalog's, and ``count`` random ones of each kind for one, two and three limits."""
-    uniform, random = families.uniform_instance, families.random_instance
     for family in "DAH":
         yield family, [gaussian(name, catalog.load(name)) for name in catalog.names() if name.startswith(family)]
-    seeds = range(first, first + count)
     for costs in (1, 2, 3):
-        yield f"uniform{costs}", [gaussian(f"u{costs}.{s}", uniform(12, costs, s)) for s in seeds]
-        yield f"random{costs}", [gaussian(f"r{costs}.{s}", random(12, costs, s, 0.5)) for s in seeds]
-        yield f"unequal{costs}", [unequal(f"q{costs}.{s}", uniform(12, costs, s + 1000), s) for s in seeds]
-        yield f"binary{costs}", [zero_one(f"b{costs}.{s}", uniform(8, costs, s + 2000), COMMON) for s in seeds]
-        yield f"rare{costs}", [zero_one(f"e{costs}.{s}", uniform(8, costs, s + 3000), RARE) for s in seeds]
+        for kind, make in MAKERS.items():
+            yield f"{kind}{costs}", [make(costs, seed) for seed in range(first, first + count)]
+
+
+def random_case(name: str, seed: int) -> Case:
+    """One instance of a random family, such as ``"rare2"``."""
+    return MAKERS[name[:-1]](int(name[-1]), seed)
 
 
 def gaussian(name: str, instance: Instance, factor: Floats | float = 1.0, correlation: float = 0.0) -> Case:
@@ -53,9 +60,22 @@ def unequal(name: str, instance: Instance, seed: int) -> Case:
 
 def zero_one(name: str, instance: Instance, rate: float) -> Case:
     """Rewards and costs of 0 and 1: the means of an instance on [0, 2] put on [0, 1], costs around ``rate``."""
-    means = np.clip(np.array(instance.means) / 2.2, 0.02, 0.98)
-    means[:, 1:] = np.clip(np.array(instance.means)[:, 1:] * rate, rate / 50, 0.98)
+    means = np.clip(np.array(instance.means) / REWARDS, LEAST_SHARE, 1.0 - LEAST_SHARE)
+    means[:, 1:] = np.clip(np.array(instance.means)[:, 1:] * rate, LEAST_SHARE * rate, 1.0 - LEAST_SHARE)
     return Case(name, means, np.array(instance.bound) * rate, None)
+
+
+MAKERS: dict[str, Callable[[int, int], Case]] = {
+    "uniform": lambda costs, s: gaussian(f"u{costs}.{s}", uniform(ARMS, costs, s)),
+    "random": lambda costs, s: gaussian(f"r{costs}.{s}", families.random_instance(ARMS, costs, s, 0.5)),
+    "unequal": lambda costs, s: unequal(f"q{costs}.{s}", uniform(ARMS, costs, s + 1000), s),
+    "binary": lambda costs, s: zero_one(f"b{costs}.{s}", uniform(ARMS_01, costs, s + 2000), COMMON),
+    "rare": lambda costs, s: zero_one(f"e{costs}.{s}", uniform(ARMS_01, costs, s + 3000), RARE),
+}
+
+
+def uniform(arms: int, costs: int, seed: int) -> Instance:
+    return families.uniform_instance(arms, costs, seed, MARGIN)
 
 
 def drawn(case: Case, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -83,3 +103,26 @@ def covariance(case: Case) -> Floats:
         return np.asarray(np.einsum("ai,ij->aij", case.means * (1 - case.means), np.eye(size)))
     correlations = np.eye(size) * (1 - case.correlation) + case.correlation
     return np.asarray(case.sigma[:, :, None] * correlations * case.sigma[:, None, :])
+
+
+class Deployed(NamedTuple):
+    """What the trials say, the optimum at the estimates with the chance of its support, and the mix to deploy."""
+
+    data: safety.Estimates
+    guess: Solution
+    chance: float
+    mix: safety.SafeMix
+
+
+def deployed(case: Case, means: Floats, scatters: Floats, n: int) -> Deployed:
+    """The answer after n trials of every arm."""
+    counts, binary = np.full(len(means), float(n)), np.full(means.shape, case.sigma is None)
+    data = safety.estimates(means, scatters, counts, binary)
+    guess = solve_means(means, case.bound)
+    chance = support_chance(means, scatters, n, case.bound) if guess.status == "optimal" else 0.0
+    return Deployed(data, guess, chance, safety.safe_mix(data, case.bound, chance))
+
+
+def breaks(case: Case, mixture: Floats) -> bool:
+    """Whether a limit is truly broken."""
+    return bool((mixture @ case.means[:, 1:] > case.bound + 1e-9).any())

@@ -8,6 +8,7 @@ import numpy as np
 from bench.timing import Figure
 from bestmix import SFSR, Challenger, Uniform, simulate
 from bestmix.arrays import Floats
+from bestmix.kernels import jit
 from bestmix.problems.segment_families import random_segments
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.strategies import Strategy
@@ -42,6 +43,7 @@ class Curve(NamedTuple):
 
 
 def measure(quick: bool) -> list[Figure]:
+    jit.ENOUGH_WORK_OF_RUNS = 0  # many thousands of runs: machine code pays
     runs, sizes = (20, list(GOALS)[:1]) if quick else (40, list(GOALS))
     return [figure for size in sizes for figure in compared(*size, runs)]
 

@@ -144,3 +144,26 @@ def test_segments_are_rows_with_the_arms_in_use():
     assert all(sum(row.shares) == pytest.approx(1.0) for row in answer.segments)
     assert sorted(answer.used_arms) == ["l", "s"]
     assert Answer(from_log(LOG)).segments == []
+
+
+def test_a_limit_that_costs_its_margin_is_not_called_free():
+    log = {
+        "arm": ["s", "l"] * 40,
+        "reward": [1.0, 2.0, 1.2, 2.2] * 20,
+        "dollars": [0.5, 0.9, 0.6, 1.4, 0.4, 1.0, 0.5, 0.6] * 10,
+    }
+    near, far = (Answer(from_log(log, bounds={"dollars": bound})) for bound in (1.05, 9.0))
+    assert (
+        near.bounds[0].price
+        == "The limit on dollars does not limit the reward at the estimates; keeping it with certainty may."
+    )
+    assert far.bounds[0].price == "The limit on dollars does not limit the reward; a looser one would add nothing."
+
+
+def test_a_share_that_breaks_its_limit_is_not_kept_rather_than_hardly():
+    limits = ["share(s) >= 60%", "share(l) >= 60%"]
+    rec = from_log(LOG, bounds={"dollars": 9.0}, limits=limits)
+    assert not rec.feasible
+    assert "share(s) >= 60%: 0.4 for at least 0.6, not kept." in str(rec)
+    assert "contradict each other; looser" in rec.note
+    assert [bound.chance for bound in Answer(rec).bounds][1:] == ["no", "for certain"]

@@ -126,3 +126,14 @@ def test_what_is_not_allowed_is_shaded_and_axes_are_named_after_goal_and_limit()
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("mean quality", "mean dollars")
     (shade,) = ax.patches
     assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((ax.get_xlim()[0], 1.0))
+
+
+def test_ticks_of_small_costs_do_not_run_into_each_other():
+    rows = {"arm": ["a", "b"] * 20, "reward": [1.0, 2.0] * 20}
+    costs = {name: [0.0, 0.012, 0.001, 0.016] * 10 for name in ("x", "y", "z")}
+    figure = plots.recommendation_figure(from_log(rows | costs, bounds=dict.fromkeys(costs, 0.01)))
+    figure.draw_without_rendering()
+    for ax in figure.axes[-3:]:
+        boxes = [label.get_window_extent().padded(4) for label in ax.get_xticklabels() if label.get_text()]
+        assert len(boxes) > 2
+        assert not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))

@@ -86,6 +86,14 @@ def test_strategies_that_do_not_know_it_name_one_that_does(strategy, asked, what
         strategy.start(asked, 1000)
 
 
+@pytest.mark.parametrize("strategy", [SFSR(), SFSR("lagrangian")])
+def test_rejects_say_why_they_do_not_serve_users_who_arrive(strategy):
+    asked = Problem(["a", "b"], limits=["q <= 1"], segments=["free", "paid"])
+    says = "knows one segment" if strategy == SFSR() else "SFSR-L chooses its trials.*give their shares.*use Challenger"
+    with pytest.raises(ValueError, match=says):
+        strategy.start(asked, 300)
+
+
 def test_a_run_with_a_confidence_stops_by_itself():
     search = drive(Challenger(confidence=0.9).start(problem(segments={"paid": 1.0})), np.random.default_rng(5))
     assert search.trials < 20_000

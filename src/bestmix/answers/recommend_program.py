@@ -206,7 +206,8 @@ def _contradiction(evidence: Evidence, best: Optimum) -> str:
     names = " and ".join(f"'{limit}'" for limit, _ in found)
     looser = [f"'{limit}' by {excess:.3g}" for limit, excess in found if excess]
     together = "contradict each other" if len(found) > 1 else "cannot be kept"
-    return f"{names} {together} at the estimates; looser by as little as possible: {', '.join(looser)}."
+    where = "" if all(limit.on_share for limit, _ in found) else " at the estimates"
+    return f"{names} {together}{where}; looser by as little as possible: {', '.join(looser)}."
 
 
 def _shares(problem: Problem, weights: Floats) -> dict[str, float]:

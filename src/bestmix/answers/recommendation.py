@@ -95,6 +95,11 @@ class MeanCost:
         """Whether the mean is known, and not estimated."""
         return self.interval[0] == self.interval[1]
 
+    @property
+    def surely_broken(self) -> bool:
+        """Whether the mean is known, and breaks the bound."""
+        return self.exact and self.chance == 0
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without NaN or infinities."""
         plain: dict[str, Any] = finite(vars(self))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MOST_LETTERS = 22  # of a name that has to share its room
 MOST_SEGMENTS = 4  # whose mixes a sentence tells
+NEARLY_CERTAIN = 0.995
 NOTHING = 1e-9  # of the value: a gain that is none
 RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
 SMALLEST_STEP = 1e-300  # a number whose second digit could be too small for a float is not rounded up
@@ -246,11 +247,15 @@ def cost_text(rec: "Recommendation", cost: str) -> str:
     if limit is None:
         return f"{rec.mean_cost(cost):.4g} {bound}"
     mean = measured(limit.mean, reach(limit.mean, limit.interval))
-    return f"{mean} {bound}" + (f", kept {kept_text(limit)}" if math.isfinite(limit.chance) else "")
+    if not math.isfinite(limit.chance):
+        return f"{mean} {bound}"
+    return f"{mean} {bound}, {'not kept' if limit.surely_broken else f'kept {kept_text(limit)}'}"
 
 
 def kept_text(limit: "MeanCost") -> str:
     """The chance that a bound is kept; certain is only what no trial can change."""
+    if limit.surely_broken:
+        return "no"
     return "for certain" if limit.exact and limit.chance == 1 else chance_text(limit.chance)
 
 
@@ -312,9 +317,18 @@ def chance_text(chance: float) -> str:
     >>> chance_text(0.94), chance_text(0.9496), chance_text(0.9999), chance_text(0.004)
     ('94%', '94%', 'above 99%', 'below 1%')
     """
-    if chance >= 0.995:
+    if sure(chance):
         return "above 99%"
     return f"{math.floor(100 * chance + 1e-9)}%" if chance >= 0.01 else "below 1%"
+
+
+def sure(chance: float) -> bool:
+    """Whether a chance is as good as certain.
+
+    >>> sure(0.9949), sure(0.995)
+    (False, True)
+    """
+    return chance >= NEARLY_CERTAIN
 
 
 def above(value: float) -> str:

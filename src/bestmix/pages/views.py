@@ -14,7 +14,7 @@ from bestmix.answers.prices import limit_price
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import tradeoff
 from bestmix.answers.tradeoff_sources import movable
-from bestmix.answers.wording import certainly, chance_text, guess_text, items_text, kept_text, met_at_estimates
+from bestmix.answers.wording import certainly, chance_text, guess_text, items_text, kept_text, met_at_estimates, sure
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
@@ -440,6 +440,8 @@ def _price(rec: Recommendation, cost: str) -> str:
         goal, limit = rec.problem.goal, rec.problem.limits[rec.problem.costs.index(cost)]
         what = "the reward" if goal == Goal() else rec.problem.measures[0]
         name = f"The limit on {cost}" if is_bound(limit) else f"“{cost}”"
+        if rec.safety is not None and not sure(rec.limits[cost].chance):  # the margin may cost what the limit does not
+            return f"{name} does not limit {what} at the estimates; keeping it with certainty may."
         return f"{name} does not limit {what}; a looser one would {'add' if goal.maximise else 'save'} nothing."
     words = limit_price(rec, cost)
     return f"{words}." if words else ""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 ORDERS = 100.0  # from which factor between costs on an axis is logarithmic
 MARGIN = 0.1  # of an axis, on either side
+MOST_TICKS = 6  # of a linear axis, each with room for six characters
 CURVE = 60  # points of a line that a logarithmic axis bends
 SMALLEST_POSITIVE = 1e-200  # a value below counts as zero: an axis to it, with room beside it, would not be of floats
 
@@ -27,6 +28,7 @@ def differ(values: Iterable[float]) -> bool:
 def scale_costs(ax: "Axes", values: Sequence[float]) -> None:
     """Make the axis of costs logarithmic where they want it; intervals that reach below zero leave the frame."""
     if not differ(values):
+        ax.locator_params(axis="x", nbins=MOST_TICKS, steps=[1, 2, 5, 10])
         return
     ax.set_xscale("log")
     low, high = np.log(min(values)), np.log(max(values))

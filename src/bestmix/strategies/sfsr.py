@@ -70,8 +70,14 @@ class SFSR:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All columns in the running."""
-        if self.score != "lagrangian" or None in problem.segments.values():
+        if self.score != "lagrangian":
             check_plain(self.name, problem)
+        if None in problem.segments.values():
+            raise checks.InvalidInput(
+                "strategy",
+                f"{self.name} chooses its trials, got segments whose shares are learnt from who arrives",
+                "give their shares, such as segments={'free': 0.7, 'paid': 0.3}, or use Challenger() or Uniform()",
+            )
         check_budget(problem, budget, least=len(problem.cells) + 1 if problem.cells else 0)
         total, costs = len(problem.columns), len(problem.bounds)
         if self.score == "intersection":
