@@ -18,6 +18,7 @@ _HOME = {
     "Experiment": "experiments",
     "Instance": "problems.instance",
     "Goal": "problems.goals",
+    "Items": "problems.items",
     "Known": "problems.problem",
     "Limit": "problems.limits",
     "LowerBound": "theory",

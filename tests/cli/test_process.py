@@ -53,8 +53,8 @@ def test_with_segments_the_command_names_both():
     with pytest.raises(
         ValueError, match=r"--exec: expected \{segment\} where the segment's name goes, got 'go \{arm\}'"
     ):
-        process.parse_command("go {arm}", segments=True)
-    words = process.parse_command("go {segment} {arm} {other}", segments=True)
+        process.parse_command("go {arm}", ("arm", "segment"))
+    words = process.parse_command("go {segment} {arm} {other}", ("arm", "segment"))
     assert [process.fill(word, {"arm": "{segment}", "segment": "a b"}) for word in words] == [
         "go",
         "a b",

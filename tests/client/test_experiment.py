@@ -3,7 +3,7 @@ import inspect
 import pytest
 from tests.service.servers import PROBLEM
 
-from bestmix import SFSR, Challenger, Problem, connect
+from bestmix import SFSR, Challenger, Items, Problem, Uniform, connect
 from bestmix.client import RemoteExperiment
 from bestmix.experiments import Closed, Conflict, Experiment, StorageError, UnknownTrial
 
@@ -141,3 +141,26 @@ def test_the_problem_is_changed_there(running):
     assert exp.state.changes == running.storage.open("changing").state.changes
     with pytest.raises(ValueError, match="bounds: expected some of"):
         exp.change(bounds={"odd": 1.0})
+
+
+@pytest.mark.parametrize("items", [["Sum.", "Sort a list.", "Swap."], 3])
+def test_items_over_http(running, items):
+    problem, given = Problem(["a", "b"], {"dollars": 1.0}), Items(items, seed=4)
+    exp = running.connect().create("on items", problem, 8, Uniform(), items=given)
+    local = running.storage.open("on items")
+    assert (exp.items, local.items, exp.record.items) == (given, given, local.record.items)
+    assert running.create().items is None
+    trials = exp.ask(8)
+    assert trials == local.trials("leased")
+    assert [t.item for t in trials if t.arm == "b"] == [given.name(given.at(i, "b")) for i in range(4)]
+    exp.tell_many([(t, 0.1 * t.token, [0.5]) for t in trials])
+    assert exp.recommend().to_json() == local.recommend().to_json()
+    assert exp.recommend().items == 3
+    again = running.connect().create("on items", problem, 8, Uniform(), items=given)
+    assert again.record == exp.record
+    with pytest.raises(ValueError, match="items"):
+        running.connect().create("on items", problem, 8, Uniform(), items=given, shared=False)
+    with pytest.raises(ValueError, match="items"):
+        running.connect().transport.call(
+            "POST", "/v1/experiments", {"name": "x", "problem": problem.to_dict(), "budget": 8, "items": ["a", "a"]}
+        )

@@ -30,6 +30,7 @@ VALUES = [(0.5, (0.25,)), (1.0, (2.0,)), (-3.0, (1e-3,)), (0.1, (0.7,)), (1e9, (
 STRATEGIES = [SFSR("lagrangian"), Uniform(), SingleArm()]
 workers = st.sampled_from(["w1", "w2"])
 picks = st.integers(0, 10**6)
+HELD = ("leased", "complete")
 KINDS = ["ask", "tell", "tell", "tell", "tell_failed", "renew", "give_back"]
 
 
@@ -37,11 +38,16 @@ class Histories(RuleBasedStateMachine):
     storages: list[Storage]
     clock: FakeClock
 
-    @initialize(strategy=st.sampled_from(STRATEGIES), budget=st.integers(4, 12), failures=st.integers(2, 6))
-    def create(self, strategy, budget, failures):
+    @initialize(
+        strategy=st.sampled_from(STRATEGIES),
+        budget=st.integers(4, 12),
+        failures=st.integers(2, 6),
+        items=st.sampled_from([None, 3, ["u", "v", "w", "x", "y", "z"]]),
+    )
+    def create(self, strategy, budget, failures, items):
         self.name = f"history {next(NUMBERS)} of {os.getpid()}"
         self.strategy = strategy
-        options = {"strategy": strategy, "lease": 10.0, "failures": failures}
+        options = {"strategy": strategy, "lease": 10.0, "failures": failures, "items": items}
         self.experiments = [s.create(self.name, PROBLEM, budget, **options) for s in self.storages]
         self.ids = []  # one id of every trial for each store
 
@@ -163,6 +169,9 @@ class Histories(RuleBasedStateMachine):
             self.all(lambda e, i: e.state)
             state = self.experiments[0].state
             assert state.complete + state.leased <= state.budget
+            slots = {(t.arm, t.item, t.slot) for t in self.experiments[0].trials() if t.state in HELD}
+            if (self.experiments[0].record.items or {}).get("named"):
+                assert len({(arm, item) for arm, item, _ in slots}) == len(slots)
 
     def teardown(self):
         if hasattr(self, "ids"):

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import pytest
 from tests.pages.pages import HOSTILE, Tags, check_harmless, parse
 
-from bestmix import SFSR, Problem
+from bestmix import SFSR, Problem, Uniform
 
 BROWSER = {"Accept": "text/html"}
 
@@ -107,3 +107,16 @@ def test_the_problem_is_changed_by_a_form(running, hostile):
     assert set(exp.problem.bounds.values()) == {0.25}
     assert "tiny is new" in page(running, base)[1]
     assert running.send("POST", f"{base}/change", b"budget=many")[0] == 422
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_items_are_shown(running, shared):
+    local = running.storage.create("on items", Problem(["a", "b"]), 6, Uniform(), items=[*HOSTILE], shared=shared)
+    local.tell_many([(t, 0.1 * t.token) for t in local.ask(4)])
+    base, order = f"/experiments/{local.record.key}", "shared by all arms" if shared else "an order of its own"
+    for path in (base, f"{base}/report"):
+        _, content = page(running, path)
+        assert f"of {len(HOSTILE)} items used, " in content
+        assert order in content
+    _, content = page(running, f"{base}/trials")
+    check_harmless(content, [str(t.item) for t in local.trials()])

@@ -29,6 +29,11 @@ class ExactSum:
     total: int = 0
     shift: int = 0
 
+    @classmethod
+    def of(cls, value: float) -> "ExactSum":
+        """A float."""
+        return cls(*_parts(value))
+
     def add(self, total: int, shift: int) -> None:
         """Add total / 2**shift."""
         if shift > self.shift:

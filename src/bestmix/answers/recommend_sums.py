@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from bestmix import checks
 from bestmix.answers.blocks import Blocks, recommend_in_blocks
 from bestmix.answers.bootstrap import same_support
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.item_sums import evidence_on_items
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation
@@ -47,8 +46,7 @@ def recommend_sums(
         return recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
     parts = Blocks.of(problem, sums, blocks)
     if items:
-        own = parts.moments(np.ones(len(problem.measures)), moments) if parts.repeated else moments
-        evidence = Evidence(problem, own, parts)
+        evidence = evidence_on_items(problem, moments, parts)
         answer = recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
     else:
         answer = recommend_in_blocks(problem, moments, parts, safety, strategy)

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import budgets, common, problems, stopping, traffic
+from bestmix.cli import budgets, common, items, problems, stopping, traffic
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment, Server
@@ -92,6 +92,9 @@ def create(
         str | None, typer.Option(help="Column of the log that has the segment.", show_default=False)
     ] = None,
     log_weight: Annotated[float, typer.Option(help="What a result of the log counts, such as 0.5 for an old one.")] = 1,
+    item_list: items.ItemList = None,
+    shared: items.Shared = True,
+    items_seed: items.ItemsSeed = 0,
     explore: traffic.Explore = None,
     serve: traffic.Serve = None,
     round_requests: traffic.RoundRequests = None,
@@ -107,12 +110,15 @@ def create(
 
     Example: [bold]bestmix experiment create router.db router problem.toml --budget '200 dollars' --most 0.5[/bold]
 
+    Example: [bold]bestmix experiment create router.db router problem.toml --budget 2000 --items prompts.txt[/bold]
+
     Example: [bold]bestmix experiment create router.db live problem.toml --explore 5%[/bold]
     """
     from bestmix.experiments import open_storage
 
     found = problems.load_problem(problem, bound, limit, goal, segments)
-    terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes}
+    on = items.load_items(item_list, shared, items_seed)
+    terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes, "items": on}
     if log is not None:
         terms |= {"log": log, "arm": arm, "reward": reward, "segment": segment, "log_weight": log_weight}
     options = stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
@@ -129,6 +135,7 @@ def create(
         shared = url.startswith(("http", "postgres"))
         where = "any machine" if shared else "this machine, as often as you like"
         trial = "./trial.sh {segment} {arm}" if found.segments else "./trial.sh {arm}"
+        trial += "" if on is None else " {item}"
         hint = f"Now run on {where}: bestmix worker {url} {name} --exec '{trial}' -j 4"
         common.messages().print(hint, markup=False, soft_wrap=True)
 
@@ -195,7 +202,7 @@ def ask(
     ] = None,
     as_json: common.Json = False,
 ) -> None:
-    """Take trials under a lease: a line for each, with its id, a tab and its arm, and with segments, a tab and that.
+    """Take trials under a lease: a line for each, with id, arm and, where there are any, segment and item, after tabs.
 
     Exit code 1 means that there is none just now, 3 that there will be no more.
 
@@ -209,7 +216,7 @@ def ask(
         from bestmix.checks import visible
 
         for trial in given:
-            where = "" if trial.segment is None else f"\t{trial.segment}"
+            where = "".join(f"\t{place}" for place in (trial.segment, trial.item) if place is not None)
             typer.echo(visible(f"{trial.id}\t{trial.arm}{where}", "\n\t"))
     if not given:
         if not as_json:
@@ -520,18 +527,21 @@ def trials(
 
     Example: [bold]bestmix experiment trials router.db router --state leased[/bold]
     """
+    from bestmix.checks import shown
+
     experiment = open_named(url, name)
     found = experiment.trials(state, after=after, limit=limit)
     if as_json:
         typer.echo(json.dumps([trial.to_dict() for trial in found], indent=1))
         return
     segment = ["segment"] if experiment.problem.segments else []
+    item = ["item"] if experiment.record.items is not None else []
     table = Table()
-    for head in ["id", "arm", *segment, "round", "state", "worker", *experiment.problem.metrics]:
+    for head in ["id", "arm", *segment, *item, "round", "state", "worker", *experiment.problem.metrics]:
         table.add_column(Text(head))
     for t in found:
         metrics = [] if t.reward is None else [t.reward, *(t.costs or {}).values()]
-        where = [t.segment or ""] if segment else []
+        where = [*([t.segment or ""] if segment else []), *(["" if t.item is None else shown(t.item)] if item else [])]
         table.add_row(
             *map(Text, [t.id, t.arm, *where, str(t.round), t.state, t.worker, *(f"{m:.4g}" for m in metrics)])
         )

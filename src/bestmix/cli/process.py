@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -37,10 +37,21 @@ class TrialFailed(RuntimeError):
 
 
 class Trials:
-    """Runs the command for an arm (in a segment), any number at once, and ends what is under way when stopped."""
+    """Runs the command for an arm (in a segment, on an item), any number at once, and ends them when stopped.
 
-    def __init__(self, command: str, problem: "Problem", retries: int = 0, timeout: float | None = None) -> None:
-        self.words = parse_command(command, bool(problem.segments))
+    It is called with the arm, with segments the segment, and with items the item.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        problem: "Problem",
+        retries: int = 0,
+        timeout: float | None = None,
+        items: bool = False,
+    ) -> None:
+        self.places = ("arm", *(("segment",) if problem.segments else ()), *(("item",) if items else ()))
+        self.words = parse_command(command, self.places)
         self.problem = problem
         self.retries = retries
         self.timeout = timeout
@@ -48,16 +59,16 @@ class Trials:
         self._running: set[subprocess.Popen[str]] = set()
         self._stopped = False
 
-    def __call__(self, arm: str, segment: str | None = None) -> Result:
+    def __call__(self, *cell: str | int) -> Result:
         """Metrics of one trial, the goal's first; tries again when an attempt fails."""
+        names = dict(zip(self.places, map(str, cell), strict=True))
         for attempt in range(self.retries + 1):
             try:
-                return self._attempt(arm, segment)
+                return self._attempt(names)
             except BadTrial as bad:
                 if attempt == self.retries or self._stopped:
                     times = "once" if attempt == 0 else f"{attempt + 1} times, the last time"
-                    what = repr(arm) if segment is None else f"{arm!r} in {segment!r}"
-                    raise TrialFailed(f"a trial of {what} failed {times}: {bad}", bad.written) from None
+                    raise TrialFailed(f"a trial of {_called(names)} failed {times}: {bad}", bad.written) from None
         raise AssertionError("unreachable")
 
     def stop(self) -> None:
@@ -67,8 +78,8 @@ class Trials:
             running = list(self._running)
         end(running)
 
-    def _attempt(self, arm: str, segment: str | None) -> Result:
-        process = self._start(arm, segment)
+    def _attempt(self, names: Mapping[str, str]) -> Result:
+        process = self._start(names)
         try:
             out, err = process.communicate(timeout=self.timeout)
         except subprocess.TimeoutExpired:
@@ -85,16 +96,22 @@ class Trials:
         except ValueError as error:
             raise BadTrial(str(error), written) from None
 
-    def _start(self, arm: str, segment: str | None) -> subprocess.Popen[str]:
-        words = [
-            fill(word, {"arm": arm} if segment is None else {"arm": arm, "segment": segment}) for word in self.words
-        ]
+    def _start(self, names: Mapping[str, str]) -> subprocess.Popen[str]:
+        words = [fill(word, names) for word in self.words]
         with self._lock:  # so that stop() sees every process that was started
             if self._stopped:
                 raise BadTrial("the run was stopped")
             process = launch(words)
             self._running.add(process)
         return process
+
+
+def _called(names: Mapping[str, str]) -> str:
+    """What a trial is of, in words."""
+    from bestmix.checks import shown
+
+    said = repr(names["arm"]) + (f" in {names['segment']!r}" if "segment" in names else "")
+    return said + (f" on {shown(names['item'])}" if "item" in names else "")
 
 
 def launch(words: list[str]) -> subprocess.Popen[str]:
@@ -123,8 +140,8 @@ def fill(word: str, names: Mapping[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: names.get(found[1], found[0]), word)
 
 
-def parse_command(command: str, segments: bool = False) -> list[str]:
-    """The words of a command that names the arm, and where there are any, the segment.
+def parse_command(command: str, places: Sequence[str] = ("arm",)) -> list[str]:
+    """The words of a command that names the arm, and where there are any, the segment and the item.
 
     >>> parse_command("./trial.sh --arm={arm} 'two words'")
     ['./trial.sh', '--arm={arm}', 'two words']
@@ -133,7 +150,7 @@ def parse_command(command: str, segments: bool = False) -> list[str]:
         words = shlex.split(command)
     except ValueError as error:
         raise ValueError(f"--exec: {str(error).lower()} in {command!r}; close the quotation") from None
-    for name in ("arm", "segment") if segments else ("arm",):
+    for name in places:
         if not any(f"{{{name}}}" in word for word in words):
             raise ValueError(f"--exec: expected {{{name}}} where the {name}'s name goes, got {command!r}; add it")
     return words

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bestmix.cli import budgets, common, problems, stopping
+from bestmix.cli import budgets, common, items, problems, stopping
 from bestmix.cli.process import TrialFailed, Trials
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
+    from bestmix.problems.items import Items
     from bestmix.problems.problem import Problem
     from bestmix.problems.spend import Spend
     from bestmix.strategies import Search, Strategy
@@ -32,7 +33,9 @@ def run(
     budget: budgets.Budget,
     command: Annotated[
         str,
-        typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}, in {segment}.", show_default=False),
+        typer.Option(
+            "--exec", metavar="COMMAND", help="Makes one trial of {arm}, in {segment}, on {item}.", show_default=False
+        ),
     ],
     bound: problems.Bound = None,
     goal: problems.Goal = None,
@@ -58,6 +61,9 @@ def run(
         str | None, typer.Option(metavar="COLUMN", help="Column of the log that names the segment.", show_default=False)
     ] = None,
     log_weight: Annotated[float, typer.Option(help="What a result of the log counts, such as 0.5 for an old one.")] = 1,
+    item_list: items.ItemList = None,
+    shared: items.Shared = True,
+    items_seed: items.ItemsSeed = 0,
     state: Annotated[
         Path | None, typer.Option(help="Where the run is kept (.json).", show_default="next to the problem")
     ] = None,
@@ -74,17 +80,21 @@ def run(
 ) -> None:
     """Find the best mix by running a command for each trial.
 
-    The command gets the arm's name in place of {arm}, and with segments the segment's in place of {segment}. Its last
-    line on standard output is JSON with every metric: {"reward": 0.7, "dollars": 0.1, "seconds": 0.4}. Ctrl-C stops the
-    run; the same command goes on with it, and so does one with a larger budget or another bound. Every trial is written
-    to a .csv file beside the state.
+    The command gets the arm's name in place of {arm}, with segments the segment's in place of {segment}, and with items
+    the item in place of {item}. Its last line on standard output is JSON with every metric:
+    {"reward": 0.7, "dollars": 0.1, "seconds": 0.4}. Ctrl-C stops the run; the same command goes on with it, and so does
+    one with a larger budget or another bound. Every trial is written to a .csv file beside the state.
 
     A budget may be what trials cost together: then the JSON also tells that, under the budget's unit, unless --price
     says what a trial of each arm costs, or the unit is one of time, which is measured.
 
     Bounds and limits are added to those of the problem's file; a goal and segments take the place of its own.
 
+    With --items every arm's i-th trial is made on item i of one shuffled list, so that arms meet on the same items.
+
     Example: [bold]bestmix run problem.toml --budget 2000 --exec './trial.sh {arm}' -j 4[/bold]
+
+    Example: [bold]bestmix run problem.toml --budget 2000 --items prompts.txt --exec './trial.sh {arm} {item}'[/bold]
     """
     outputs, wanted = common.Outputs(figure, report, policy), common.parse_safety(safety)
     outputs.check()
@@ -93,13 +103,14 @@ def run(
         raise ValueError(f"--state: expected a file name that ends in .json, got {state}; rename it")
     amount = budgets.parse_budget(budget, prices, most)
     asked = problems.load_problem(problem, bound, limit, goal, segments)
-    trials = Trials(command, _telling(asked, amount), retries, timeout)
+    on = items.load_items(item_list, shared, items_seed)
+    trials = Trials(command, _telling(asked, amount), retries, timeout, on is not None)
     chosen = common.make_strategy(
         strategy, stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     )
     with locked(state):
         with common.missing_values("fill them in, or take these rows out of the log"):
-            search = open_search(asked, chosen, amount, state, fresh, log, (arm, reward, segment), log_weight)
+            search = open_search(asked, chosen, amount, state, fresh, log, (arm, reward, segment), log_weight, on)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
@@ -139,6 +150,7 @@ def open_search(
     log: Path | None = None,
     columns: tuple[str, str, str | None] = ("arm", "reward", None),
     log_weight: float = 1.0,
+    on: "Items | None" = None,
 ) -> "Search":
     """The search in the state file if it is of the same work, perhaps with more trials; a new one if there is none."""
     from bestmix.strategies import Search
@@ -146,6 +158,7 @@ def open_search(
     if fresh or not state.exists():
         state.with_suffix(".csv").unlink(missing_ok=True)
         new = strategy.start(problem, budget)
+        new.try_on(on)
         if log is not None:
             new.start_from(log, *columns, log_weight)
         return new
@@ -164,6 +177,9 @@ def open_search(
     if (log is None) is search.has_log:
         held_log = f"{search.earlier} trials of a log" if search.earlier else "a log" if search.has_log else "no log"
         raise ValueError(f"{state}: the run kept there has {held_log}; ask for the same, or start over with --fresh")
+    if search.item_list != on:
+        held_items = "no items" if search.item_list is None else f"{len(search.item_list)} items, or another order"
+        raise ValueError(f"{state}: the run kept there has {held_items}; ask for the same, or start over with --fresh")
     if isinstance(budget, int):
         budget += search.earlier
     if isinstance(budget, int) and search.account is None and budget < search.budget:
@@ -217,7 +233,7 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
             ThreadPoolExecutor(jobs) as pool,
         ):
             work, after = (
-                SearchWork(search, record=TrialFile(search.problem, state.with_suffix(".csv"))),
+                SearchWork(search, record=TrialFile(search, state.with_suffix(".csv"))),
                 (update, saved),
             )
             pull = timed(trials, search.problem, search.strategy)
@@ -237,11 +253,12 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
 class TrialFile:
     """Writes every trial to a CSV file as it is told; the file can be a log of another run."""
 
-    def __init__(self, problem: "Problem", path: Path) -> None:
-        self.problem, self.path = problem, path
-        self.head = ["arm", *(["segment"] if problem.segments else []), *problem.metrics]
+    def __init__(self, search: "Search", path: Path) -> None:
+        self.problem, self.path = search.problem, path
+        places = ["arm", *(["segment"] if self.problem.segments else []), *(["item"] if search.item_list else [])]
+        self.head = [*places, *self.problem.metrics]
 
-    def __call__(self, cell: tuple[str, ...], result: Any) -> None:
+    def __call__(self, cell: tuple[str | int, ...], result: Any) -> None:
         """Add a line."""
         first, *others = self.problem.metrics
         if not isinstance(result, Mapping):

@@ -30,7 +30,9 @@ def worker(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment's name.", show_default=False)],
     command: Annotated[
         str,
-        typer.Option("--exec", metavar="COMMAND", help="Makes one trial of {arm}, in {segment}.", show_default=False),
+        typer.Option(
+            "--exec", metavar="COMMAND", help="Makes one trial of {arm}, in {segment}, on {item}.", show_default=False
+        ),
     ],
     jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Trials to make at once.")] = 1,
     who: Annotated[str | None, typer.Option("--name", help="This worker.", show_default="machine and process")] = None,
@@ -43,9 +45,9 @@ def worker(
 ) -> None:
     """Make trials of an experiment until it is over.
 
-    The command gets the arm's name in place of {arm}, and with segments the segment's in place of {segment}. Its last
-    line on standard output is JSON with every metric: {"reward": 0.7, "dollars": 0.1}. Leases are renewed while trials
-    run; Ctrl-C gives them back.
+    The command gets the arm's name in place of {arm}, with segments the segment's in place of {segment}, and where the
+    experiment has items the item in place of {item}. Its last line on standard output is JSON with every metric:
+    {"reward": 0.7, "dollars": 0.1}. Leases are renewed while trials run; Ctrl-C gives them back.
 
     The token of a server is read from the variable BESTMIX_TOKEN.
 
@@ -57,7 +59,8 @@ def worker(
     from bestmix.strategies.timing import timed
 
     with open_named(url, name, patience) as experiment:
-        work, trials = LeasedTrials(experiment, who), Trials(command, told(experiment), retries, timeout)
+        on_items = experiment.record.items is not None
+        work, trials = LeasedTrials(experiment, who), Trials(command, told(experiment), retries, timeout, on_items)
         pull = timed(trials, experiment.problem, experiment.strategy)
         with (
             catch_signals() as caught,
@@ -115,9 +118,9 @@ class LeasedTrials:
             self._next = time.monotonic() + min(max(given.retry_after, SOONEST), LOOK)
         return given
 
-    def arguments(self, trial: "Trial") -> tuple[str, ...]:
-        """Its arm, and with segments its segment."""
-        return (trial.arm,) if trial.segment is None else (trial.arm, trial.segment)
+    def arguments(self, trial: "Trial") -> tuple[str | int, ...]:
+        """Its arm, with segments its segment, and with items its item."""
+        return tuple(place for place in (trial.arm, trial.segment, trial.item) if place is not None)
 
     def tell(self, results: "Sequence[tuple[Trial, Result]]") -> None:
         """Tell results, all in one transaction."""

@@ -14,6 +14,7 @@ from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.client.transport import Transport
 from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, Snapshot, State, Trial, one_row
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights
+from bestmix.problems.items import Items, as_items
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 
@@ -51,10 +52,13 @@ class Server:
         reward: str = "reward",
         segment: str | None = None,
         log_weight: float = 1.0,
+        items: Any = None,
+        shared: bool = True,
     ) -> "RemoteExperiment":
         """Create an experiment; one that is there already with the same terms is opened.
 
-        A log is read here, and its trials are sent.
+        A log is read here, and its trials are sent. ``items``, a list of texts or how many there are, are what trials
+        are made on; with ``shared=False`` each arm has an order of its own.
 
         With ``traffic`` it is one on live traffic, which has no budget and no other strategy.
         """
@@ -75,6 +79,9 @@ class Server:
         if log is not None:
             weight = checks.weight("log_weight", log_weight)
             body |= {"log": _columns(problem, log, arm, reward, segment), "log_weight": weight}
+        if (found := as_items(items, shared)) is not None:
+            given = len(found) if found.names is None else list(found.names)
+            body |= {"items": given, "shared": found.shared, "items_seed": found.seed}
         return RemoteExperiment(self.transport, self.transport.call("POST", "/v1/experiments", body)[1])
 
     def open(self, name: str) -> "RemoteExperiment":
@@ -133,6 +140,11 @@ class RemoteExperiment:
         from bestmix.strategies.built_in import restore_strategy  # loads the arithmetic, which no call here needs
 
         return restore_strategy(self.record.strategy)
+
+    @property
+    def items(self) -> Items | None:
+        """What trials are made on, and in which order; None where they are made on no items."""
+        return None if self.record.items is None else Items.from_dict(self._get("/items"))
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bestmix.experiments import traffic_audit
+from bestmix.experiments import item_audit, traffic_audit
 from bestmix.experiments.course import Course, problem_at
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.experiment import Experiment
@@ -77,7 +77,7 @@ def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Exa
     evidence = [*log.problems[:MOST_SHOWN], *tally.problems[:MOST_SHOWN]]
     evidence += [*_fixed(contents, log, now), *_events(contents, log, tally), *_slots(contents, log, tally)]
     ahead = 0 if strategy is None else look_ahead(strategy, now.problem, contents.run.memory)
-    evidence += _rounds(contents, log, tally, now, ahead > 0)
+    evidence += [*_rounds(contents, log, tally, now, ahead > 0), *item_audit.damage(contents, tally, now)]
     if not evidence:
         course = Course(contents, log, tally, now)
         evidence += _sums(contents, course)
@@ -94,7 +94,8 @@ def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Exa
     if (sum(due) if flow else min(due, default=0)) < 0 or owing < 0:
         return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
     planned = [] if ahead else _not_ahead(contents)
-    return Examination([], [*_head(contents, log, tally, due, owing), *planned, *_arms(contents, tally, due)])
+    arms = [*_arms(contents, tally, due), *_handed(contents, tally)]
+    return Examination([], [*_head(contents, log, tally, due, owing), *planned, *arms])
 
 
 def _not_ahead(contents: Contents) -> list[Difference]:
@@ -139,6 +140,8 @@ def repair(store: ExperimentStore, key: str, examination: Examination) -> list[s
                 setattr(transaction.head, difference.name, kind(difference.derived))
             elif difference.name == "due":
                 due[difference.arm] = int(difference.derived - difference.stored)
+            elif difference.name == "handed":
+                transaction.hand_out({difference.arm: int(difference.derived - difference.stored)})
             else:
                 transaction.write_moments(transaction.moments([difference.arm]))
         transaction.raise_due(due)
@@ -334,3 +337,9 @@ def _arms(contents: Contents, tally: Tally, due: Sequence[int]) -> Iterator[Diff
     for arm, (count, sums) in enumerate(zip(contents.counts, contents.run.moments, strict=True)):
         if count != sums.count:
             yield Difference("count", count, sums.count, arm)
+
+
+def _handed(contents: Contents, tally: Tally) -> list[Difference]:
+    """Which item an arm gets next follows from the slots that it had."""
+    pairs = enumerate(zip(contents.handed, item_audit.handed(contents, tally), strict=True))
+    return [Difference("handed", stored, derived, arm) for arm, (stored, derived) in pairs if stored != derived]

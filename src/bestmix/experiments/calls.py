@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bestmix.answers.moments import Moments
-from bestmix.experiments import planning, purses
+from bestmix.experiments import item_slots, planning, purses
 from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
 from bestmix.experiments.model import Outcome, Row
@@ -40,10 +40,10 @@ def ask(
     most = purses.payable(transaction, setup, wanted)
     if most == len(wanted):
         fresh = planning.fresh_slots(transaction, n - len(again))
-        return lease(transaction, lease_clock, worker, key, again, fresh), None, ""
+        return lease(transaction, lease_clock, setup, worker, key, again, fresh), None, ""
     if most:
         fresh = planning.fresh_slots(transaction, max(most - len(again), 0))
-        return lease(transaction, lease_clock, worker, key, again[:most], fresh), None, ""
+        return lease(transaction, lease_clock, setup, worker, key, again[:most], fresh), None, ""
     if head.leased:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, "the rest of the money is reserved for trials that are under way or never told"
@@ -68,7 +68,7 @@ def ask_for(
     arms = setup.revision.places[inside]
     again = transaction.open_slots(1, arms) if head.freed else []
     if again:
-        return lease(transaction, lease_clock, worker, key, again, []), None, ""
+        return lease(transaction, lease_clock, setup, worker, key, again, []), None, ""
     if not head.due:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is handed out, or waits for users of other segments"
@@ -79,7 +79,7 @@ def ask_for(
     chosen = arms[rounds.furthest_behind(plan, given, before)]
     transaction.lower_due({chosen: 1})
     head.due -= 1
-    return lease(transaction, lease_clock, worker, key, [], [(chosen, head.round + 1)]), None, ""
+    return lease(transaction, lease_clock, setup, worker, key, [], [(chosen, head.round + 1)]), None, ""
 
 
 def _arriving(transaction: Transaction, problem: Problem) -> Memory:
@@ -99,6 +99,7 @@ def _arriving(transaction: Transaction, problem: Problem) -> Memory:
 def lease(
     transaction: Transaction,
     lease_clock: LeaseClock,
+    setup: Setup,
     worker: str,
     key: str | None,
     again: list[Row],
@@ -107,11 +108,12 @@ def lease(
     """New trials for slots that came back and for fresh ones, given by their arms and rounds."""
     head, now = transaction.head, lease_clock.clock.now()
     deadline, number = head.clock + transaction.record.lease, head.trials + 1
+    items = [*(row.item for row in again), *item_slots.hand_out(transaction, setup, [arm for arm, _ in fresh])]
     places = [(row.slot, row.arm, row.round) for row in again]
     places += [(number + len(again) + i, *place) for i, place in enumerate(fresh)]
     made = [
-        Row(number + i, slot, arm, planned, worker, deadline, now + transaction.record.lease, now)
-        for i, (slot, arm, planned) in enumerate(places)
+        Row(number + i, slot, arm, planned, worker, deadline, now + transaction.record.lease, now, item=item)
+        for i, ((slot, arm, planned), item) in enumerate(zip(places, items, strict=True))
     ]
     for row in again:
         row.open = False
@@ -285,6 +287,8 @@ def _count(transaction: Transaction, counted: list[Row], problem: Problem) -> No
         for arm, table in tables.items():
             sums[arm].add(problem.rows.measure(np.array(table)))
         transaction.write_moments(sums)
+    if transaction.record.items is not None:
+        item_slots.add_results(transaction, counted, problem)
 
 
 def advance(transaction: Transaction, setup: Setup, now: float, pulls: list[int] | None = None) -> None:

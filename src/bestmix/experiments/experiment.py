@@ -16,10 +16,12 @@ from bestmix import checks
 from bestmix.answers.account import Account
 from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.item_sums import evidence_on_items, item_blocks
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import calls, control, replan, traffic
 from bestmix.experiments.errors import UnknownTrial
+from bestmix.experiments.item_slots import item_order, with_results
 from bestmix.experiments.model import (
     LONGEST_ARM,
     LONGEST_NOTE,
@@ -45,6 +47,7 @@ from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights, published
 from bestmix.experiments.traffic_sums import SumsRow, parse_key, parse_rows
 from bestmix.problems.changes import Wish
+from bestmix.problems.items import Items
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
@@ -90,6 +93,7 @@ class Experiment:
         self.strategy = strategy  # how the budget is spent
         self._checking = strategy if isinstance(strategy, Checking) else None
         self._seen = changed, revision(record, changed)
+        self._names: Items | None = None  # items with their texts, once they were read
 
     def __repr__(self) -> str:
         return f"Experiment({self.record.name!r})"
@@ -111,6 +115,14 @@ class Experiment:
 
     def _setup(self, transaction: Transaction) -> Setup:
         return Setup(self.revision(transaction.head.changed), self.strategy)
+
+    @property
+    def items(self) -> Items | None:
+        """What trials are made on, and in which order; None where they are made on no items."""
+        if self.record.items is not None and self._names is None:
+            order, texts = item_order(self.record), self.storage.store.items(self.record.key)
+            self._names = order if order is None or not texts else replace(order, given=texts)
+        return self._names
 
     @property
     def name(self) -> str:
@@ -182,6 +194,10 @@ class Experiment:
         if n != 1:
             raise checks.InvalidInput("n", expected="1 for a user who arrives", got=n, remedy="ask for each user")
         self.problem.check_segment(segment)
+        if self.record.items is not None:
+            raise checks.InvalidInput(
+                "segment", "a user who arrives brings an item of their own", "ask() for all trials, or use no items"
+            )
         check_chosen(self.strategy)
         rows, retry, why = self._write(
             lambda transaction: calls.ask_for(
@@ -298,11 +314,12 @@ class Experiment:
 
     def _with_surplus(self, now: RunState) -> RunState:
         """The same with surplus results in the sums."""
-        moments = list(now.moments)
+        moments, by_item = list(now.moments), now.by_item
         for row in self.storage.store.trials(self.record.key, TrialQuery("surplus")):
             table = self.problem.rows.measure(np.array([row.values]))
             moments[row.arm] = moments[row.arm].plus(table)
-        return replace(now, moments=moments, state=replace(now.state, surplus=0))
+            by_item = by_item if row.item is None else with_results(by_item, [(row.item, row.arm)], table)
+        return replace(now, moments=moments, by_item=by_item, state=replace(now.state, surplus=0))
 
     @property
     def account(self) -> Account | None:
@@ -320,8 +337,14 @@ class Experiment:
         """The recommendation of a moment."""
         current = self.revision(now.changed)
         problem, moments = current.problem, current.chosen(now.moments)
+        earlier = current.chosen([*now.earlier, *[None] * (len(now.moments) - len(now.earlier))])
+        evidence = Evidence(problem, moments)
+        if self.record.items is not None:
+            blocks = item_blocks(now.by_item, current.places, len(problem.measures))
+            logs = [None if log is None else log.weighted(now.weight) for log in earlier]
+            evidence = evidence_on_items(problem, moments, blocks, logs)
         rec = recommend(
-            Evidence(problem, moments),
+            evidence,
             self.strategy.columns(problem, now.memory),
             strategy=self.strategy.name,
             budget=None if now.state.unlimited else now.state.budget,
@@ -332,7 +355,6 @@ class Experiment:
             certified=certified_mix(self.strategy, problem, now.memory),
             account=account_of(self.strategy, Evidence(problem, moments), now.memory),
         )
-        earlier = current.chosen([*now.earlier, *[None] * (len(now.moments) - len(now.earlier))])
         rec = with_conflict(rec, moments, earlier, now.weight)
         missing = left_out(self.strategy, now.state.surplus)
         return replace(rec, note=" ".join(filter(None, [rec.note, missing]))) if missing else rec
@@ -563,6 +585,7 @@ class Experiment:
             None if row.values is None else dict(zip(names, row.values[1:], strict=True)),
             row.note,
             cell.segment,
+            None if row.item is None or self.items is None else self.items.name(row.item),
         )
 
 

@@ -71,8 +71,9 @@ def columns(experiment: "Experiment") -> list[str]:
 
 
 def _before(experiment: "Experiment") -> tuple[str, ...]:
-    """Columns that stand before the metrics; with segments there is one more."""
-    return (*BEFORE, "segment") if experiment.problem.segments else BEFORE
+    """Columns that stand before the metrics; with segments and with items there is one more each."""
+    segment = ("segment",) if experiment.problem.segments else ()
+    return (*BEFORE, *segment, *(("item",) if experiment.record.items is not None else ()))
 
 
 def _values(experiment: "Experiment", trial: "Trial") -> list[Any]:
@@ -111,7 +112,9 @@ def _parquet(experiment: "Experiment", path: Path, trials: "Iterator[Trial]") ->
     except ImportError:
         raise ValueError("writing Parquet needs pyarrow; install bestmix[frames], or write .csv") from None
     whole, text, number = pyarrow.int64(), pyarrow.string(), pyarrow.float64()
-    kinds = dict.fromkeys((*_before(experiment), *AFTER), text) | dict.fromkeys(("token", "slot", "round"), whole)
+    items = experiment.record.items
+    numbers = ("token", "slot", "round", *(("item",) if items is not None and not items["named"] else ()))
+    kinds = dict.fromkeys((*_before(experiment), *AFTER), text) | dict.fromkeys(numbers, whole)
     names = columns(experiment)
     schema = pyarrow.schema([(name, kinds.get(name, number)) for name in names])
     with parquet.ParquetWriter(path, schema) as writer:

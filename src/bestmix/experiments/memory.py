@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bestmix import checks
+from bestmix.answers.item_sums import ItemSum
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock, SystemClock
@@ -50,6 +51,9 @@ class StoredExperiment:
     versions: dict[int, Version] = field(default_factory=dict)
     sums: dict[tuple[int, int], Moments] = field(default_factory=dict)  # by version and arm
     edges: dict[str, EdgeRow] = field(default_factory=dict)
+    items: Sequence[str] = ()
+    handed: dict[int, int] = field(default_factory=dict)  # slots that were handed out on items, by arm
+    by_item: dict[tuple[int, int], ItemSum] = field(default_factory=dict)
 
 
 class MemoryTransaction:
@@ -175,6 +179,22 @@ class MemoryTransaction:
             self._put(self._stored.rounds, ended.number, ended)
             self._put(self._stored.mixtures, ended.number, mixture)
 
+    def hand_out(self, counts: Mapping[int, int]) -> dict[int, int]:
+        """Count slots that are handed out on items."""
+        before = {arm: self._stored.handed.get(arm, 0) for arm in counts}
+        for arm, count in counts.items():
+            self._put(self._stored.handed, arm, before[arm] + count)
+        return before
+
+    def item_sums(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ItemSum]:
+        """Sums by item and arm."""
+        return {key: self._stored.by_item[key] for key in keys if key in self._stored.by_item}
+
+    def write_item_sums(self, sums: Mapping[tuple[int, int], ItemSum]) -> None:
+        """Write sums by item and arm."""
+        for key, found in sums.items():
+            self._put(self._stored.by_item, key, found)
+
     def add_arms(self, count: int, size: int) -> None:
         """Make room for more that can be tried."""
         for number in range(len(self._stored.due), len(self._stored.due) + count):
@@ -243,7 +263,7 @@ class MemoryStore:
             stored = StoredExperiment(
                 draft.record, now, head, {"memory": draft.memory}, rounds, {}, dict(enumerate(draft.moments)), due, {}
             )
-            stored.earlier, stored.weight = draft.earlier, draft.weight
+            stored.earlier, stored.weight, stored.items = draft.earlier, draft.weight, draft.items
             transaction = MemoryTransaction(stored, self.clock)
             transaction.add_trials(draft.rows)
             if draft.version is not None:
@@ -304,12 +324,18 @@ class MemoryStore:
             moments = [stored.moments[arm] for arm in sorted(stored.moments)]
             mixtures = [stored.mixtures.get(r.number) for r in rounds]
             memory, log = stored.memory["memory"], (stored.earlier, stored.weight)
-            return RunState(self.state(key), memory, moments, rounds, mixtures, *log, stored.head.changed)
+            by_item = dict(sorted(stored.by_item.items()))
+            return RunState(self.state(key), memory, moments, rounds, mixtures, *log, stored.head.changed, by_item)
 
     def changed(self, key: str) -> str | None:
         """The problem as it is now, where it was changed."""
         with self._lock:
             return self._stored(key).head.changed
+
+    def items(self, key: str) -> list[str]:
+        """The texts of its items."""
+        with self._lock:
+            return list(self._stored(key).items)
 
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment."""
@@ -326,6 +352,8 @@ class MemoryStore:
                 iter(self.trials(key, TrialQuery(state))),
                 iter(list(stored.events.values()) if events else []),
                 self.traffic(key),
+                [stored.handed.get(arm, 0) for arm in sorted(stored.due)],
+                list(stored.items),
             )
 
     def trials(self, key: str, query: TrialQuery) -> list[Row]:

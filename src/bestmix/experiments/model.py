@@ -13,6 +13,7 @@ from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:  # the client needs the values alone, without the arithmetic that strategies load
+    from bestmix.answers.item_sums import ItemSum
     from bestmix.experiments.traffic_model import Version
     from bestmix.strategies.protocol import Memory
 
@@ -87,6 +88,7 @@ class Row(Copied):
     told: float | None = None
     values: tuple[float, ...] | None = None  # reward, then costs in the problem's order
     note: str = ""
+    item: int | None = None  # the number of the one that its slot is made on, where there are any
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ class Trial:
         What became of it; ``note`` says why it failed.
     segment
         Whom to try it on, where there are segments.
+    item
+        What to make it on, where there are items: a text, or a number from 0 on. Whoever gets the slot next has it too.
     """
 
     id: str
@@ -127,6 +131,7 @@ class Trial:
     costs: Mapping[str, float] | None = None
     note: str = ""
     segment: str | None = None
+    item: str | int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; times in ISO 8601."""
@@ -238,6 +243,7 @@ class Record:
     first_budget: int
     lease: float
     failures: int
+    items: Mapping[str, Any] | None = None  # how many there are, the seed of their order, whether arms share it
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the key is its ``id``."""
@@ -245,8 +251,9 @@ class Record:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Record":
-        """Inverse of ``to_dict``; other entries are left alone."""
-        return cls(data["id"], *(data[name] for name in cls.__dataclass_fields__ if name != "key"))
+        """Inverse of ``to_dict``; other entries are left alone, and version 0.1 had no items."""
+        names = [name for name in cls.__dataclass_fields__ if name not in ("key", "items")]
+        return cls(data["id"], **{name: data[name] for name in names}, items=data.get("items"))
 
 
 @dataclass(frozen=True)
@@ -263,6 +270,7 @@ class Draft:
     earlier: Sequence[Moments | None] = ()  # sums of the log's trials of each arm
     weight: float = 1.0  # what each of them counts
     version: "Version | None" = None  # the first weights of an experiment on live traffic
+    items: Sequence[str] = ()  # their texts, where they have any
 
     @property
     def budget(self) -> int:
@@ -283,6 +291,7 @@ class RunState:
     earlier: Sequence[Moments | None] = ()  # sums of the log's trials of each arm, where it started from one
     weight: float = 1.0  # what each of them counts
     changed: str | None = None  # the problem as it is now, where it was changed
+    by_item: "Mapping[tuple[int, int], ItemSum]" = field(default_factory=dict)  # sums of results by item and arm
 
 
 @dataclass(frozen=True)

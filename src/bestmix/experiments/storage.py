@@ -10,6 +10,7 @@ from bestmix import checks
 from bestmix.experiments import replay
 from bestmix.experiments.clock import Clock, LeaseClock, SystemClock
 from bestmix.experiments.experiment import Experiment
+from bestmix.experiments.item_slots import described
 from bestmix.experiments.memory import MemoryStore
 from bestmix.experiments.model import (
     FAILURES,
@@ -25,6 +26,7 @@ from bestmix.experiments.model import (
 )
 from bestmix.experiments.store import ExperimentStore
 from bestmix.experiments.traffic import first_version
+from bestmix.problems.items import Items, as_items
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import Challenger, Strategy, rounds
@@ -32,6 +34,7 @@ from bestmix.strategies.built_in import restore_strategy
 from bestmix.strategies.paid import Paid, as_begun, paid
 from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
 from bestmix.strategies.rounds import Recipe
+from bestmix.strategies.search_items import check_items
 from bestmix.strategies.traffic import Traffic
 
 LONGEST_LEASE = 365 * 86400.0  # seconds
@@ -47,6 +50,7 @@ class Terms:
     failures: int
     notes: str
     log: replay.Log | None
+    items: Items | None = None
 
 
 class Storage:
@@ -83,10 +87,13 @@ class Storage:
         reward: str = "reward",
         segment: str | None = None,
         log_weight: float = 1.0,
+        items: Any = None,
+        shared: bool = True,
     ) -> Experiment:
         """Create an experiment; ``open_experiment`` describes the arguments."""
         budget, strategy = on_traffic(name, traffic, budget, strategy)
-        terms = Terms(lease, failures, notes, _log(log, arm, reward, segment, log_weight))
+        held = _log(log, arm, reward, segment, log_weight), as_items(items, shared)
+        terms = Terms(lease, failures, notes, *held)
         made = self._create(name, problem, budget, strategy, terms)
         if made is None:
             raise checks.AlreadyExists(
@@ -109,6 +116,7 @@ class Storage:
             checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS),
             _check_lease(terms.lease),
             checks.whole("failures", terms.failures, 1, "give the number of failed trials that end it"),
+            described(None if terms.items is None else check_items(terms.items, problem, recipe.strategy)),
         )
         notes = check_text("notes", terms.notes, LONGEST_NOTE, empty=True)
         if isinstance(recipe.strategy, Traffic):
@@ -119,12 +127,15 @@ class Storage:
         else:
             start = replay.replay(recipe, record.first_budget, terms.log, self.lease_clock.clock.now())
         step, log = start.step, (start.earlier, 1.0 if terms.log is None else terms.log.weight)
-        draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows, *log)
+        texts = () if terms.items is None else terms.items.names or ()
+        draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows, *log, items=texts)
         return Experiment(self, record, recipe.strategy) if self.store.create(draft) else None
 
     def _traffic_draft(self, record: Record, recipe: Recipe, plan: Traffic, notes: str, terms: "Terms") -> Draft:
         """A new experiment on live traffic, which knows what a log tells."""
         moments = rounds.no_trials(recipe.problem)
+        if terms.items is not None:
+            raise checks.InvalidInput("items", "requests of live traffic bring their own", "leave them out")
         if terms.log is not None:
             moments = replay.log_sums(recipe.problem, terms.log)
         memory, quota = plan.begin(recipe.problem, record.first_budget), [0] * len(moments)
@@ -221,6 +232,8 @@ def open_experiment(
     reward: str = "reward",
     segment: str | None = None,
     log_weight: float = 1.0,
+    items: Any = None,
+    shared: bool = True,
     patience: float = 60.0,
     clock: Clock | None = None,
 ) -> Experiment:
@@ -257,6 +270,13 @@ def open_experiment(
         metrics have their own names.
     log_weight
         What a result of the log counts, such as 0.5 for an old log; 1 by default.
+    items
+        What trials are made on, such as prompts: a list of texts, or how many there are; ``trial.item`` is then what to
+        make a trial on. All arms go through them in one order, which is shuffled once, so that they meet on the same
+        items; ``Items(prompts, seed=7)`` shuffles otherwise. An arm that has had all begins with the first again.
+        Trials of a log have none.
+    shared
+        Whether arms meet on the same items; with False each arm has an order of its own.
     patience
         Seconds that a call keeps trying when the database is out of reach.
 
@@ -275,13 +295,13 @@ def open_experiment(
     if problem is not None and storage.store.find(check_text("name", name)) is None:
         budget, strategy = on_traffic(name, None, budget, strategy)
         held = LEASE if lease is None else lease, FAILURES if failures is None else failures
-        made = storage._create(
-            name, problem, budget, strategy, Terms(*held, notes, _log(log, arm, reward, segment, log_weight))
-        )
+        terms = Terms(*held, notes, _log(log, arm, reward, segment, log_weight), as_items(items, shared))
+        made = storage._create(name, problem, budget, strategy, terms)
         if made is not None:
             return made
     found = storage.open(name, strategy)
     _check_same(found, problem, budget, lease)
+    _check_same_items(found, as_items(items, shared))
     return found
 
 
@@ -339,6 +359,16 @@ def _check_same(found: Experiment, problem: Problem | None, budget: int | Spend 
     if lease is not None and lease != held.lease:
         raise checks.AlreadyExists(
             "lease", f"the experiment {held.name!r} has {held.lease:g} s, got {lease:g}", "leave it out"
+        )
+
+
+def _check_same_items(found: Experiment, items: Items | None) -> None:
+    """Refuse to go on with other items than the experiment has."""
+    if items is not None and items != found.items:
+        raise checks.AlreadyExists(
+            "items",
+            f"the experiment {found.record.name!r} has others, or none",
+            "leave them out, or choose another name",
         )
 
 

@@ -61,6 +61,11 @@ the strategy knows how. **delete** removes everything.
 **Events** tell everything that changes an experiment, in order, and are never changed; with the trials and the rounds
 they are the evidence that every figure follows from (``audit.py``). The first one keeps a digest of what is fixed.
 
+**Items.** Where trials are made on items, a slot has one from its first handing out on (``item_slots.py``): the next of
+its arm's order. A trial that takes the slot later has the same. So no item is handed to an arm twice while its slot is
+filled, unless the arm has had them all. What is told is added to the sums of its item and arm, from which the answer
+has what arms have in common.
+
 **Traffic.** Of an experiment on live traffic, whose requests are the trials, only sums are kept (``traffic.py``): it
 hands out no slots, ``owing`` counts the requests that the round waits for, and ``earliest`` is when its time is over.
 
@@ -70,9 +75,10 @@ hands out no slots, ``owing`` counts the requests that the round waits for, and 
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from bestmix.answers.item_sums import ItemSum
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
@@ -193,6 +199,15 @@ class Transaction(Protocol):
     def advance(self, memory: Memory, rounds: Sequence[Round], mixture: Mapping[str, float] | None = None) -> None:
         """Write the strategy's memory and rounds that were closed, with the answer after them."""
 
+    def hand_out(self, counts: Mapping[int, int]) -> dict[int, int]:
+        """Count slots of arms that are handed out for the first time on items; how many each had before."""
+
+    def item_sums(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ItemSum]:
+        """Sums of results by item and arm, those of these that there are."""
+
+    def write_item_sums(self, sums: Mapping[tuple[int, int], ItemSum]) -> None:
+        """Write sums by item and arm, anew or for the first time."""
+
     def add_arms(self, count: int, size: int) -> None:
         """Make room for more that can be tried, of which ``size`` numbers are measured."""
 
@@ -257,6 +272,8 @@ class Contents:
     trials: Iterator[Row]
     events: Iterator[Event]
     traffic: TrafficContents
+    handed: list[int] = field(default_factory=list)  # slots of each arm that were handed out on items
+    items: list[str] = field(default_factory=list)  # their texts, where they have any
 
 
 class ExperimentStore(Protocol):
@@ -289,6 +306,9 @@ class ExperimentStore(Protocol):
 
     def changed(self, key: str) -> str | None:
         """The problem as it is now, as ``revision.py`` reads it; None where it is as at the beginning."""
+
+    def items(self, key: str) -> list[str]:
+        """The texts of its items, in the order in which they were given; none where they are numbered."""
 
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment, with the trials in a state or all of them; the events only on request.
@@ -326,7 +346,8 @@ def digest(record: Record) -> str:
     >>> digest(record) == digest(replace(record)), digest(record) == digest(replace(record, first_budget=8))
     (True, False)
     """
-    return fingerprint(json.dumps([*vars(record).values()], default=dict))
+    fixed = [value for name, value in vars(record).items() if name != "items" or value is not None]
+    return fingerprint(json.dumps(fixed, default=dict))
 
 
 def birth(draft: Draft) -> dict[str, Any]:

@@ -161,6 +161,8 @@ class Slot:
     holders: int = 0  # trials that have filled it, have it on lease, or left it open
     complete: bool = False
     counts: bool = False  # whether it is a place of the round, not one of a log's surplus
+    item: int | None = None  # that it is made on
+    logged: bool = False  # whether it is of a log, and was never handed out
 
 
 @dataclass
@@ -180,6 +182,7 @@ class Tally:
     filled: dict[int, tuple[int, tuple[float, ...]]] = field(default_factory=dict)  # arm and result, by slot
     extra: dict[int, tuple[int, tuple[float, ...]]] = field(default_factory=dict)  # arm and result, by trial
     log: dict[int, list[tuple[float, ...]]] = field(default_factory=lambda: defaultdict(list))  # results by arm
+    on_items: list[tuple[tuple[int, int], tuple[float, ...]]] = field(default_factory=list)  # item, arm and result
     problems: list[str] = field(default_factory=list)
 
     def add(self, row: Row, problem: str | None) -> None:
@@ -188,8 +191,9 @@ class Tally:
         if problem is not None:
             self.problems.append(f"trial {row.number}: {problem}")
             return
-        slot = self.slots.setdefault(row.slot, Slot(row.arm, row.round))
-        if (slot.arm, slot.round) != (row.arm, row.round) or (row.slot != row.number and row.number - 1 < row.slot):
+        slot = self.slots.setdefault(row.slot, Slot(row.arm, row.round, item=row.item))
+        like_first = (slot.arm, slot.round, slot.item) == (row.arm, row.round, row.item)
+        if not like_first or (row.slot != row.number and row.number - 1 < row.slot):
             self.problems.append(f"trial {row.number}: it is not like the first trial of its slot {row.slot}")
         self.states[row.state] += 1
         self.open += row.open
@@ -204,6 +208,8 @@ class Tally:
             self.filled[row.slot] = row.arm, row.values
         if row.state == "extra" and row.values is not None:
             self.extra[row.number] = row.arm, row.values
+        if row.state in ("complete", "extra") and row.values is not None and row.item is not None:
+            self.on_items.append(((row.item, row.arm), row.values))
 
     def handed(self, number: int, arms: int, closed: set[int]) -> list[int]:
         """Slots of a round that were ever handed out, by arm, but for those that were closed."""
@@ -221,6 +227,8 @@ def read_trials(contents: Contents, log: Log, arms: int, costs: int) -> Tally:
         problem = _wrong(row, contents, log, arms, costs) or _unlike(row, tally.count + 1, asked)
         tally.add(row, problem)
         tally.surplus += row.number >= before and row.state == "surplus"
+        if problem is None and row.number < before:
+            tally.slots[row.slot].logged = True
         if problem is None and row.number < before and row.state == "complete" and row.values is not None:
             tally.log[row.arm].append(row.values)
     if next(workers, None) is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bestmix import checks
 from bestmix.answers.history import ROLES, question, role, spent_on
@@ -360,6 +360,7 @@ class View(Summary):
     leased: Sequence[Trial] = ()
     uncounted: Sequence[Trial] = ()
     traffic: TrafficView | None = None
+    items: Mapping[str, Any] | None = None  # that trials are made on: how many, and whether arms share their order
 
     @property
     def share(self) -> float:
@@ -383,6 +384,15 @@ class View(Summary):
         if seconds <= 0 or idle > 10 * seconds + 60:
             return "no result has come for a while" if idle > 60 else ""
         return f"about {formats.duration((self.state.budget - self.state.complete) * seconds / (len(times) - 1))} left"
+
+    @property
+    def items_used(self) -> str:
+        """On how many items arms were tried, and whether they meet on them; no text where there are none."""
+        if self.items is None:
+            return ""
+        used, number = formats.count(self.answer.rec.items or 0), formats.count(self.items["number"])
+        order = "shared by all arms" if self.items["shared"] else "each arm in an order of its own"
+        return f"{used} of {number} items used, {order}"
 
     @property
     def workers(self) -> list[Worker]:
@@ -419,13 +429,14 @@ def read(
     found = [t for state in UNCOUNTED for t in experiment.trials(state, limit=uncounted, newest_first=True)]
     newest = sorted(found, key=lambda t: -t.token)[:uncounted]
     last = experiment.trials(limit=recent, newest_first=True)
-    return View(view.key, view.state, view.answer, last, experiment.trials("leased", limit=LEASED_TRIALS), newest)
+    return replace(view, recent=last, leased=experiment.trials("leased", limit=LEASED_TRIALS), uncounted=newest)
 
 
 def read_answer(experiment: "Experiment | RemoteExperiment") -> View:
     """Read the snapshot without any trials."""
     now = experiment.snapshot()
-    return View(experiment.record.key, now.state, Answer(now.recommendation, now.mixtures))
+    answer = Answer(now.recommendation, now.mixtures)
+    return View(experiment.record.key, now.state, answer, items=experiment.record.items)
 
 
 def _rejection(finished: Round, column: str) -> Rejection:

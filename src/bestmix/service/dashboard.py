@@ -182,6 +182,7 @@ def trials(
         key=experiment.record.key,
         problem=experiment.problem,
         trials=page,
+        on_items=experiment.record.items is not None,
         chosen=chosen,
         states=[s.value for s in TrialState],
         first=f"?{link}",

@@ -24,6 +24,7 @@ from bestmix.experiments import model, traffic_model
 from bestmix.experiments.experiment import MOST_ASKED
 from bestmix.experiments.model import LONGEST_ARM, LONGEST_NAME, LONGEST_NOTE, Outcome
 from bestmix.experiments.traffic_sums import MOST_ROWS
+from bestmix.problems.items import MOST_ITEMS
 from bestmix.problems.problem import Problem
 
 MOST_RESULTS = 10_000  # in one batch
@@ -115,6 +116,13 @@ class Create(Body):
         examples=[{"arm": ["small", "large"], "reward": [0.6, 0.9], "dollars": [1.0, 9.1]}],
     )
     log_weight: Number = Field(1.0, gt=0, le=1, description="What a result of the log counts.")
+    items: Annotated[Whole, Field(ge=1, le=MOST_ITEMS)] | list[str] | None = Field(
+        None,
+        description="What trials are made on: texts that differ, or how many items there are.",
+        examples=[["Sum two numbers.", "Sort a list."], 500],
+    )
+    shared: bool = Field(True, strict=True, description="Whether all arms go through the items in one order.")
+    items_seed: Whole = Field(0, ge=0, le=2**62, description="Of the order of the items.")
 
 
 class Change(Body):
@@ -311,6 +319,11 @@ Handout = describe(
     "Handout",
     "Trials; when there are none, why, and in how many seconds to ask again (null: never).",
     {"trials": many(Trial), "retry_after": float | None, "why": str},
+)
+Items = describe(
+    "Items",
+    "What trials are made on: texts, or how many there are; and whether arms share their order. Null for none.",
+    {"given": int | list[str] | None, "shared": bool | None, "seed": int | None},
 )
 Experiments = describe("Experiments", f"A page; {NEXT}", {"experiments": many(State), "next": str | None})
 TrialPage = describe("TrialPage", f"A page; {NEXT}", {"trials": many(Trial), "next": str | None})

@@ -192,13 +192,15 @@ class Challenger:
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
         return float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0)
 
-    def start(self, problem: Problem, budget: int | Spend | None = None) -> Search:
+    def start(
+        self, problem: Problem, budget: int | Spend | None = None, items: Any = None, shared: bool = True
+    ) -> Search:
         """Begin a run; the budget may only be left out if the run stops by itself."""
         if budget is None and not self._delta and not self.heuristic_stop:
             raise checks.InvalidInput(
                 "budget", "expected the number of trials, or an amount", "it may only be left out with a confidence"
             )
-        return Search(self, problem, MOST_TRIALS if budget is None else budget)
+        return Search(self, problem, MOST_TRIALS if budget is None else budget, items, shared)
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """The first round is the same for every arm."""

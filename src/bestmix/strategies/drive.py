@@ -26,8 +26,8 @@ class Work(Protocol[Trial]):
     def next(self, most: int) -> Sequence[Trial]:
         """Up to ``most`` trials to start now; there may be none for the moment."""
 
-    def arguments(self, trial: Trial) -> tuple[str, ...]:
-        """What ``pull`` is called with: the arm, and with segments the segment."""
+    def arguments(self, trial: Trial) -> tuple[str | int, ...]:
+        """What ``pull`` is called with: the arm, with segments the segment, and with items the item."""
 
     def tell(self, results: Sequence[tuple[Trial, Any]]) -> None:
         """Report what ``pull`` returned; a result that is told again is not counted again."""
@@ -68,7 +68,7 @@ def drive(
     work
         Says what to do next and takes the results.
     pull
-        Makes one trial of an arm (and a segment), in the executor.
+        Makes one trial of an arm (in a segment, on an item), in the executor.
     executor, jobs
         Where trials run, and how many at once.
     stopped
@@ -176,7 +176,7 @@ class Retrying:
     retries: int
     pause: float  # seconds before the first further attempt
 
-    def __call__(self, *cell: str) -> Any:
+    def __call__(self, *cell: str | int) -> Any:
         """The trial of an arm."""
         for attempt in range(self.retries):
             try:

@@ -9,6 +9,7 @@ from typing import Any
 from bestmix import checks
 from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommendation import Recommendation
+from bestmix.problems.items import Items, as_items
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import Challenger, Search, Strategy
@@ -36,6 +37,8 @@ def identify(
     checkpoint: str | os.PathLike[str] | None = None,
     safety: float | None = SAFETY,
     start: Any = None,
+    items: Any = None,
+    shared: bool = True,
     retries: int = 0,
     retry_pause: float = 1.0,
 ) -> Recommendation:
@@ -46,9 +49,10 @@ def identify(
     problem
         Arms, bounds and known arms.
     pull
-        Takes an arm's name, and with segments the segment's after it, makes one trial, and returns its metrics by
-        name; or its reward and its costs, by name or in the problem's order. With no costs it may return the reward
-        alone.
+        Takes an arm's name, with segments the segment's after it, and with items the item as the last: ``pull(arm)``,
+        ``pull(arm, segment)``, ``pull(arm, item)``, ``pull(arm, segment, item)``. It makes one trial, and returns its
+        metrics by name; or its reward and its costs, by name or in the problem's order. With no costs it may return the
+        reward alone.
     budget
         The most trials to make; or what they may cost together, as in ``Spend(200.0, "dollars")``, where ``pull``
         returns what the trial cost under that name, or ``Spend(3.0, "hours")``, where its time is measured. It may be
@@ -69,8 +73,16 @@ def identify(
     start
         Trials that were made already, such as a pilot's, in any form that ``from_log`` takes, with the columns ``arm``,
         ``reward`` (or the goal's metric), the other metrics and ``segment`` where there are any. They count in full,
-        and the budget is for further trials.
-
+        and the budget is for further trials. They have no items.
+    items
+        What trials are made on, such as prompts: a list of texts; or how many there are, and an item is then a number
+        from 0 on. The list is shuffled once, and the i-th trial of every arm (in every segment) is made on item i of
+        it, so that arms meet on the same items and are compared with less noise; all errors know it. An arm that has
+        had all items begins with the first again: its repeated trials on an item count for what differs in them.
+        ``Items(prompts, seed=7)`` shuffles otherwise. Where a strategy stops when it is sure enough, it takes none.
+    shared
+        Whether arms meet on the same items. With False each arm goes through them in an order of its own, as trials of
+        fresh items do: for when the level of a mix matters more than the comparison of arms.
     retries, retry_pause
         Further attempts at a trial whose ``pull`` raises an error, and the seconds before the first of them, which
         double each time.
@@ -97,7 +109,8 @@ def identify(
     safety = checks.safety(safety)
     retries = checks.whole("retries", retries, 0, "give the number of further attempts at a trial")
     pull = Retrying(pull, retries, checks.number("retry_pause", retry_pause)) if retries else pull
-    search = resume(problem, check_strategy(strategy or Challenger()), budget, checkpoint, start)
+    chosen = check_strategy(strategy or Challenger())
+    search = resume(problem, chosen, budget, checkpoint, start, as_items(items, shared))
     saved = Checkpoint(search, checkpoint)
     with ExitStack() as stack:
         if executor is None:
@@ -127,9 +140,11 @@ def resume(
     budget: int | Spend | None,
     checkpoint: str | os.PathLike[str] | None,
     start: Any = None,
+    items: Items | None = None,
 ) -> Search:
     """The search in the checkpoint, if there is one and it is of the same work; else a new one."""
     fresh = strategy.start(problem, budget)
+    fresh.try_on(items)
     if start is not None:
         fresh.start_from(start, segment="segment" if problem.segments else None)
     if checkpoint is None or not check_path(checkpoint).exists():
@@ -139,6 +154,12 @@ def resume(
         raise checks.InvalidInput(
             "checkpoint",
             f"{checkpoint} holds a search of another problem, or with a larger budget ({search.budget})",
+            "remove the file, or choose another",
+        )
+    if search.item_list != fresh.item_list:
+        raise checks.InvalidInput(
+            "checkpoint",
+            f"{checkpoint} holds a search on other items, or on none",
             "remove the file, or choose another",
         )
     search.extend(budget if isinstance(budget, Spend) else fresh.budget)

@@ -19,6 +19,7 @@ from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.changes import Wish, amended, changes, same_shape
+from bestmix.problems.items import Items, as_items
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
@@ -38,6 +39,7 @@ from bestmix.strategies.protocol import (
     left_out,
     mixes,
 )
+from bestmix.strategies.search_items import ItemTrials, check_items
 
 FORMAT = "bestmix search 1"
 KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
@@ -50,6 +52,8 @@ class Search:
     ----------
     strategy, problem, budget
         What to run, on what, with how many trials at most or for how much money.
+    items, shared
+        What trials are made on, as for ``identify``; ``items(arm)`` then tells on which the trials are owed.
 
     Examples
     --------
@@ -66,7 +70,14 @@ class Search:
     (True, ('a', 'b'))
     """
 
-    def __init__(self, strategy: Strategy, problem: Problem, budget: int | Spend | None) -> None:
+    def __init__(
+        self,
+        strategy: Strategy,
+        problem: Problem,
+        budget: int | Spend | None,
+        items: Any = None,
+        shared: bool = True,
+    ) -> None:
         if not isinstance(problem, Problem):
             raise checks.InvalidInput(
                 "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
@@ -90,6 +101,40 @@ class Search:
         self._log: list[Moments] = []  # sums of these trials
         self._log_weight = 1.0  # what each of them counts
         self._left_out: list[Moments] = []  # sums of those that the strategy's schedule has no place for
+        self._items: ItemTrials | None = None
+        self.try_on(items, shared)
+
+    def try_on(self, items: Any, shared: bool = True) -> None:
+        """Make trials on items, as ``identify`` describes them; to be said before the first trial."""
+        if (found := as_items(items, shared)) is None:
+            return
+        if self.trials > self.earlier:
+            raise RuntimeError(f"items: {self.trials} trials were told without any; begin a new search with them")
+        self._items = ItemTrials(check_items(found, self.problem, self.strategy))
+
+    @property
+    def item_list(self) -> Items | None:
+        """What trials are made on, in which order; None where they are made on no items."""
+        return None if self._items is None else self._items.items
+
+    def items(self, arm: str, segment: str | None = None, most: int | None = None) -> list[str | int]:
+        """The items of the trials that are owed to an arm, in their order; of at most so many.
+
+        >>> from bestmix import Problem, Uniform
+        >>> search = Uniform().start(Problem(["a", "b"]), budget=6, items=["sum", "sort", "search", "swap"])
+        >>> search.items("a"), search.items("b")
+        (['swap', 'search', 'sort'], ['swap', 'search', 'sort'])
+        >>> search.tell("a", [1.0, 0.0], item=["sort", "search"])
+        >>> search.items("a")
+        ['swap']
+        """
+        if self._items is None:
+            raise RuntimeError("items: this search has none; start it with items=")
+        position = self.problem.index(arm, segment)
+        self._settle()
+        cell, owed = self.problem.cells[position], max(int(self._owed()[position]), 0)
+        wanted = owed if most is None else min(owed, most)
+        return [self._items.name(cell, place) for place in self._items.owed(cell, wanted)]
 
     @property
     def done(self) -> bool:
@@ -158,6 +203,10 @@ class Search:
         self.problem.check_segment(segment)
         if not arms or self.done:
             return None
+        if self._items is not None:
+            raise checks.InvalidInput(
+                "segment", "a user who arrives brings an item of their own", "ask() for all trials, or use no items"
+            )
         check_chosen(self.strategy)
         first = self.problem.index(arms[0], segment)
         if not self.arriving:
@@ -167,7 +216,7 @@ class Search:
         self._handed[first + chosen] += 1
         return arms[chosen]
 
-    def tell(self, arm: str, rewards: Any, costs: Any = None, *, segment: str | None = None) -> None:
+    def tell(self, arm: str, rewards: Any, costs: Any = None, *, segment: str | None = None, item: Any = None) -> None:
         """Report trials of an arm: any part of what is owed, in any order.
 
         Parameters
@@ -181,7 +230,12 @@ class Search:
             trial, (m, L) for several.
         segment
             Whom it was tried on, where there are segments.
+        item
+            The item of each trial, one or m of them, where trials are made on items; those of ``items(arm)``, from the
+            first on, by default.
         """
+        if item is not None and self._items is None:
+            raise checks.InvalidInput("item", "this search has none", "leave it out, or start it with items=")
         position = self.problem.index(arm, segment)
         rows = self.problem.trial_rows(rewards, costs)
         if isinstance(self.strategy, Checking):
@@ -194,7 +248,11 @@ class Search:
             raise RuntimeError(
                 f"tell: {arm!r} owes {owed} trials in this round, got {len(rows)}; call ask() to see what is owed"
             )
+        cell = self.problem.cells[position]
+        places = [] if self._items is None else self._items.places(cell, owed, item, len(rows))
         self.moments[position] = self.moments[position].plus(rows)
+        if self._items is not None:  # an interruption before it leaves a trial without an item, no trial uncounted
+            self._items.tell(cell, places, rows)
         if len(rows) == owed or self.arriving:
             self._settle()
 
@@ -411,7 +469,7 @@ class Search:
         if everything and self._left_out:
             moments = [m.joined(rest) for m, rest in zip(moments, self._left_out, strict=True)]
         rec = recommend(
-            Evidence(self.problem, moments),
+            self._evidence(moments),
             self.strategy.columns(self.problem, self.memory),
             strategy=self.strategy.name,
             budget=self.budget,
@@ -430,6 +488,12 @@ class Search:
     def evidence(self) -> Evidence:
         """Counts, means and covariances of what was told."""
         return Evidence(self.problem, self.moments)
+
+    def _evidence(self, moments: list[Moments]) -> Evidence:
+        """The same with what arms have in common on items."""
+        if self._items is None:
+            return Evidence(self.problem, moments)
+        return self._items.evidence(self.problem, moments, [m.weighted(self._log_weight) for m in self._log])
 
     def _quota(self) -> Integers:
         quota = self.strategy.quota(self.problem, self._left, self.memory)
@@ -496,6 +560,7 @@ class Search:
             retired = [[*cell, sums.to_dict()] for cell, sums in self._retired.items()]
             found |= {"changes": self.changes, "retired": retired}
         found |= {} if self._opening is None else {"opening": self._opening.tolist()}
+        found |= {} if self._items is None else {"items": self._items.to_dict()}
         return found | ({"left_out": [m.to_dict() for m in self._left_out]} if self._left_out else {})
 
     @classmethod
@@ -535,6 +600,7 @@ class Search:
             search.changes = list(data.get("changes", ()))
             search._retired = {Cell(*cell): Moments.from_dict(sums) for *cell, sums in data.get("retired", ())}
             search._opening = np.array(data["opening"], dtype=np.int64) if "opening" in data else None
+            search._items = ItemTrials.from_dict(data["items"]) if "items" in data else None
             search._owed()
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None

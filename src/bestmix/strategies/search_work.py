@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bestmix import checks
@@ -17,13 +17,19 @@ AHEAD = 64  # trials that are put in order at a time
 class Due:
     """A trial of a search that was handed out."""
 
-    def __init__(self, owed: Hashable) -> None:
+    def __init__(self, owed: Hashable, item: str | int | None = None) -> None:
         self.owed = owed  # as ``Search.ask`` names it: the arm, or the segment and the arm
+        self.item = item  # that it is made on, where there are any
 
     @property
     def cell(self) -> tuple[str, ...]:
         """The arm, and with segments the segment."""
         return (self.owed,) if isinstance(self.owed, str) else tuple(reversed(self.owed))  # type: ignore[call-overload]
+
+    @property
+    def arguments(self) -> tuple[str | int, ...]:
+        """What it is called with: the cell, and with items the item."""
+        return self.cell if self.item is None else (*self.cell, self.item)
 
 
 class SearchWork:
@@ -36,14 +42,14 @@ class SearchWork:
     order
         Puts the arms that are due, with their numbers of trials, in the order in which they are pulled.
     record
-        Called with the arm (and the segment) and the result of every trial that was told.
+        Called with the arm (the segment, the item) and the result of every trial that was told.
     """
 
     def __init__(
         self,
         search: Search,
         order: Callable[[Iterable[tuple[Any, int]], int], list[Any]] = rounds.share_out,
-        record: Callable[[tuple[str, ...], Any], None] | None = None,
+        record: Callable[[tuple[str | int, ...], Any], None] | None = None,
     ) -> None:
         self.search = search
         self._record = record
@@ -61,14 +67,31 @@ class SearchWork:
         if most and not self._queue:
             out = Counter(trial.owed for trial in self._out)
             due = [(what, count - out[what]) for what, count in self.search.ask().items()]
-            self._queue.extend(self._order(due, AHEAD))
-        trials = [Due(self._queue.popleft()) for _ in range(min(most, len(self._queue)))]
+            self._queue.extend(self._on_items(self._order(due, AHEAD)))
+        trials = [self._queue.popleft() for _ in range(min(most, len(self._queue)))]
         self._out.update(trials)
         return trials
 
-    def arguments(self, trial: Due) -> tuple[str, ...]:
-        """Its arm, and with segments its segment."""
-        return trial.cell
+    def _on_items(self, owed: list[Any]) -> list[Due]:
+        """Trials, each with the first item that its arm is owed and that is not under way."""
+        if self.search.item_list is None:
+            return [Due(what) for what in owed]
+        under_way = Counter((trial.owed, trial.item) for trial in self._out)
+        left = {what: iter(self._free(what, under_way)) for what in dict.fromkeys(owed)}
+        return [Due(what, next(left[what])) for what in owed]
+
+    def _free(self, what: Any, under_way: Counter[Any]) -> Iterator[str | int]:
+        cell = Due(what).cell
+        segment = cell[1] if len(cell) > 1 else None
+        for item in self.search.items(cell[0], segment, AHEAD + len(self._out)):
+            if under_way[what, item]:
+                under_way[what, item] -= 1
+            else:
+                yield item
+
+    def arguments(self, trial: Due) -> tuple[str | int, ...]:
+        """Its arm, with segments its segment, and with items its item."""
+        return trial.arguments
 
     def tell(self, results: Sequence[tuple[Due, Any]]) -> None:
         """Tell each; one that is refused does not keep the others from being told."""
@@ -77,9 +100,9 @@ class SearchWork:
             if trial in self._out:
                 self._out.discard(trial)
                 try:
-                    tell(self.search, trial.cell, result)
+                    tell(self.search, trial.cell, result, trial.item)
                     if self._record is not None:
-                        self._record(trial.cell, result)
+                        self._record(trial.arguments, result)
                 except ValueError as error:
                     refused = refused or error
         if refused is not None:
@@ -110,10 +133,11 @@ def arm_by_arm(due: Iterable[tuple[Any, int]], most: int) -> list[Any]:
     return result
 
 
-def tell(search: Search, cell: tuple[str, ...], result: Any) -> None:
+def tell(search: Search, cell: tuple[str, ...], result: Any, item: str | int | None = None) -> None:
     """Tell what ``pull`` returned, or say what it should have returned."""
     arm, segment = cell[0], cell[1] if len(cell) > 1 else None
-    called = f"pull({', '.join(map(repr, cell))})"
+    called = f"pull({', '.join(map(checks.shown, cell if item is None else (*cell, item)))})"
+    where: dict[str, Any] = {"segment": segment, "item": item}
     first, *others = search.problem.metrics
     if not others and not isinstance(result, (tuple, list, Mapping)):
         result = (result, None)
@@ -123,9 +147,9 @@ def tell(search: Search, cell: tuple[str, ...], result: Any) -> None:
         )
     try:
         if isinstance(result, Mapping):
-            search.tell(arm, {name: checks.number(name, value) for name, value in result.items()}, segment=segment)
+            search.tell(arm, {name: checks.number(name, value) for name, value in result.items()}, **where)
         else:
-            search.tell(arm, checks.number(first, result[0]), result[1], segment=segment)
+            search.tell(arm, checks.number(first, result[0]), result[1], **where)
     except ValueError as error:
         raise ValueError(f"{called} returned {checks.shown(result)}: {error}") from None
 

@@ -64,9 +64,9 @@ class SFSR:
             return f"SFSR[{_function_name(self.score)}]"
         return "SFSR" if self.score == "intersection" else "SFSR-L"
 
-    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
-        """Begin a run."""
-        return Search(self, problem, budget)
+    def start(self, problem: Problem, budget: int | Spend | None, items: Any = None, shared: bool = True) -> Search:
+        """Begin a run; ``identify`` describes items."""
+        return Search(self, problem, budget, items, shared)
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All columns in the running."""

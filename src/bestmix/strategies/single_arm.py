@@ -39,9 +39,9 @@ class SingleArm:
         """What tables call it."""
         return "single arm"
 
-    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
-        """Begin a run."""
-        return Search(self, problem, budget)
+    def start(self, problem: Problem, budget: int | Spend | None, items: Any = None, shared: bool = True) -> Search:
+        """Begin a run; ``identify`` describes items."""
+        return Search(self, problem, budget, items, shared)
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """All arms in the running."""

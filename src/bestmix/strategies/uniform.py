@@ -38,9 +38,9 @@ class Uniform:
         """The paper's name."""
         return "USLP"
 
-    def start(self, problem: Problem, budget: int | Spend | None) -> Search:
-        """Begin a run."""
-        return Search(self, problem, budget)
+    def start(self, problem: Problem, budget: int | Spend | None, items: Any = None, shared: bool = True) -> Search:
+        """Begin a run; ``identify`` describes items."""
+        return Search(self, problem, budget, items, shared)
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """One round to come."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from bestmix.answers.item_sums import ItemSum
 from bestmix.answers.moments import Moments
 from bestmix.experiments.model import Row
 from bestmix.experiments.sql import queries, tables
@@ -33,11 +34,12 @@ class Changes:
     head: dict[str, Any] | None = None
     edges: dict[str, EdgeRow] = field(default_factory=dict)
     traffic: dict[tuple[int, int], Moments] = field(default_factory=dict)  # sums by version and arm
+    by_item: dict[tuple[int, int], ItemSum] = field(default_factory=dict)  # sums by item and arm
 
     def copied(self) -> "Changes":
         """The same, which further changes of this one leave alone."""
         own = [*self.added], {**self.changed}, {**self.due}, {**self.sums}, [*self.events], self.head
-        return Changes(*own, {**self.edges}, {**self.traffic})
+        return Changes(*own, {**self.edges}, {**self.traffic}, {**self.by_item})
 
     def parts(self) -> "list[tuple[Part, list[dict[str, Any]]]]":
         """The parts of the tables that change, with their rows."""
@@ -50,6 +52,7 @@ class Changes:
             (EVENTS, self.events),
             (EDGES, [dict(vars(edge)) for edge in self.edges.values()]),
             (TRAFFIC, [sums_entry(version, arm, m) for (version, arm), m in self.traffic.items()]),
+            (ITEMS, [item_entry(item, arm, found) for (item, arm), found in self.by_item.items()]),
             (HEAD, [] if self.head is None else [self.head]),
         ]
         return [(part, found) for part, found in rows if found]
@@ -110,6 +113,12 @@ def sums_entry(version: int, arm: int, sums: Moments) -> dict[str, Any]:
     return {"version": version, "arm": arm, "count": sums.count, "moments": json.dumps(sums.to_dict())}
 
 
+def item_entry(item: int, arm: int, found: ItemSum) -> dict[str, Any]:
+    """Sums of an item and an arm as their table holds them."""
+    count, totals = found.to_list()
+    return {"item": item, "arm": arm, "count": count, "totals": json.dumps(totals)}
+
+
 def _kind(column: sa.Column[Any]) -> str:
     return next(name for kind, name in KINDS.items() if isinstance(column.type, kind))
 
@@ -121,7 +130,7 @@ SUMS = Part(tables.arms, ["arm"], ["count", "moments"])
 DUE = Part(tables.arms, ["arm"], ["due"], added="due")
 BOTH = Part(tables.arms, ["arm"], ["count", "moments", "due"], added="due")
 EVENTS = Part(tables.events, [], ["number", "kind", "data", "at"])
-EDGES, TRAFFIC = Put(tables.edges), Put(tables.sums)
+EDGES, TRAFFIC, ITEMS = Put(tables.edges), Put(tables.sums), Put(tables.item_sums)
 HEAD = Part(tables.heads, ["experiment"], HEADS)
 
 

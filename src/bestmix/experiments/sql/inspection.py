@@ -24,6 +24,8 @@ JSON = {
     "earlier": dict,
     "changed": dict,
     "evidence": list,
+    "items": dict,
+    "totals": list,
 }  # columns of JSON text, with what stands in them
 CHOICES = {"role": ("read", "work", "admin")}  # columns of a few words
 TIMES = ("created", "ended", "expires", "asked", "told", "at", "revoked")  # seconds since 1970

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 import sqlalchemy.dialects.sqlite
 
+from bestmix.answers.item_sums import ItemSum
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.model import Event, Record, Row, RunState, State, TrialQuery, moment
@@ -53,6 +54,7 @@ def record(found: Mapping[Any, Any]) -> Record:
         found["first_budget"],
         found["lease"],
         found["failures"],
+        None if found["items"] is None else json.loads(found["items"]),
     )
 
 
@@ -78,6 +80,7 @@ def row(found: Any) -> Row:
         found.told,
         values,
         found.note,
+        found.item,
     )
 
 
@@ -106,7 +109,7 @@ def state(connection: sa.Connection, key: str) -> State:
 
 def run_state(connection: sa.Connection, key: str) -> RunState:
     """Figures, memory, sums and rounds of one moment."""
-    number, memory, weight, text = find(connection, key)
+    number, memory, weight, text, items = find(connection, key)
     a, r = tables.arms.c, tables.rounds.c
     arms = connection.execute(sa.select(a.moments, a.earlier).where(a.experiment == number).order_by(a.arm)).all()
     rounds = connection.execute(sa.select(r.data, r.mixture).where(r.experiment == number).order_by(r.number)).all()
@@ -119,7 +122,26 @@ def run_state(connection: sa.Connection, key: str) -> RunState:
         [None if log is None else Moments.from_dict(json.loads(log)) for _, log in arms],
         weight,
         text,
+        {} if items is None else item_sums(connection, number),
     )
+
+
+def item_sums(connection: sa.Connection, experiment: int) -> dict[tuple[int, int], ItemSum]:
+    """Sums of results by item and arm."""
+    s = tables.item_sums.c
+    wanted = sa.select(s.item, s.arm, s.count, s.totals).where(s.experiment == experiment).order_by(s.item, s.arm)
+    return {(item, arm): item_sum(count, totals) for item, arm, count, totals in connection.execute(wanted)}
+
+
+def item_sum(count: int, totals: str) -> ItemSum:
+    """Sums of one item and arm."""
+    return ItemSum.from_list([count, json.loads(totals)])
+
+
+def items(connection: sa.Connection, key: str) -> list[str]:
+    """The texts of an experiment's items."""
+    number, i = find(connection, key)[0], tables.items.c
+    return list(connection.execute(sa.select(i.name).where(i.experiment == number).order_by(i.item)).scalars())
 
 
 def contents(connection: sa.Connection, key: str, state: str | None, with_events: bool) -> Contents:
@@ -130,19 +152,21 @@ def contents(connection: sa.Connection, key: str, state: str | None, with_events
     found = connection.execute(whole).mappings().one_or_none()
     if found is None:
         raise gone()
-    arms = connection.execute(sa.select(a.due, a.count).where(a.experiment == number).order_by(a.arm)).all()
+    arms = connection.execute(sa.select(a.due, a.count, a.handed).where(a.experiment == number).order_by(a.arm)).all()
     asks = connection.execute(sa.select(k.key, k.first, k.count).where(k.experiment == number)).all()
     happened = select_events(connection, number, 0, None) if with_events else []
     return Contents(
         record(found),
         head(found),
         run_state(connection, key),
-        [due for due, _ in arms],
-        [count for _, count in arms],
+        [due for due, _, _ in arms],
+        [count for _, count, _ in arms],
         [(name, first, count) for name, first, count in asks],
         Spool(select_trials(connection, number, TrialQuery(state))),
         Spool(happened),
         traffic(connection, key),
+        [handed for _, _, handed in arms],
+        items(connection, key),
     )
 
 
@@ -217,12 +241,13 @@ def traffic(connection: sa.Connection, key: str, last: int | None = None) -> Tra
     )
 
 
-def find(connection: sa.Connection, key: str) -> tuple[int, str, float, str | None]:
-    """Number in the tables, the strategy's memory, what a result of the log counts, and the problem as it is now."""
-    found = connection.execute(sa.select(x.id, x.memory, x.log_weight, x.changed).where(x.key == key)).one_or_none()
+def find(connection: sa.Connection, key: str) -> tuple[int, str, float, str | None, str | None]:
+    """Number in the tables, the strategy's memory, what a result of the log counts, the problem as it is now, items."""
+    wanted = sa.select(x.id, x.memory, x.log_weight, x.changed, x["items"]).where(x.key == key)
+    found = connection.execute(wanted).one_or_none()
     if found is None:
         raise gone()
-    return found[0], found[1], found[2], found[3]
+    return found[0], found[1], found[2], found[3], found[4]
 
 
 def key(connection: sa.Connection, number: int) -> str:

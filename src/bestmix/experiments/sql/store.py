@@ -63,6 +63,7 @@ class SqlStore:
         fixed = asdict(draft.record) | {
             "problem": json.dumps(draft.record.problem),
             "strategy": json.dumps(draft.record.strategy),
+            "items": None if draft.record.items is None else json.dumps(dict(draft.record.items)),
             "memory": json.dumps(draft.memory),
             "created": now,
             "log_weight": draft.weight,
@@ -81,6 +82,7 @@ class SqlStore:
             ],
             tables.rounds: round_entries(draft.rounds, now),
             tables.events: [{"number": 1, "kind": "created", "data": data, "at": now}],
+            tables.items: [{"item": place, "name": name} for place, name in enumerate(draft.items)],
         }
         if draft.version is not None:
             before = {arm: m for arm, m in enumerate(draft.moments) if m.count}
@@ -166,6 +168,10 @@ class SqlStore:
     def changed(self, key: str) -> str | None:
         """The problem as it is now, where it was changed."""
         return self.database.read(lambda connection: queries.find(connection, key))[3]
+
+    def items(self, key: str) -> list[str]:
+        """The texts of its items."""
+        return self.database.read(lambda connection: queries.items(connection, key))
 
     def contents(self, key: str, state: str | None = None, events: bool = False) -> Contents:
         """Everything at one moment."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-VERSION = "0005"
+VERSION = "0006"
 
 metadata = sa.MetaData(
     naming_convention={
@@ -54,6 +54,7 @@ experiments = _table(
     sa.Column("memory", sa.Text, nullable=False),
     sa.Column("log_weight", Number, nullable=False, server_default="1"),  # what a result of the log counts
     sa.Column("changed", sa.Text),  # the problem as it is now, where it was changed since
+    sa.Column("items", sa.Text),  # how many items trials are made on, and in which order, where there are any
     rowid=True,
 )
 
@@ -83,6 +84,7 @@ arms = _table(
     sa.Column("count", Whole, nullable=False),
     sa.Column("moments", sa.Text, nullable=False),
     sa.Column("earlier", sa.Text),  # sums of the log's trials, where it started from one
+    sa.Column("handed", Whole, nullable=False, server_default="0"),  # slots that were handed out on items
     fill=50,
 )
 
@@ -112,6 +114,7 @@ trials = _table(
     sa.Column("reward", Number),
     sa.Column("costs", sa.Text),
     sa.Column("note", sa.Text, nullable=False),
+    sa.Column("item", Whole),  # the number of the one that it is made on, where there are any
 )
 
 
@@ -142,6 +145,22 @@ events = _table(
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("data", sa.Text, nullable=False),
     sa.Column("at", Number, nullable=False),
+)
+
+items = _table(
+    "items",
+    _experiment(),
+    sa.Column("item", Whole, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+)
+
+item_sums = _table(
+    "item_sums",
+    _experiment(),
+    sa.Column("item", Whole, primary_key=True),
+    sa.Column("arm", Whole, primary_key=True),
+    sa.Column("count", Whole, nullable=False),
+    sa.Column("totals", sa.Text, nullable=False),  # of each measure, exact
 )
 
 versions = _table(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from bestmix import checks
+from bestmix.answers.item_sums import ItemSum
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Round
 from bestmix.experiments.clock import Clock
@@ -77,7 +78,12 @@ VERSION_SUMS = (
 EDGE = sa.select(*(c for c in tables.edges.c if c.name != "experiment")).where(
     tables.edges.c.experiment == ID, tables.edges.c.name == sa.bindparam("name")
 )
-
+HANDED = sa.select(a.arm, a.handed).where(mine_arm, a.arm.in_(sa.bindparam("numbers", expanding=True)))
+HAND = sa.update(tables.arms).where(mine_arm, a.arm == N).values(handed=a.handed + sa.bindparam("more"))
+s = tables.item_sums.c
+ITEM_SUMS = sa.select(s.item, s.arm, s.count, s.totals).where(
+    s.experiment == ID, s.item.in_(sa.bindparam("numbers", expanding=True))
+)
 
 EDGE_TEXT, VERSION_SUMS_TEXT = queries.sqlite_text(EDGE), queries.sqlite_text(VERSION_SUMS)
 
@@ -92,6 +98,7 @@ class Savepoint(NamedTuple):
     due_arms: list[tuple[int, int]] | None
     edges: dict[str, EdgeRow | None]
     traffic: dict[int, dict[int, Moments]]
+    by_item: dict[int, dict[int, ItemSum]]
 
 
 class SqlTransaction:
@@ -114,6 +121,7 @@ class SqlTransaction:
         self._due_arms: list[tuple[int, int]] | None = None  # the same of arms
         self._edges: dict[str, EdgeRow | None] = {}  # who reports, those that nobody knows as well
         self._traffic: dict[int, dict[int, Moments]] = {}  # sums of versions that were read, as they are now
+        self._by_item: dict[int, dict[int, ItemSum]] = {}  # sums of items that were read, as they are now, by arm
         found = self._load(prefetch)
         if found is None or found["key"] != record.key:  # a deleted experiment's number may be used again
             raise gone()
@@ -126,14 +134,17 @@ class SqlTransaction:
     def begin_call(self) -> None:
         """Remember how things are before a call."""
         self._changed = False
-        read = dict(self._sums), dict(self._rows), self._due_arms, dict(self._edges), dict(self._traffic)
-        self._savepoint = Savepoint(self.head.copied(), self._changes.copied(), *read)
+        read = dict(self._sums), dict(self._rows), self._due_arms
+        more = dict(self._edges), dict(self._traffic), dict(self._by_item)
+        self._savepoint = Savepoint(self.head.copied(), self._changes.copied(), *read, *more)
 
     def undo_call(self) -> bool:
         """Go back to where the last call began; False where that is no longer possible."""
         if self._savepoint is None:
             return False
-        self.head, self._changes, self._sums, self._rows, self._due_arms, self._edges, self._traffic = self._savepoint
+        was = self._savepoint
+        self.head, self._changes, self._sums, self._rows, self._due_arms = was[:5]
+        self._edges, self._traffic, self._by_item = was[5:]
         return True
 
     def _load(self, prefetch: Prefetch) -> Mapping[Any, Any] | None:
@@ -323,6 +334,30 @@ class SqlTransaction:
             made = round_entries(rounds, self._clock.now(), mixture)
             entries = [{"experiment": self._id, **entry} for entry in made]
             self._connection.execute(sa.insert(tables.rounds), entries)
+
+    def hand_out(self, counts: Mapping[int, int]) -> dict[int, int]:
+        """Count slots that are handed out on items."""
+        before = dict(self._run(HANDED, numbers=list(counts)).all())
+        self._savepoint = None
+        self._connection.execute(HAND, [{"e": self._id, "n": arm, "more": more} for arm, more in counts.items()])
+        return before
+
+    def item_sums(self, keys: Sequence[tuple[int, int]]) -> dict[tuple[int, int], ItemSum]:
+        """Sums by item and arm, read once."""
+        if missing := sorted({item for item, _ in keys} - self._by_item.keys()):
+            read: dict[int, dict[int, ItemSum]] = {item: {} for item in missing}
+            for start in range(0, len(missing), FEW_NUMBERS):
+                given = {"e": self._id, "numbers": missing[start : start + FEW_NUMBERS]}
+                for item, arm, count, totals in self._connection.execute(ITEM_SUMS, given):
+                    read[item][arm] = queries.item_sum(count, totals)
+            self._by_item |= read
+        return {(item, arm): self._by_item[item][arm] for item, arm in keys if arm in self._by_item[item]}
+
+    def write_item_sums(self, sums: Mapping[tuple[int, int], ItemSum]) -> None:
+        """Write sums by item and arm."""
+        for (item, arm), found in sums.items():
+            self._by_item[item] = self._by_item.get(item, {}) | {arm: found}
+        self._gather().by_item |= sums
 
     def add_arms(self, count: int, size: int) -> None:
         """Make room for more that can be tried."""

@@ -13,6 +13,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from bestmix import checks
 from bestmix.experiments import Experiment, State, TrialState, open_experiment
 from bestmix.experiments.export import export
+from bestmix.problems.items import Items
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import as_budget
 from bestmix.service import schemas
@@ -73,9 +74,10 @@ def create(body: schemas.Create, request: Request) -> Response:
     problem = _parse("problem", lambda: Problem.from_dict(body.problem))
     strategy = None if body.strategy is None else _parse("strategy", lambda: restore_strategy(body.strategy or {}))
     budget = _parse("budget", lambda: as_budget(body.budget))
+    items = None if body.items is None else _parse("items", lambda: Items(body.items, body.shared, body.items_seed))
     before = storage.store.find(body.name)
     try:
-        terms: dict[str, Any] = {"lease": body.lease, "failures": body.failures, "notes": body.notes}
+        terms: dict[str, Any] = {"lease": body.lease, "failures": body.failures, "notes": body.notes, "items": items}
         if body.log is not None:
             terms |= {"log": body.log, "log_weight": body.log_weight, "segment": _column(problem)}
         made = open_experiment(storage, body.name, problem, budget, strategy, **terms)
@@ -124,6 +126,13 @@ def list_all(
 def read(experiment: Current) -> Response:
     """Figures, problem and strategy."""
     return JSONResponse(described(experiment))
+
+
+@router.get("/{experiment}/items", response_model=schemas.Items, responses=ONE, dependencies=[Depends(READ)])
+def items(experiment: Current) -> Response:
+    """What trials are made on, in the order in which it was given; all is null where they are made on no items."""
+    found = experiment.items
+    return JSONResponse({"given": None, "shared": None, "seed": None} if found is None else found.to_dict())
 
 
 @router.post("/{experiment}/ask", response_model=schemas.Handout, responses=CALL, dependencies=[Depends(WORK)])
