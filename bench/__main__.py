@@ -32,8 +32,19 @@ PARTS = (
     "courses",
     "rivals",
     "ahead",
+    "items",
 )
-RUNS_GIVEN = ("deploy", "bayes", "margin", "spend", "limit", "courses", "rivals", "ahead")  # parts that take --runs
+RUNS_GIVEN = (
+    "deploy",
+    "bayes",
+    "margin",
+    "spend",
+    "limit",
+    "courses",
+    "rivals",
+    "ahead",
+    "items",
+)  # parts that take --runs
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,28 @@ def crashes_postgres(folder: Path, quick: bool) -> dict[str, Any]:
     server = Server()
     try:
         return crashes.run(server.url, folder / "journals", load(quick))
+    finally:
+        server.stop()
+
+
+def items_sqlite(folder: Path, quick: bool) -> dict[str, Any]:
+    """Workers killed, on SQLite, with trials on items: no slot changes its item, and no arm has one twice."""
+    some = replace(load(quick), items=load(quick).trials)
+    return crashes.run(f"sqlite:///{folder / 'items.db'}", folder / "journals", some)
+
+
+def items_postgres(folder: Path, quick: bool) -> dict[str, Any]:
+    """The same on PostgreSQL, whose server is killed as well."""
+    server = Server()
+
+    def outage() -> None:
+        server.kill()
+        time.sleep(0.3)
+        server.start()
+
+    some = replace(load(quick), items=load(quick).trials)
+    try:
+        return crashes.run(server.url, folder / "journals", some, outage, 2 if quick else 20)
     finally:
         server.stop()
 
@@ -169,6 +192,8 @@ def _sizes(quick: bool) -> dict[str, Any]:
 PARTS: dict[str, Part] = {
     "crashes-sqlite": crashes_sqlite,
     "crashes-postgres": crashes_postgres,
+    "items-sqlite": items_sqlite,
+    "items-postgres": items_postgres,
     "outages-postgres": outages,
     "power": power_cuts,
     "disk": full_disk,

@@ -62,6 +62,9 @@ def make(path: Path) -> None:
         done = storage.create("done", PROBLEM, 9, SingleArm())
         while trials := done.ask(4):
             done.tell_many([(t, 0.2 * t.token, [0.5]) for t in trials])
+        paired = storage.create("on items", PROBLEM, 12, Uniform(), lease=10.0, items=["sum", "sort", "swap"])
+        paired.tell_many([(t, 0.1 * t.token, [0.2]) for t in paired.ask(5)])
+        paired.tell_failed(paired.ask(2, worker="w1")[0], "no luck")
         longer = storage.create("extended", PROBLEM, 6, Uniform())
         longer.extend(12)
         longer.tell_many([(t, 1.0, [0.5]) for t in longer.ask(5)])
@@ -78,7 +81,7 @@ def essence(experiment: Experiment) -> dict[str, Any]:
     head = {name: value for name, value in vars(found.head).items() if name not in FIGURES}
     rows = list(found.trials)
     results = [None if t.state == "surplus" else t.values for t in rows]
-    trials = [(t.number, t.slot, t.arm, t.round, t.state, t.open, t.worker) for t in rows]
+    trials = [(t.number, t.slot, t.arm, t.round, t.state, t.open, t.worker, t.item) for t in rows]
     rounds = [vars(ended) for ended in found.run.rounds]
     return {
         "record": vars(found.record),
@@ -87,6 +90,9 @@ def essence(experiment: Experiment) -> dict[str, Any]:
         "sums": [sums.to_dict() for sums in found.run.moments],
         "rounds": rounds,
         "due": found.due,
+        "items": found.items,
+        "handed": found.handed,
+        "by_item": [(key, sums.to_list()) for key, sums in found.run.by_item.items()],
         "asks": sorted(found.asks),
         "trials": trials,
         "results": results,

@@ -25,6 +25,7 @@ class Load:
     kills: int = 200
     lease: float = 2.0
     batch: int = 4
+    items: int | None = None  # that trials are made on
 
 
 def run(
@@ -35,7 +36,9 @@ def run(
     name = f"soak {time.time_ns()}"
     began = time.monotonic()
     with open_storage(url, patience=120.0) as storage:
-        experiment = storage.create(name, PROBLEM, load.trials, Uniform(), lease=load.lease, failures=10**9)
+        experiment = storage.create(
+            name, PROBLEM, load.trials, Uniform(), lease=load.lease, failures=10**9, items=load.items
+        )
         crew = Crew(url, name, folder, load)
         try:
             seen, broken = _drive(experiment, crew, load, outage, outages)
@@ -51,6 +54,7 @@ def run(
         "outages": broken,
         "expired": state.expired,
         "surplus": state.surplus,
+        "items": load.items,
         "looks": len(seen),
         "seconds": round(seconds, 1),
         "problems": problems[:10],

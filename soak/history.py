@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,11 +52,15 @@ def check(experiment: Experiment, folder: Path, seen: list[dict[str, Any]]) -> l
         if line["kind"] == "asked":
             for number in line["trials"]:
                 handed[number].add(line["worker"])
+            for number, item in zip(line["trials"], line.get("items", ()), strict=False):
+                if number in trials and trials[number].item != item:
+                    problems.append(f"trial {number} was handed out on item {item} and is on {trials[number].item}")
         elif line["kind"] == "told":
             acknowledged += len(line["trials"])
             problems += _lost(trials, line)
     problems += [f"trial {n} was handed to {sorted(who)}" for n, who in handed.items() if len(who) > 1]
     problems += [f"trial {n} was handed out and is not there" for n in handed if n not in trials]
+    problems += _items(experiment, trials)
     state = experiment.state
     for figures in seen:
         if figures["complete"] + figures["leased"] > state.budget:
@@ -71,6 +75,25 @@ def check(experiment: Experiment, folder: Path, seen: list[dict[str, Any]]) -> l
     if not acknowledged:
         problems.append("nothing was acknowledged, so nothing was checked")
     return problems
+
+
+def _items(experiment: Experiment, trials: dict[int, Any]) -> Iterator[str]:
+    """Slots that changed their item, and items that an arm had in two slots; there are enough for all."""
+    if experiment.record.items is None:
+        return
+    slots: dict[int, set[Any]] = defaultdict(set)
+    for trial in trials.values():
+        slots[trial.slot].add((trial.arm, trial.item))
+    yield from (f"slot {slot} was handed out on {sorted(on)}" for slot, on in slots.items() if len(on) > 1)
+    had = Counter(next(iter(on)) for on in slots.values())
+    yield from (f"arm {arm} had item {item} {times} times" for (arm, item), times in had.items() if times > 1)
+    told = Counter(trial.arm for trial in trials.values() if trial.state.value in ("complete", "extra"))
+    kept = Counter[str]()
+    now = experiment.run_state()
+    for (_, arm), found in now.by_item.items():
+        kept[experiment.problem.arms[arm]] += found.count
+    if kept != told:
+        yield f"sums by item hold {dict(kept)} results, the trials are {dict(told)}"
 
 
 def _lost(trials: dict[int, Any], line: dict[str, Any]) -> Iterator[str]:

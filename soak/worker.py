@@ -28,7 +28,8 @@ def main(url: str, name: str, worker: str, folder: str, batch: int = 4) -> None:
             if not given:
                 time.sleep(min(given.retry_after or 0.05, 0.05))
                 continue
-            journal.write("asked", worker=worker, trials=[t.token for t in given])
+            items = {"items": [t.item for t in given]} if experiment.record.items is not None else {}
+            journal.write("asked", worker=worker, trials=[t.token for t in given], **items)
             if rng.random() < 0.02:
                 experiment.tell_failed(given.pop(), "a failure now and then")
             told = [(t, value(t.token)[0], [value(t.token)[1]]) for t in given]

@@ -31,6 +31,7 @@ STRATEGIES = [SFSR("lagrangian"), Uniform(), SingleArm()]
 workers = st.sampled_from(["w1", "w2"])
 picks = st.integers(0, 10**6)
 HELD = ("leased", "complete")
+PROMPTS = [f"prompt {i}" for i in range(100)]  # more than any arm gets
 KINDS = ["ask", "tell", "tell", "tell", "tell_failed", "renew", "give_back"]
 
 
@@ -42,7 +43,7 @@ class Histories(RuleBasedStateMachine):
         strategy=st.sampled_from(STRATEGIES),
         budget=st.integers(4, 12),
         failures=st.integers(2, 6),
-        items=st.sampled_from([None, 3, ["u", "v", "w", "x", "y", "z"]]),
+        items=st.sampled_from([None, 3, PROMPTS]),
     )
     def create(self, strategy, budget, failures, items):
         self.name = f"history {next(NUMBERS)} of {os.getpid()}"
@@ -203,7 +204,7 @@ def test_long_histories_are_the_same_on_every_store(machine, seed):
     """Long enough that leases run out, slots are filled late, rounds end and strategies finish."""
     rng = random.Random(seed)
     history = machine()
-    history.create(strategy=STRATEGIES[seed % 3], budget=30, failures=8)
+    history.create(strategy=STRATEGIES[seed % 3], budget=30, failures=8, items=[None, PROMPTS][seed % 2])
     for _ in range(80):
         history.ask(rng.randint(1, 4), rng.choice(["w1", "w2"]), rng.choice([None, None, f"k{rng.randint(0, 9)}"]))
         recent = range(max(len(history.ids) - 12, 0), len(history.ids))

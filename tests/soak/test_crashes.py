@@ -10,6 +10,12 @@ def test_killed_workers_lose_nothing_on_sqlite(tmp_path):
     assert found["kills"] >= 1
 
 
+def test_killed_workers_hand_no_item_to_an_arm_twice(tmp_path):
+    load = crashes.Load(workers=2, trials=120, kills=2, lease=1.0, items=120)
+    found = crashes.run(f"sqlite:///{tmp_path / 'a.db'}", tmp_path / "journals", load)
+    assert found["problems"] == []
+
+
 def test_a_killed_server_loses_nothing(tmp_path):
     from soak.postgres import Server
 
