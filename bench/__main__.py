@@ -12,6 +12,7 @@ PARTS = (
     "segment_trials",
     "scores",
     "startup",
+    "install",
     "logs",
     "warehouse",
     "tells",

@@ -1,6 +1,6 @@
 import numpy as np
 
-from bestmix import Instance, Uniform
+from bestmix import Instance, Uniform, catalog
 from bestmix.kernels import replicate
 from bestmix.strategies.replication import Replication, bind
 
@@ -44,3 +44,11 @@ def test_a_compiled_kernel_fills_the_arrays():
     assert run.compiled
     assert answer[:, 0].tolist() == [1, 1, 1]
     assert pulls.tolist() == [10, 10, 10]
+
+
+def test_instances_however_they_were_made_share_one_machine_code():
+    own = Instance([1.0, 2.0], [[0.5, 1.5]], [1.0])
+    for instance in (own, catalog.load("D2P"), catalog.load("A2")):
+        run = bind(replicate.uniform, instance, 5)
+        model, means, bound, *_ = run.arguments
+        assert all(array.flags.c_contiguous for array in (means, bound, *model[1:]) if array is not None)

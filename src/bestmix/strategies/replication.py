@@ -42,7 +42,8 @@ def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Repl
     if not isinstance(instance.noise, CompiledNoise):
         return None
     model = instance.noise.compiled(instance.means)
-    known = np.array(instance.means), np.array(instance.bound), len(instance.problem.cells)
+    # Rows one after another, whatever the instance was made of: for another order all would be compiled once more.
+    known = np.array(instance.means, order="C"), np.array(instance.bound), len(instance.problem.cells)
     return Replication(kernel, (model, *known, *options))
 
 
@@ -56,6 +57,6 @@ def bind_segments(
     model = instance.model()
     if model is None:
         return None
-    program = np.array(instance.columns), instance.layout, instance.weight, instance.known_columns
+    program = np.array(instance.columns, order="C"), instance.layout, instance.weight, instance.known_columns
     work = float(rounds * DECISION_STEPS * instance.layout.constant.size + DECISION_STEPS * len(instance.columns))
     return Replication(kernel, (model, *program, *options), work)

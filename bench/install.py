@@ -1,0 +1,42 @@
+"""Installing the package without extras into a fresh environment: time on the clock, size, and what is large."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.timing import Figure
+
+TITLE = "Installing the base package into a fresh environment"
+ROOT = Path(__file__).parents[1]
+LARGEST = 4  # packages that a note names
+
+
+def measure(quick: bool) -> list[Figure]:
+    """One installation; packages come from the index or from pip's cache, and the note says which part is large."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        (site,) = Path(folder).glob("lib/python*/site-packages")
+        before = sizes(site)
+        command = [f"{folder}/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(ROOT)]
+        began = time.perf_counter()
+        subprocess.run(command, check=True)
+        seconds = time.perf_counter() - began
+        added = {name: size - before.get(name, 0) for name, size in sizes(site).items()}
+    largest = sorted(added.items(), key=lambda item: -item[1])[:LARGEST]
+    note = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in largest)
+    return [
+        Figure("pip install of the base", seconds, "s", note="with the download, or from pip's cache; and byte code"),
+        Figure("size of the base with all it needs", sum(added.values()) / 1e6, "MB", note=note),
+    ]
+
+
+def sizes(site: Path) -> dict[str, int]:
+    """Bytes below each folder or file of an environment; a package's own libraries count as its own."""
+    found: dict[str, int] = {}
+    for entry in site.iterdir():
+        files = [entry] if entry.is_file() else [path for path in entry.rglob("*") if path.is_file()]
+        name = entry.name.removesuffix(".libs")
+        found[name] = found.get(name, 0) + sum(path.stat().st_size for path in files)
+    return found
