@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv
 
 from bench.bayes import BROKEN, CELLS, fewest
 from bench.deploy_cases import Case, breaks, covariance, deployed, drawn, groups
@@ -18,6 +19,8 @@ from bench.kept import Counts, kept, mark
 from bench.timing import RESULTS, Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
 from bestmix.answers import certificate, safety
+from bestmix.answers.cone import cone_mix
+from bestmix.answers.safe_search import search
 from bestmix.arrays import Floats
 from bestmix.kernels import jit
 from bestmix.problems.solution import Solution, solve_means
@@ -26,10 +29,11 @@ from bestmix.simulation.results import wilson
 TITLE = "The deployed mix: limits kept, regret bounded, good enough"
 RUNS, BLOCK = 5_000, 500
 TRIALS = (4, 10, 30, 100, 400)  # of each arm
-SURE = 0.8  # chance of the support above which the loss is compared with an oracle's
+SURE = 0.8  # chance of the support above which the loss of what is certified is compared with an oracle's
 LIKELY = 0.5  # and above which the bound on the regret is judged
 HIGHEST, MISSED = 0.06, 0.05  # shares: the upper end of the interval of what is broken, misses of a 95% bound
 POSSIBLE_RUNS = 150  # to find what is possible in a cell
+SAFETY = 0.95
 LOSS, FEW = 1.3, 50  # times the oracle's; and runs that are too few to judge a part of them by
 DELTA, SHARE, CAP = 0.05, 0.1, 10**7  # risk, tolerance as a share of the spread of rewards, most trials
 ENOUGH_RUNS, ENOUGH_LEAST, ENOUGH_BLOCK = 1_000, 300, 100
@@ -100,7 +104,7 @@ def measured(name: str, cases: Sequence[Case], n: int, most: int) -> Counts:
     size = min(BLOCK, most)
     while not blocks or (len(blocks) * size < most and undecided(total(blocks))):
         make = partial(block, cases, n, len(blocks), size)
-        blocks.append(kept("deploy", f"{name} {n} {size} {len(cases)} {len(blocks)} {rule()}", make))
+        blocks.append(kept("deploy", f"{name} {n} {size} {len(cases)} {len(blocks)} exact {rule()}", make))
     return total(blocks)
 
 
@@ -194,18 +198,16 @@ def run(case: Case, n: int, rng: np.random.Generator) -> Run:
     proof = certificate.certify(data, mix.mixture, case.bound, chance, guess.dual)
     regret = truth.value - mix.mixture @ case.means[:, 0]
     loss = oracle = 0.0
-    if chance > SURE:
-        known = safety.Estimates(
-            data.means, covariance(case) * 1e9 / n, np.full(len(data.means), 1e9), np.zeros_like(data.binary)
-        )
-        best = safety.safe_mix(known, case.bound, 1.0 / safety.CAUTION)
-        loss, oracle = lost(case, truth, mix.mixture), lost(case, truth, best.mixture)
+    sure = chance > SURE and mix.certified
+    if sure:
+        best = oracle_mix(case, data, n)
+        loss, oracle = lost(case, truth, mix.mixture), lost(case, truth, best)
     broken = breaks(case, mix.mixture)
     return Run(
         broken=broken,
         certified=mix.certified,
         false=mix.certified and broken,
-        sure=chance > SURE,
+        sure=sure,
         loss=loss,
         oracle=oracle,
         likely=chance > LIKELY,
@@ -217,6 +219,31 @@ def run(case: Case, n: int, rng: np.random.Generator) -> Run:
         certainty=mix.certainty,
         bound=proof.regret,
     )
+
+
+def oracle_mix(case: Case, data: safety.Estimates, n: int) -> Floats:
+    """The safe mix of one who need not fear that the support is wrong, and knows what there is to know of the noise.
+
+    With Gaussian trials these are the covariances. Of values of 0 and 1 nobody knows the variance without knowing the
+    mean; the limit that keeps its risk whatever the mean is is the exact one (Clopper and Pearson), and any other one
+    breaks its promise somewhere.
+    """
+    if case.sigma is None:
+        return search(ExactLimits(data, case.bound), 1.0 / safety.CAUTION, SAFETY).mixture
+    many = np.full(len(data.means), 1e9)
+    known = safety.Estimates(data.means, covariance(case) * 1e9 / n, many, np.zeros_like(data.binary))
+    return safety.safe_mix(known, case.bound, 1.0 / safety.CAUTION, SAFETY).mixture
+
+
+class ExactLimits(safety.CostLimits):
+    """Limits on the means of 0/1 costs, with the exact upper limit of each arm."""
+
+    def within(self, tail: Floats | float) -> Floats | None:
+        """The best mix with margins."""
+        events, n = self.data.means[:, 1:] * self.counts[:, None], self.counts[:, None]
+        tail = np.broadcast_to(tail, events.shape)
+        upper = np.where(n - events < 0.5, 1.0, 1.0 - betaincinv(np.maximum(n - events, 0.5), events + 1.0, tail))
+        return cone_mix(self.data.means, self.bound, np.maximum(upper - self.data.means[:, 1:], 0.0))
 
 
 def lost(case: Case, truth: Solution, mixture: Floats) -> float:

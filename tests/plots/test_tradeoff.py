@@ -54,3 +54,17 @@ def test_nothing_is_clipped_at_small_prices():
 def test_no_curve_is_a_sentence():
     ax = plots.plot_tradeoff(tradeoff(Instance([1.0], [[1.0], [5.0]], [9.0, 1.0])))
     assert [text.get_text() for text in ax.texts] == ["Whatever the limit on cost0, no mix keeps the others."]
+
+
+def test_names_of_arms_stay_within_the_frame_and_off_the_bound():
+    found = tradeoff(
+        Instance([0.645, 0.884, 0.972], [[0.001, 0.004, 0.01]], [0.005], arms=["small", "medium", "large"])
+    )
+    ax = plots.plot_tradeoff(found)
+    ax.figure.draw_without_rendering()
+    frame, bound = ax.get_window_extent(), ax.transData.transform((0.005, 0.0))[0]
+    names = [text.get_window_extent() for text in ax.texts if "+" in text.get_text()]
+    assert len(names) == 2
+    for box in names:
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert not box.x0 < bound < box.x1

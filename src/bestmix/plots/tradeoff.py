@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FAR = 4.0  # ranges above the one in which the bound binds: a bound beyond is not in the figure
 MOST_LETTERS = 34  # of the arms along a piece
 NARROW = 0.16  # of the width: a piece below has no room for its arms
+LETTER = 0.6  # width of a letter against its height
+GAP = 0.015  # of the width, beside the bound
+ALONG = (0.5, 0.6, 0.4, 0.7, 0.3, 0.8, 0.2, 0.9)  # a piece: where its arms may be named
 
 
 def plot_tradeoff(found: TradeOff, ax: "Axes | None" = None) -> "Axes":
@@ -132,7 +135,8 @@ def _name_pieces(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
         text = " + ".join(piece.support)
         if end - start < NARROW or len(text) > MOST_LETTERS * (end - start) * 2:
             continue
-        _name_piece(ax, piece, (max(piece.low, low), min(piece.high, high)), text, found.goal.maximise)
+        ends = max(piece.low, low), min(piece.high, high)
+        _name_piece(ax, piece, ends, text, found.goal.maximise, _share(ax, found.bound))
 
 
 def _corner(found: TradeOff) -> Literal["lower right", "lower left", "upper left", "upper right"]:
@@ -148,11 +152,20 @@ def _share(ax: "Axes", x: float) -> float:
     return float((ax.transScale + ax.transLimits).transform((x, 1.0))[0])
 
 
-def _name_piece(ax: "Axes", piece: Piece, ends: tuple[float, float], text: str, above: bool) -> None:
-    """Beside the middle of the line, on the side where the safe mix is not."""
-    start, end = ends
-    middle = math.sqrt(start * end) if ax.get_xscale() == "log" else (start + end) / 2
+def _name_piece(ax: "Axes", piece: Piece, ends: tuple[float, float], text: str, above: bool, bound: float) -> None:
+    """Beside the line, where the safe mix is not: near its middle, within the frame, not across ``bound``."""
     side, step = ("center", 0) if piece.slope == 0 else ("right", -5) if (piece.slope > 0) is above else ("left", 5)
+    width = len(text) * LETTER * SIZE / (ax.bbox.width * 72.0 / ax.get_figure(root=True).dpi)  # type: ignore[union-attr]
+    before = {"center": width / 2.0, "right": width, "left": 0.0}[side]
+
+    def fits(x: float) -> bool:
+        start = _share(ax, x) - before
+        return start >= 0.0 and start + width <= 1.0 and not start - GAP < bound < start + width + GAP
+
+    log = ax.get_xscale() == "log"
+    first, last = np.log(ends) if log else ends
+    places = [float(np.exp(x) if log else x) for x in first + np.array(ALONG) * (last - first)]
+    place = next(filter(fits, places), places[0])
     look: dict[str, Any] = {
         "fontsize": SIZE,
         "color": COLOURS["support"],
@@ -160,4 +173,4 @@ def _name_piece(ax: "Axes", piece: Piece, ends: tuple[float, float], text: str, 
         "va": "bottom" if above else "top",
         "parse_math": False,
     }
-    ax.annotate(text, (middle, piece.value(middle)), (step, 5 if above else -5), "data", "offset points", **look)
+    ax.annotate(text, (place, piece.value(place)), (step, 5 if above else -5), "data", "offset points", **look)
