@@ -1,4 +1,9 @@
-from bestmix import Instance, tradeoff
+from dataclasses import replace
+
+import pytest
+
+from bestmix import Instance, Known, Problem, Uniform, tradeoff
+from bestmix.answers.tradeoff import SafePoint
 from bestmix.answers.tradeoff_wording import pair, rows
 
 
@@ -7,6 +12,38 @@ def test_the_table_marks_the_range_of_today():
     assert header[0] == "limit on dollars"
     assert [row[0] for row in body] == ["0 to 1", "1 to 2 (now)", "from 2 on"]
     assert body[1][1:] == ["1.75 to 2.00", "0.0025 to 0.005", "arm1, arm2"]
+
+
+def test_a_looser_limit_saves_no_more_than_there_is():
+    # The last piece is narrower than 1% of the limit: its slope, 2 a thousandth, says nothing beyond it.
+    known = {"small": Known(0.1, {"quality": 0.8}), "large": Known(0.5, {"quality": 0.92})}
+    known["huge"] = Known(10.5, {"quality": 0.925})
+    asked = {"goal": "minimise dollars", "limits": ["quality >= 0.9"], "known": known}
+    found = tradeoff(Uniform().start(Problem([], **asked), budget=0).recommend())
+    *_, before, last = rows(found)
+    assert before[:3] == ["0.8 to 0.92 (now)", "0.10 to 0.50", "0.027 to 0.031"]
+    assert last[:3] == ["0.92 to 0.925", "0.50 to 10.50", "0.031 to 10"]
+
+
+def test_a_tighter_limit_is_one_that_a_mix_keeps():
+    found = tradeoff(Instance([1.0, 2.0], [[0.95, 2.0]], [1.0], costs=["dollars"]))
+    assert found.changed_bounds == (1.2, 0.95)
+    assert found.sentences()[2].startswith(
+        "A limit on dollars of 0.95 instead of 1, the smallest that a mix keeps, would earn 0.048 less"
+    )
+    assert tradeoff(Instance([1.0, 2.0], [[1.0, 2.0]], [1.0])).changed_bounds == (1.2,)
+
+
+def test_a_chance_is_not_moved_beyond_one():
+    known = {"a": Known(1.0), "b": Known(2.0)}
+    rec = Uniform().start(Problem([], limits=["share(b) <= 90%"], known=known), budget=0).recommend()
+    assert tradeoff(rec).changed_bounds == (1.0, pytest.approx(0.72))
+
+
+def test_a_value_is_shown_with_the_longer_side_of_its_interval():
+    one = tradeoff(Instance([1.0, 2.0], [[0.0, 2.0]], [1.0]))
+    safe = (SafePoint(1.0, 1.4, (1.1, 1.5), {"arm0": 1.0}),)
+    assert "1.40 ± 0.30 at a limit of 1." in replace(one, safe=safe, safety=0.95).sentences()[-1]
 
 
 def test_a_limit_that_never_costs_anything():

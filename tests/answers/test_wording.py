@@ -1,10 +1,16 @@
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.answers.kits import answer
+from tests.answers.segmented import evidence, problem
 
-from bestmix.answers.wording import above, chance_text, mix_text
+from bestmix import Challenger, Problem
+from bestmix.answers.recommend import recommend
+from bestmix.answers.wording import above, chance_text, measured, mix_text
 
 
 def test_the_sentence_of_the_optimum_at_the_estimates():
@@ -21,7 +27,7 @@ def test_the_sentence_of_the_optimum_at_the_estimates():
 def test_the_sentence_says_what_to_do_and_how_sure_it_is():
     pattern = (
         r"Mix 51% a with 49% b\. All limits are kept with 95% certainty; it earns [\d.]+ ± [\d.]+, at most [\d.]+ less "
-        r"than the best mix there is, and [\d.]+ ± [\d.]+ more than the best single option, a\."
+        r"than the best mix there is, and [\d.]+ ± [\d.]+ more than the best single option that surely keeps the limits, a\."
     )
     assert re.fullmatch(pattern, answer().sentence())
     alone = answer(reward=(3.0, 1.0)).sentence()
@@ -97,7 +103,39 @@ def test_text_and_html_show_the_same_table():
     assert tags.open == []
     assert "b" not in tags.seen
     assert tags.cells == sum(len(row) for row in found.rows())
-    assert "1% more of the limit on dollars (1 -> 1.01) would add 0.01 to the reward." in text
+    assert "\nAt the estimates, 1% more of the limit on dollars (1 -> 1.01) would add 0.01 to the reward." in text
+    assert "\n1% more of the limit on dollars (1 -> 1.01) would add 0.01 to the reward." in str(answer(safety=None))
+
+
+def test_what_the_data_do_not_show_is_said():
+    shown = " (a difference that these data do not show)"
+    rec = answer()
+    assert shown not in rec.sentence()
+    assert replace(rec, gain_interval=(-0.1, 1.4)).sentence().endswith(f"surely keeps the limits, a{shown}.")
+
+
+def test_a_table_without_trials_has_no_numbers():
+    rec = Challenger().start(Problem(["a", "b"], {"c": 1.0}), budget=20).recommend()
+    assert rec.rows()[-1] == ["the mix", "", "0", "-", "-"]
+    assert "nan" not in str(rec)
+
+
+def test_the_optimum_at_the_estimates_has_the_shares_of_the_mix():
+    found = evidence(problem())
+    rec = recommend(found, found.tried, strategy="log")
+    (text,) = [line for line in str(rec).splitlines() if line.startswith("The optimum at the estimates, ")]
+    assert text.count(" in ") == len(rec.by_segment)
+    assert [part.rpartition(" in ")[2].split(",")[0] for part in text.split("; ")[: len(rec.by_segment)]] == list(
+        rec.by_segment
+    )
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(5e-324, 1.7e308))
+def test_a_mean_and_its_interval_are_what_they_say(mean, half):
+    shown, _, half_shown = measured(mean, half).partition(" ± ")
+    assert float(half_shown) == pytest.approx(half, rel=0.051, abs=1e-323)
+    assert abs(float(shown) - mean) <= 0.051 * half + 1e-14 * abs(mean)
+    assert len(shown) <= 26
 
 
 def test_the_smallest_number_that_there_is_is_rounded_up_as_well():

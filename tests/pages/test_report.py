@@ -24,12 +24,21 @@ def test_tells_everything(searched):
     for part in ("A title", "first note", "second note", "keeps all bounds", "The mix", "The bounds", "The arms"):
         assert part in page
     assert searched.sentence() in page
-    assert "1% more of the limit on dollars (1 -&gt; 1.01) would add" in page
-    assert "What could overturn it" in page
+    assert "At the estimates, 1% more of the limit on dollars (1 -&gt; 1.01) would add" in page
+    assert "What could overturn the optimum at the estimates" in page
+    assert "the optimum at the estimates changes if" in page
+    assert "z is how many standard errors the optimum at the estimates is from changing" in page
     spent = {condition for r in searched.history for why in r.reasons.values() for condition in why}
     assert spent
     assert all(html.escape(question(searched.problem, condition)) in page for condition in spent)
     assert "Challenger" in page
+
+
+def test_what_could_overturn_a_mix_that_is_the_optimum_at_the_estimates(searched):
+    page = report(from_log(LOG, bounds={"dollars": 1.0}, safety=None))
+    assert "What could overturn it" in page
+    assert "the answer changes if" in page
+    assert "optimum at the estimates" not in page.replace("best mix at the estimates", "")
 
 
 def test_tells_who_was_rejected():

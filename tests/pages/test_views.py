@@ -1,6 +1,7 @@
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 from bestmix import SFSR, Instance, Known, Problem, Uniform, from_log, identify, open_experiment
@@ -43,15 +44,30 @@ def test_before_any_trial_there_is_nothing_to_show():
 def test_doubts_begin_with_the_nearest(instance):
     rec = identify(instance.problem, instance.sampler(seed=1), 60)
     doubts = Answer(rec).doubts
-    assert [float(d.distance) for d in doubts] == sorted(round(z, 1) for z in rec.z_scores.values())[: len(doubts)]
+    nearest = sorted(rec.z_scores.values())[: len(doubts)]
+    assert [d.distance for d in doubts] == ["above 10" if z > 10 else f"{z:.1f}" for z in nearest]
     assert any("bound on dollars" in d.text for d in doubts)
 
 
 def test_spent_trials_add_up(instance):
     rec = identify(instance.problem, instance.sampler(seed=1), 60)
-    spent, first = Answer(rec).spent, Answer(rec).first_trials
+    spent, first = Answer(rec).spent, Answer(rec).spread_trials
     assert sum(row.trials for row in spent) + first == rec.trials
     assert sum(row.share for row in spent) == pytest.approx(1)
+
+
+def test_spent_trials_add_up_where_an_arm_came_later():
+    exp = open_experiment("memory://", "later", Problem(["a", "b"], {"dollars": 1.0}), budget=60)
+    rng, means = np.random.default_rng(1), {"a": (1.0, 0.2), "b": (2.0, 1.5), "c": (1.5, 0.9)}
+    for told in range(1, 61):
+        (trial,) = exp.ask()
+        reward, dollars = rng.normal(means[trial.arm], 0.3)
+        exp.tell(trial, reward, {"dollars": dollars})
+        if told == 30:
+            exp.change(arms=["a", "b", "c"])
+    answer = read(exp).answer
+    assert {arm for r in answer.rec.history for arm in r.pulls} == {"a", "b", "c"}
+    assert sum(row.trials for row in answer.spent) + answer.spread_trials == answer.rec.trials == 60
 
 
 def test_rejections_and_roles_agree(instance):

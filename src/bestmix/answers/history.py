@@ -35,6 +35,15 @@ def spent_on(history: Iterable[Round]) -> dict[str, int]:
     return dict(spent.most_common())
 
 
+def spread_evenly(history: Iterable[Round]) -> int:
+    """Trials of rounds that were spent on no condition: the first of every arm, before anything is known of it.
+
+    >>> spread_evenly([Round(1, {"a": 5, "b": 5}), Round(2, {"a": 3, "new": 5}, reasons={"a": {"b": 3}})])
+    15
+    """
+    return sum(sum(finished.pulls.values()) - sum(spent_on([finished]).values()) for finished in history)
+
+
 def is_rejected(history: Iterable[Round], column: str) -> bool:
     """Whether a round has rejected the column.
 

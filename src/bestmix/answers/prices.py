@@ -65,7 +65,17 @@ def limit_price(rec: "Recommendation", cost: str) -> str | None:
 def price_sentences(rec: "Recommendation") -> list[str]:
     """A sentence for each limit that costs something."""
     words = [limit_price(rec, cost) for cost in rec.shadow_prices]
-    return [f"{text[0].upper()}{text[1:]}." for text in words if text]
+    return [at_estimates(rec, f"{text}.") for text in words if text]
+
+
+def at_estimates(rec: "Recommendation", words: str) -> str:
+    """Words about the optimum at the estimates as a sentence, which says so where another mix is to be deployed."""
+    return f"At the estimates, {words}" if is_other(rec) else f"{words[0].upper()}{words[1:]}"
+
+
+def is_other(rec: "Recommendation") -> bool:
+    """Whether the mix to deploy is another than the optimum at the estimates."""
+    return bool(rec.best_guess) and rec.best_guess != rec.mixture
 
 
 def _size(rec: "Recommendation", cost: str) -> float:

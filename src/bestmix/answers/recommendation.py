@@ -290,7 +290,7 @@ class Recommendation:
         >>> rec = Uniform().start(Problem([], {"dollars": 1.0}, both), budget=0).recommend()
         >>> print(rec.sentence())  # doctest: +NORMALIZE_WHITESPACE
         Mix 50% a with 50% b. All limits are kept for certain; it earns 2, the most that any mix can earn,
-        and 1 more than the best single option, a.
+        and 1 more than the best single option that surely keeps the limits, a.
         """
         return wording.sentence(self)
 

@@ -204,9 +204,17 @@ class TradeOff:
 
     @property
     def changed_bounds(self) -> tuple[float, ...]:
-        """The bound 20% higher, and 20% lower; one of zero moves by 20% of its range."""
+        """The bound 20% higher, and 20% lower, as far as a mix keeps it; one of zero moves by 20% of its range."""
         size = abs(self.bound) or self.most - self.least or 1.0
-        return tuple(self.bound + change * size for change in CHANGES)
+        moved = [self.possible(self.bound + change * size) for change in CHANGES]
+        return tuple(bound for bound in moved if bound != self.bound)
+
+    def possible(self, bound: float) -> float:
+        """A bound, or the tightest that some mix keeps where none keeps it; shares and chances are from 0 to 1."""
+        if self.keepable(self.bound) and not self.keepable(bound):
+            bound = self.tightest
+        chance = self.limit is not None and isinstance(self.limit.quantity, Tail | Share)
+        return min(max(bound, 0.0), 1.0) if chance and 0.0 <= self.bound <= 1.0 else bound
 
     def sentences(self) -> list[str]:
         """What the limit costs, and what another would earn."""

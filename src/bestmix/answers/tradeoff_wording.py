@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bestmix.answers.prices import STEP
-from bestmix.answers.wording import measured
+from bestmix.answers.wording import FIXED, measured, reach
 from bestmix.problems.goals import Goal
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ MOST_NAMES = 4  # of arms in a row of the table
 
 
 def sentences(found: "TradeOff") -> list[str]:
-    """The limit as it is, 20% higher and lower, the range in which it matters, and the safe mix."""
+    """The limit as it is, 20% higher and lower as far as one is keepable, the range in which it matters, the safe mix."""
     if not found.pieces:
         return [f"Whatever the limit on {found.label}, no mix keeps the others."]
     changes = [_change(found, bound) for bound in found.changed_bounds]
@@ -50,9 +50,25 @@ def _row(found: "TradeOff", piece: "Piece") -> list[str]:
     if math.isinf(piece.low):
         return [f"up to {piece.high:.4g}{mark}", f"{piece.high_value:.4g}", "nothing", names]
     low, high = pair(piece.low_value, piece.high_value)
-    slope = abs(piece.slope)
-    added = f"{STEP * abs(piece.low) * slope:.2g} to {STEP * abs(piece.high) * slope:.2g}"
+    added = " to ".join(f"{saved:.2g}" for saved in _steps(found, piece))
     return [f"{piece.low:.4g} to {piece.high:.4g}{mark}", f"{low} to {high}", added, names]
+
+
+def _steps(found: "TradeOff", piece: "Piece") -> list[float]:
+    """What a limit that is looser by 1% changes, at the ends of a piece; it may lead beyond the piece.
+
+    At the loose end of a piece that is wider than such a step, the step is the last one within it.
+    """
+    ends = [piece.low, piece.high]
+    loose = 0 if found.at_least else 1
+    last = ends[loose] / (1 + math.copysign(STEP, ends[loose]) * (-1 if found.at_least else 1))
+    if piece.low < last < piece.high:
+        ends[loose] = last
+    return [abs(found.at(_looser(found, bound)).value - found.at(bound).value) for bound in ends]
+
+
+def _looser(found: "TradeOff", bound: float) -> float:
+    return bound + (-STEP if found.at_least else STEP) * abs(bound)
 
 
 def _earns(found: "TradeOff", value: str) -> str:
@@ -76,12 +92,10 @@ def _mix(mixture: Mapping[str, float]) -> str:
 def _change(found: "TradeOff", bound: float) -> str:
     """What another bound would earn."""
     then, now = found.at(bound), found.at(found.bound)
-    limit, own = f"A limit on {found.label}{_moved(found.bound, bound)}", found.goal == Goal()
+    limit, own = f"A limit on {found.label}{_moved(found, bound)}", found.goal == Goal()
     verb = "would earn" if own else f"would give a mean {found.goal.quantity} of"
     if not now.feasible:
         return f"{limit} {verb} {then.value:.4g}." if then.feasible else ""
-    if not then.feasible:
-        return f"{limit} could be kept by no mix."
     if _same(then, now):
         return f"{limit} would earn the same." if own else f"{limit} would change nothing."
     before, after = pair(now.value, then.value)
@@ -97,10 +111,12 @@ def _same(then: "Outcome", now: "Outcome") -> bool:
     return abs(then.value - now.value) <= 1e-12 * max(abs(then.value), abs(now.value))
 
 
-def _moved(bound: float, other: float) -> str:
-    if bound > 0:
+def _moved(found: "TradeOff", other: float) -> str:
+    bound = found.bound
+    if bound > 0 and math.isclose(abs(other - bound), 0.2 * bound):
         return f" that is 20% {'higher' if other > bound else 'lower'} ({other:.4g} instead of {bound:.4g})"
-    return f" of {other:.4g} instead of {bound:.4g}"
+    end = f", the {'largest' if found.at_least else 'smallest'} that a mix keeps," if other == found.tightest else ""
+    return f" of {other:.4g} instead of {bound:.4g}{end}"
 
 
 def _range(found: "TradeOff") -> str:
@@ -120,7 +136,7 @@ def _safe(found: "TradeOff") -> list[str]:
     bounds = (found.bound, *found.changed_bounds)
     known = [(bound, found.safe_at(bound)) for bound in bounds]
     parts = [
-        f"{measured(p.value, (p.interval[1] - p.interval[0]) / 2)} at a limit of {bound:.4g}" for bound, p in known if p
+        f"{measured(p.value, reach(p.value, p.interval))} at a limit of {bound:.4g}" for bound, p in known if p
     ]
     lacking = known[0][1] is None and found.keepable(found.bound)
     missing = f"; nothing at {found.bound:.4g}: too few trials" if lacking else ""
@@ -128,13 +144,13 @@ def _safe(found: "TradeOff") -> list[str]:
 
 
 def pair(before: float, after: float) -> tuple[str, str]:
-    """Two values with so many digits that their difference has two.
+    """Two values with so many digits that their difference has two, and each that is not zero has two.
 
-    >>> pair(0.741, 0.7623), pair(12000.0, 12450.0), pair(0.5, 0.5)
-    (('0.741', '0.762'), ('12000', '12450'), ('0.5', '0.5'))
+    >>> pair(0.741, 0.7623), pair(12000.0, 12450.0), pair(0.5, 0.5), pair(0.00048, 0.0153)
+    (('0.741', '0.762'), ('12000', '12450'), ('0.5', '0.5'), ('0.00048', '0.01530'))
     """
-    gap = abs(after - before)
-    if not 1e-7 < gap < math.inf:
+    sizes = [size for size in map(abs, (after - before, before, after)) if size]
+    if after == before or not (FIXED[0] / 100 < min(sizes) and max(sizes) < math.inf):
         return f"{before:.6g}", f"{after:.6g}"
-    places = max(1 - math.floor(math.log10(gap)), 0)
+    places = max(1 - math.floor(math.log10(min(sizes))), 0)
     return f"{before:.{places}f}", f"{after:.{places}f}"

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bestmix.answers.prices import price_sentences
+from bestmix.answers.prices import is_other, price_sentences
 from bestmix.problems.goals import Goal
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ NEARLY_CERTAIN = 0.995
 NOTHING = 1e-9  # of the value: a gain that is none
 RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
 SMALLEST_STEP = 1e-300  # a number whose second digit could be too small for a float is not rounded up
+MOST_DIGITS = 7  # behind the first one of a mean, which its interval has in the same power of ten
+FIXED = 1e-4, 1e7  # numbers between are written without a power of ten
+FOOTNOTE = "± is the longer half of a 95% interval, which has two sides; the chance that a limit is kept has one"
 
 
 def sentence(rec: "Recommendation") -> str:
@@ -104,8 +107,15 @@ def _worth(rec: "Recommendation") -> str:
         parts.append("and no single option keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
         gain = measured(abs(rec.gain), reach(rec.gain, rec.gain_interval))
-        parts.append(f"and {gain} {more if rec.gain >= 0 else less} than the best single option, {rec.single}")
+        best = f"the best single option{' that surely keeps the limits' if rec.limits else ''}, {rec.single}"
+        parts.append(f"and {gain} {more if rec.gain >= 0 else less} than {best}{_unshown(rec.gain_interval)}")
     return ", ".join(parts)
+
+
+def _unshown(interval: tuple[float, float]) -> str:
+    """That a difference may be none."""
+    low, high = interval
+    return " (a difference that these data do not show)" if low <= 0 <= high and low < high else ""
 
 
 def _alone(rec: "Recommendation") -> tuple[str, ...]:
@@ -143,8 +153,11 @@ def _mix(rec: "Recommendation") -> str:
         return mix_text(rec.mixture)
     if len(rec.by_segment) > MOST_SEGMENTS:
         return f"each of the {len(rec.by_segment)} segments as the table below says"
-    parts = [f"{mix_text(shares)} in {segment}" for segment, shares in rec.by_segment.items() if shares]
-    return "; ".join(parts)
+    return _by_segment(rec.by_segment)
+
+
+def _by_segment(parts: Mapping[str, Mapping[str, float]]) -> str:
+    return "; ".join(f"{mix_text(shares)} in {segment}" for segment, shares in parts.items() if shares)
 
 
 def _segments(rec: "Recommendation") -> str:
@@ -153,10 +166,14 @@ def _segments(rec: "Recommendation") -> str:
         return ""
     if abs(rec.segments_worth) <= NOTHING * abs(rec.value):
         return " One mix for all segments does as well."
-    gain = measured(abs(rec.segments_worth), reach(rec.segments_worth, rec.segments_worth_interval))
-    verb = "earn" if rec.problem.goal == Goal() else f"have a mean {rec.problem.goal.quantity} of"
-    more = "more" if (rec.segments_worth >= 0) == rec.problem.goal.maximise else "less"
-    return f" Mixes by segment {verb} {gain} {more} than the best mix for all, {mix_text(rec.common_mixture)}."
+    goal, interval = rec.problem.goal, rec.segments_worth_interval
+    gain = measured(abs(rec.segments_worth), reach(rec.segments_worth, interval))
+    up = (rec.segments_worth >= 0) == goal.maximise
+    worth = f"earn {gain} {'more' if up else 'less'}"
+    if goal != Goal():
+        worth = f"have a mean {goal.quantity} that is {gain} {'higher' if up else 'lower'}"
+    best = f"the best mix for all, {mix_text(rec.common_mixture)}"
+    return f" Mixes by segment {worth} than {best}{_unshown(interval)}."
 
 
 def mix_text(shares: Mapping[str, float]) -> str:
@@ -211,11 +228,11 @@ def rows(rec: "Recommendation") -> list[list[str]]:
     body = []
     for e in sorted(rec.estimates.values(), key=lambda e: -rec.mixture.get(e.arm, 0.0)):
         share = exact_share(rec.mixture[e.arm]) if e.arm in rec.mixture else "-"
-        trials = "known" if e.known else str(e.trials)
+        trials = "known" if e.known else f"{e.trials:,}"
         costs = [_estimate(e.costs[c], e.cost_intervals[c]) for c in charted]
         body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval), *costs])
-    foot = ["the mix", "", str(rec.trials), measured(rec.value, half_width(rec))]
-    foot += [cost_text(rec, cost) if _whole(rec, cost) else "" for cost in charted]
+    means = [measured(rec.value, half_width(rec)), *(cost_text(rec, c) if _whole(rec, c) else "" for c in charted)]
+    foot = ["the mix", "", f"{rec.trials:,}", *(means if rec.mixture else ["-"] * len(means))]
     return [header, *body, foot]
 
 
@@ -264,7 +281,7 @@ def guess_text(rec: "Recommendation") -> str:
 
     The estimates alone cannot tell which side of its bounds it is on.
     """
-    if not rec.best_guess or rec.best_guess == rec.mixture:
+    if not is_other(rec):
         return ""
     right = rec.support_probability
     chance = "" if right is None else f"; chance that its support is right {chance_text(right)}"
@@ -275,7 +292,17 @@ def guess_text(rec: "Recommendation") -> str:
 
 
 def _guessed(rec: "Recommendation") -> str:
-    return "a mix by segment" if len(rec.by_segment) > MOST_SEGMENTS else mix_text(rec.best_guess)
+    """The optimum at the estimates; with segments, the shares within each, as the mix has them."""
+    if not rec.by_segment:
+        return mix_text(rec.best_guess)
+    if len(rec.by_segment) > MOST_SEGMENTS:
+        return "a mix by segment"
+    parts: dict[str, dict[str, float]] = {segment: {} for segment in rec.by_segment}
+    for cell in (*rec.problem.cells, *rec.problem.known_cells):
+        if cell.segment is not None and str(cell) in rec.best_guess:
+            parts[cell.segment][cell.arm] = rec.best_guess[str(cell)]
+    totals = {segment: sum(shares.values()) for segment, shares in parts.items()}
+    return _by_segment({name: {arm: p / totals[name] for arm, p in part.items()} for name, part in parts.items()})
 
 
 def items_text(rec: "Recommendation") -> str:
@@ -334,14 +361,14 @@ def sure(chance: float) -> bool:
 def above(value: float) -> str:
     """A number of two digits that is not below.
 
-    >>> above(0.00412), above(0.004), above(123.4)
-    ('0.0042', '0.004', '130')
+    >>> above(0.00412), above(0.004), above(123.4), above(1.01e150)
+    ('0.0042', '0.004', '130', '1.1e+150')
     """
     if value < SMALLEST_STEP or not math.isfinite(value):
         return f"{value:.2g}"
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     value = math.ceil(value / step - 1e-9) * step
-    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+    return f"{value:.0f}" if 10 <= value < FIXED[1] else f"{value:.2g}"
 
 
 def measured(mean: float, half: float) -> str:
@@ -349,16 +376,27 @@ def measured(mean: float, half: float) -> str:
 
     >>> measured(0.74826, 0.0124), measured(1234.5, 187.0), measured(-0.0004, 0.0996), measured(2.0, 0.0)
     ('0.748 ± 0.012', '1230 ± 190', '0.00 ± 0.10', '2')
+    >>> measured(0.0000293, 0.0000011), measured(0.000021352, 0.00000083), measured(3.21e150, 1.2e149)
+    ('2.93e-05 ± 0.11e-05', '2.135e-05 ± 0.083e-05', '3.21e+150 ± 0.12e+150')
     """
     if not (0 < half < math.inf and math.isfinite(mean)):
         return f"{mean:.4g}"
     half = float(f"{half:.1e}")
     places = 1 - math.floor(math.log10(half))
     mean = round(mean, places) + 0.0  # no minus before a zero
-    if not -6 < places < 8:
-        digits = max(4, 2 + math.ceil(math.log10(abs(mean)) - math.log10(half))) if mean else 4
-        return f"{mean:.{min(digits, 15)}g} ± {half:.2g}"
+    size = max(abs(mean), half)
+    power = math.floor(math.log10(size))
+    if power + places > MOST_DIGITS:
+        return f"{mean:.{min(power + places + 1, 15)}g} ± {half:.2g}"
+    if not FIXED[0] <= size < FIXED[1]:
+        return " ± ".join(_scaled(value, power, places) for value in (mean, half))
     return f"{mean:.{max(places, 0)}f} ± {half:.{max(places, 0)}f}"
+
+
+def _scaled(value: float, power: int, places: int) -> str:
+    """A number to a decimal place, in units of a power of ten."""
+    mantissa, own = f"{value:.17e}".split("e")
+    return f"{float(f'{mantissa}e{int(own) - power}'):.{max(places + power, 0)}f}e{power:+03d}"
 
 
 def _short(value: float) -> str:

@@ -319,9 +319,11 @@ def segments_table(rec: "Recommendation") -> Table:
 
 def arms_table(rec: "Recommendation") -> Table:
     """The arms with their estimates, those of the mix first and marked; the mix last. Of very many, the first ones."""
+    from bestmix.answers.wording import FOOTNOTE
+
     header, *rows, foot = rec.rows()
     left = f"; {len(rows) - MOST_ROWS} further arms are left out" if len(rows) > MOST_ROWS else ""
-    table = Table(title_justify="left", caption=f"± is half of a 95% interval{left}", caption_justify="left")
+    table = Table(title_justify="left", caption=f"{FOOTNOTE}{left}", caption_justify="left")
     for place, name in enumerate(header):
         table.add_column(Text(name), justify="right" if place else "left", footer=Text(foot[place]), overflow="fold")
     table.show_footer = True

@@ -4,6 +4,8 @@ import math
 
 from bestmix.answers.wording import exact_share, measured, reach
 
+FARTHEST_Z = 10.0  # standard errors, beyond which no more certainty can be claimed
+
 
 def number(value: float | None) -> str:
     """A number with four digits, or a dash.
@@ -75,10 +77,12 @@ def tail(z: float) -> str:
 def z_score(z: float | None) -> str:
     """Standard errors from another answer; a dash where there is no such answer.
 
-    >>> z_score(1.26), z_score(None), z_score(float("inf"))
-    ('1.3', '–', '–')
+    >>> z_score(1.26), z_score(138.7), z_score(None), z_score(float("inf"))
+    ('1.3', 'above 10', '–', '–')
     """
-    return "–" if z is None or not math.isfinite(z) else f"{z:.1f}"
+    if z is None or not math.isfinite(z):
+        return "–"
+    return f"above {FARTHEST_Z:g}" if z > FARTHEST_Z else f"{z:.1f}"
 
 
 def duration(seconds: float) -> str:

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bestmix import checks
-from bestmix.answers.history import ROLES, question, role, spent_on
-from bestmix.answers.prices import limit_price
+from bestmix.answers.history import ROLES, question, role, spent_on, spread_evenly
+from bestmix.answers.prices import at_estimates, is_other, limit_price
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import tradeoff
 from bestmix.answers.tradeoff_sources import movable
@@ -185,6 +185,11 @@ class Answer:
         return guess_text(self.rec)
 
     @property
+    def judged(self) -> str:
+        """Which answer the z-scores, the conditions and the chance of the support are about."""
+        return "the optimum at the estimates" if is_other(self.rec) else "the answer"
+
+    @property
     def used_arms(self) -> list[str]:
         """Arms that some segment uses, the largest share of all users first."""
         weights = self.rec.policy().weights if self.rec.by_segment and self.rec.mixture else {}
@@ -217,7 +222,7 @@ class Answer:
         """The conditions nearest to failing: what could overturn the answer."""
         known = {column: z for column, z in self.rec.z_scores.items() if math.isfinite(z)}
         nearest = sorted(known, key=lambda column: known[column])[:MOST_DOUBTS]
-        return [Doubt(_doubt(self.rec, c), f"{known[c]:.1f}", formats.tail(known[c])) for c in nearest]
+        return [Doubt(_doubt(self.rec, c), formats.z_score(known[c]), formats.tail(known[c])) for c in nearest]
 
     @property
     def arms(self) -> list[Arm]:
@@ -251,9 +256,9 @@ class Answer:
         return [_rejection(r, r.rejected) for r in self.rec.history if r.rejected is not None]
 
     @property
-    def first_trials(self) -> int:
-        """Trials of the first round."""
-        return sum(self.rec.history[0].pulls.values()) if self.rec.history else 0
+    def spread_trials(self) -> int:
+        """Trials that answered no question: those of the first round, and of the first one of an arm that came later."""
+        return spread_evenly(self.rec.history)
 
     @property
     def problem(self) -> dict[str, str]:
@@ -455,7 +460,7 @@ def _price(rec: Recommendation, cost: str) -> str:
             return f"{name} does not limit {what} at the estimates; keeping it with certainty may."
         return f"{name} does not limit {what}; a looser one would {'add' if goal.maximise else 'save'} nothing."
     words = limit_price(rec, cost)
-    return f"{words}." if words else ""
+    return at_estimates(rec, f"{words}.") if words else ""
 
 
 def _limit(limit: Limit) -> str:
