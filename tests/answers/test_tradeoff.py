@@ -172,7 +172,8 @@ def test_sentences_in_the_words_of_goal_and_limit():
     texts = at_least(points=3).sentences()
     assert texts[0].startswith("With a limit on quality of at least 0.72 the best mix is ")
     assert "and has a mean dollars of " in texts[0]
-    assert re.match(r"A limit on quality of 0\.79\d+ instead of 0\.72, the largest that a mix keeps, would mean", texts[1])
+    tighter = r"A limit on quality of 0\.79\d+ instead of 0\.72, the largest that a mix keeps, would mean"
+    assert re.match(tighter, texts[1])
     assert " less dollars (" in texts[2]
     assert texts[3].startswith("Below 0.")
     assert "Kept with 95% certainty, the best mix has a mean dollars of " in texts[4]

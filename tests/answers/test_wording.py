@@ -27,7 +27,8 @@ def test_the_sentence_of_the_optimum_at_the_estimates():
 def test_the_sentence_says_what_to_do_and_how_sure_it_is():
     pattern = (
         r"Mix 51% a with 49% b\. All limits are kept with 95% certainty; it earns [\d.]+ ± [\d.]+, at most [\d.]+ less "
-        r"than the best mix there is, and [\d.]+ ± [\d.]+ more than the best single option that surely keeps the limits, a\."
+        r"than the best mix there is, and [\d.]+ ± [\d.]+ more than the best single option that surely keeps "
+        r"the limits, a\."
     )
     assert re.fullmatch(pattern, answer().sentence())
     alone = answer(reward=(3.0, 1.0)).sentence()
