@@ -257,7 +257,7 @@ class Answer:
 
     @property
     def spread_trials(self) -> int:
-        """Trials that answered no question: those of the first round, and of the first one of an arm that came later."""
+        """Trials that answered no question: those of the first round, and the first ones of an arm that came later."""
         return spread_evenly(self.rec.history)
 
     @property
