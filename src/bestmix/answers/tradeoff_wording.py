@@ -15,7 +15,7 @@ MOST_NAMES = 4  # of arms in a row of the table
 
 
 def sentences(found: "TradeOff") -> list[str]:
-    """The limit as it is, 20% higher and lower where that is possible, the range in which it matters, and the safe mix."""
+    """The limit as it is, 20% higher and lower where that is possible, the range in which it matters, the safe mix."""
     if not found.pieces:
         return [f"Whatever the limit on {found.label}, no mix keeps the others."]
     changes = [_change(found, bound) for bound in found.changed_bounds]
