@@ -135,9 +135,7 @@ def _safe(found: "TradeOff") -> list[str]:
     lead = f"Kept with {found.safety:.0%} certainty"
     bounds = (found.bound, *found.changed_bounds)
     known = [(bound, found.safe_at(bound)) for bound in bounds]
-    parts = [
-        f"{measured(p.value, reach(p.value, p.interval))} at a limit of {bound:.4g}" for bound, p in known if p
-    ]
+    parts = [f"{measured(p.value, reach(p.value, p.interval))} at a limit of {bound:.4g}" for bound, p in known if p]
     lacking = known[0][1] is None and found.keepable(found.bound)
     missing = f"; nothing at {found.bound:.4g}: too few trials" if lacking else ""
     return [f"{lead}, the best mix {_earns(found, ', '.join(parts))}{missing}."] if parts else []
