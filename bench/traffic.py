@@ -13,6 +13,7 @@ from pathlib import Path
 from bench.timing import Figure
 from bestmix import Edge, Problem, Traffic, open_experiment
 from bestmix.cli.edge_bench import measure as serve
+from bestmix.client.edge import LONGEST_WAIT
 from bestmix.client.edge_server import EdgeServer
 
 PROBLEM = Problem(["small", "medium", "large"], goal="maximise quality", limits=["dollars <= 1"])
@@ -62,8 +63,10 @@ def one_edge(url: str, token: str, folder: Path, seconds: float) -> Figure:
 
 def many_edges(process: subprocess.Popen, url: str, token: str, seconds: float) -> Figure:
     """Processor of a server that EDGES edges report to each second, while each waits for new weights."""
-    over = threading.Event()
-    crew = [threading.Thread(target=job, args=(url, token, over, k)) for k in range(EDGES) for job in (reports, waits)]
+    over, first = threading.Event(), EdgeServer(url, "live", token)
+    given = url, first.weights(None, 0.0)[1]["experiment"], token
+    first.close()
+    crew = [threading.Thread(target=job, args=(given, over, k)) for k in range(EDGES) for job in (reports, waits)]
     for thread in crew:
         thread.start()
     time.sleep(2.0)
@@ -76,10 +79,11 @@ def many_edges(process: subprocess.Popen, url: str, token: str, seconds: float) 
     return Figure(f"server's share of a core with {EDGES} edges", 100 * used / passed, "%", SHARE, at_most=True)
 
 
-def reports(url: str, token: str, over: threading.Event, place: int) -> None:
+def reports(given: tuple[str, str, str], over: threading.Event, place: int) -> None:
     """Report the three arms once a second."""
-    own, number = EdgeServer(url, "live", token), 0
+    own, number = EdgeServer(*given), 0
     over.wait(place / EDGES)
+    began = time.monotonic()
     while not over.is_set():
         number += 1
         rows = [
@@ -93,15 +97,15 @@ def reports(url: str, token: str, over: threading.Event, place: int) -> None:
             for arm in PROBLEM.arms
         ]
         own.report({"key": f"bench-{os.getpid()}-{place}:{number}", "rows": rows})
-        over.wait(1.0)
+        over.wait(max(began + number - time.monotonic(), 0.0))
     own.close()
 
 
-def waits(url: str, token: str, over: threading.Event, place: int) -> None:
+def waits(given: tuple[str, str, str], over: threading.Event, place: int) -> None:
     """Wait for new weights, as edges do."""
-    own, tag = EdgeServer(url, "live", token), None
+    own, tag = EdgeServer(*given), None
     while not over.is_set():
-        found = own.weights(tag, 5.0)
+        found = own.weights(tag, LONGEST_WAIT)
         tag = tag if found is None else found[0]
     own.close()
 

@@ -6,7 +6,7 @@ import pytest
 
 from bestmix.experiments import Experiment
 from bestmix.experiments.audit import audit
-from bestmix.service import bodies, single_tell
+from bestmix.service import bodies, plain_call
 
 ROUNDABOUT = "application/json; charset=utf-8"  # a type that the framework's route takes, and the direct way does not
 
@@ -117,7 +117,7 @@ def test_a_body_in_parts_is_taken(running, exp):
 
 
 def test_a_body_that_stops_is_given_up_once(running, exp, monkeypatch):
-    monkeypatch.setattr(single_tell, "STALL_SECONDS", 0.2)
+    monkeypatch.setattr(plain_call, "STALL_SECONDS", 0.2)
     monkeypatch.setattr(bodies, "STALL_SECONDS", 5.0)
     with running.raw(head(running, exp, 100)) as connection:
         connection.settimeout(3.0)

@@ -106,6 +106,7 @@ class Edge:
         self._threads: list[threading.Thread] = []
         secret = hashlib.sha256(f"bestmix edge\x1f{token}\x1f{experiment}".encode()).digest()
         tag, document = self._first_weights(patience)
+        self._terms = url, document["experiment"], token  # its id stays when somebody gives it another name
         self._recorder = Recorder(secret, [_measure(entry) for entry in document["measures"]])
         self._install(tag, document)
         self._reporter = Reporter(self._terms, self._folder, digest, self._recorder)

@@ -283,8 +283,11 @@ class Experiment:
             Who reports, and the number of the report: ``"web-1:12"``. The reports of one edge are numbered from 1,
             without gaps; one that is repeated is not counted again.
         """
-        prefetch, work = sums_work(self, rows, key)
-        return self._write(work, prefetch)
+        report = read_report(self, rows, key)
+        (told,) = self._write(lambda transaction: count_reports(self, transaction, [report]))
+        if isinstance(told, Exception):
+            raise told
+        return told
 
     def traffic(self, last: int | None = None) -> TrafficState:
         """Versions of the weights, or the last of them, with the requests of each, and who reports them."""
@@ -609,21 +612,23 @@ def tell_work(
     )
 
 
-def sums_work(
-    experiment: Experiment, rows: Iterable[Mapping[str, Any]], key: str
-) -> tuple[Prefetch, Callable[[Transaction], Outcome]]:
-    """What ``tell_sums`` writes, checked: its work in a transaction."""
+def read_report(experiment: Experiment, rows: Iterable[Mapping[str, Any]], key: str) -> traffic.Report:
+    """A report of live traffic, checked as far as that needs no look at the store."""
     experiment._on_traffic("tell_sums")
     edge, sequence = parse_key(key)
-    found = _parsed_sums(experiment, rows if isinstance(rows, Mapping | str) else list(rows))
-    return NO_PREFETCH, lambda transaction: traffic.tell_sums(
-        transaction, experiment.storage.lease_clock, experiment._setup(transaction), edge, sequence, found
-    )
+    return traffic.Report(edge, sequence, _parsed_sums(experiment, rows))
+
+
+def count_reports(
+    experiment: Experiment, transaction: Transaction, reports: Sequence[traffic.Report]
+) -> list[Outcome | Exception]:
+    """Count reports in a transaction; errors of those that are refused are in their places."""
+    return traffic.tell_sums(transaction, experiment.storage.lease_clock, experiment._setup(transaction), reports)
 
 
 def _parsed_sums(experiment: Experiment, rows: Any) -> list[SumsRow]:
     """Rows of a report; an arm that is not known may have come meanwhile, by another process."""
-    seen = experiment._seen[0]
+    seen, rows = experiment._seen[0], rows if isinstance(rows, Mapping | str) else list(rows)
     try:
         return parse_rows(experiment._seen[1], rows)
     except checks.InvalidInput:

@@ -45,31 +45,53 @@ def first_version(problem: Problem, traffic: Traffic, moments: Sequence[Moments]
     return Version.planned(1, plan, traffic.requests, now, traffic.seconds, [*moments, *known_counts(problem, {})])
 
 
+class Report(NamedTuple):
+    """Sums that an edge reports under a number."""
+
+    edge: str
+    sequence: int
+    rows: Sequence[SumsRow]
+
+
 def tell_sums(
-    transaction: Transaction, lease_clock: LeaseClock, setup: Setup, edge: str, sequence: int, rows: Sequence[SumsRow]
-) -> Outcome:
-    """Count a report, once."""
-    head, known = transaction.head, transaction.edge(edge)
-    last = 0 if known is None else known.sequence
-    if sequence <= last:
-        return Outcome.repeated
-    if sequence != last + 1:
-        raise OutOfOrder(f"key: report {last + 1} of {edge!r} is the next, got {sequence}; report them in order")
-    if head.status == "stopped":
-        raise Closed("tell_sums: the experiment was stopped and takes no more sums; drop them")
-    newest = max((row.version for row in rows), default=0)
-    if newest > head.round + 1:
-        raise checks.InvalidInput(
-            "version", expected=f"one that was published, up to {head.round + 1}", got=newest, remedy="get the weights"
-        )
-    time = advance_clock(transaction, lease_clock)
-    _count(transaction, setup.revision, rows)
-    total = sum(row.moments.count for row in rows)
-    before, version = (0, newest) if known is None else (known.requests, newest or known.version)
-    transaction.write_edge(EdgeRow(edge, sequence, before + total, version, lease_clock.clock.now()))
-    head.complete += total
-    head.owing -= min(sum(row.moments.count for row in rows if row.version == head.round + 1), head.owing)
+    transaction: Transaction, lease_clock: LeaseClock, setup: Setup, reports: Sequence[Report]
+) -> list[Outcome | Exception]:
+    """Count reports, each once; what is refused is told in its place, and leaves the others alone."""
+    told = [_admitted(transaction, lease_clock, report) for report in reports]
+    counted = [report for report, outcome in zip(reports, told, strict=True) if outcome is Outcome.counted]
+    if not counted:
+        return told
+    head, time, sums = transaction.head, advance_clock(transaction, lease_clock), dict[tuple[int, int], SumsRow]()
+    for row in (row for report in counted for row in report.rows):
+        held = sums.get((row.version, row.arm))
+        sums[row.version, row.arm] = row if held is None else row._replace(moments=held.moments.joined(row.moments))
+    _count(transaction, setup.revision, list(sums.values()))
+    head.complete += sum(row.moments.count for row in sums.values())
+    came = sum(row.moments.count for row in sums.values() if row.version == head.round + 1)
+    head.owing -= min(came, head.owing)
     _turn(transaction, lease_clock, setup, time)
+    return told
+
+
+def _admitted(transaction: Transaction, lease_clock: LeaseClock, report: Report) -> Outcome | Exception:
+    """Whether a report is new; it is then noted, and to be counted."""
+    head, known = transaction.head, transaction.edge(report.edge)
+    last = 0 if known is None else known.sequence
+    if report.sequence <= last:
+        return Outcome.repeated
+    if report.sequence != last + 1:
+        found = f"report {last + 1} of {report.edge!r} is the next, got {report.sequence}"
+        return OutOfOrder(f"key: {found}; report them in order")
+    if head.status == "stopped":
+        return Closed("tell_sums: the experiment was stopped and takes no more sums; drop them")
+    newest = max((row.version for row in report.rows), default=0)
+    if newest > head.round + 1:
+        published = f"one that was published, up to {head.round + 1}"
+        return checks.InvalidInput("version", expected=published, got=newest, remedy="get the weights")
+    total = sum(row.moments.count for row in report.rows)
+    before, version = (0, newest) if known is None else (known.requests, newest or known.version)
+    now = lease_clock.clock.now()
+    transaction.write_edge(EdgeRow(report.edge, report.sequence, before + total, version, now))
     return Outcome.counted
 
 

@@ -21,9 +21,10 @@ from bestmix.service.caches import Cache, OpenExperiments
 from bestmix.service.document import Service, allowed
 from bestmix.service.metrics import Metrics
 from bestmix.service.middleware import RequestMiddleware
+from bestmix.service.plain_call import PlainCall
 from bestmix.service.pools import Pool, Slots
 from bestmix.service.routes import control, experiments, operations, streams, traffic
-from bestmix.service.single_tell import PATTERN, SingleTell
+from bestmix.service.single_tell import PATTERN, read_tell
 from bestmix.service.tokens import Token, Tokens
 
 log = logging.getLogger("bestmix.service")
@@ -62,14 +63,16 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     app.state.streams = Slots(most=200, of_caller=50)
     app.state.figures = Cache(lasts=0.0, fresh=0.25, most=500)
     app.state.looks = anyio.CapacityLimiter(4)  # threads for streams, so that they take none from workers' calls
-    app.state.documents = traffic.Documents()
     app.state.metrics = Metrics()
     app.state.stopping = threading.Event()
+    app.state.documents = traffic.Documents(app.state.looks, app.state.stopping)
+    app.state.gathering = traffic.Gathering(app.state.documents)
     for part in (experiments, control, traffic, streams, operations, dashboard):
         app.router.routes.extend(part.router.routes)  # as they are, so that check_rules sees each of them
     check_rules(app)
-    tell = next(route for route in app.routes if isinstance(route, APIRoute) and route.path == PATTERN)
-    app.add_middleware(SingleTell, route=tell, fail=_failed)
+    for path, read in ((PATTERN, read_tell), (traffic.PATTERN, traffic.read_sums)):
+        plain = next(route for route in app.routes if isinstance(route, APIRoute) and route.path == path)
+        app.add_middleware(PlainCall, route=plain, read=read, fail=_failed)
     app.add_middleware(
         RequestMiddleware,
         metrics=app.state.metrics,

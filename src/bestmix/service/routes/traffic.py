@@ -2,25 +2,31 @@
 
 import asyncio
 import json
+import threading
 import time
-from typing import Annotated, NamedTuple, cast
+from collections.abc import Awaitable
+from typing import Annotated, Any, NamedTuple, cast
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from bestmix.experiments import Experiment, Outcome
-from bestmix.experiments.experiment import sums_work
+from bestmix.experiments.experiment import count_reports, read_report
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.store import Transaction
+from bestmix.experiments.traffic import Report
 from bestmix.service import schemas
 from bestmix.service.access import READ, WORK
 from bestmix.service.bodies import GuardedRoute
 from bestmix.service.errors import documented
 from bestmix.service.routes.experiments import CALL, ONE, Current
 
+PATTERN = "/v1/experiments/{experiment}/sums"
 FRESH = 0.25  # seconds that a document may be old
-PACE = 0.5  # seconds between two looks of one who waits
+PACE = 0.5  # seconds between two looks for those who wait
+GATHER = 0.4  # seconds in which reports are gathered, to be written together
+MANY = 10  # edges that report in a second, from which on reports are gathered
 LONGEST_WAIT = 60.0  # seconds
 
 router = APIRouter(route_class=GuardedRoute, prefix="/v1/experiments", tags=["traffic"])
@@ -38,11 +44,13 @@ class Document(NamedTuple):
 class Documents:
     """The weights of experiments, read at most a few times a second however many edges ask."""
 
-    def __init__(self) -> None:
+    def __init__(self, limiter: anyio.CapacityLimiter, stopping: threading.Event) -> None:
+        self._limiter, self._stopping = limiter, stopping
         self._known: dict[str, Document] = {}
         self._turns: dict[str, asyncio.Lock] = {}
+        self._waiting: dict[str, asyncio.Task[None]] = {}  # which end when others than the known ones are there
 
-    async def get(self, experiment: Experiment, limiter: anyio.CapacityLimiter, since: float) -> Document:
+    async def get(self, experiment: Experiment, since: float) -> Document:
         """The weights, as they were not before ``since``."""
         key = experiment.record.key
         known = self._known.get(key)
@@ -52,16 +60,96 @@ class Documents:
             known = self._known.get(key)
             if known is None or known.at < since:
                 began = time.monotonic()
-                found = await anyio.to_thread.run_sync(experiment.published, limiter=limiter)
+                found = await anyio.to_thread.run_sync(experiment.published, limiter=self._limiter)
                 known = Document(found.version, f'"{found.tag}"', json.dumps(found.to_dict()).encode(), began)
                 self._known[key] = known
             return known
+
+    async def other(self, experiment: Experiment, tag: str | None, wait: float) -> Document:
+        """The weights as soon as they are others than those with a tag, or after so many seconds.
+
+        One look serves all who wait.
+        """
+        end, key = time.monotonic() + wait, experiment.record.key
+        found = await self.get(experiment, time.monotonic() - FRESH)
+        while found.tag == tag and (left := end - time.monotonic()) > 0 and not self._stopping.is_set():
+            look = self._waiting.get(key)
+            if look is None or look.done():
+                look = self._waiting[key] = asyncio.create_task(self._look(experiment, found.tag, end))
+            await asyncio.wait([look], timeout=left)
+            found = await self.get(experiment, time.monotonic() - PACE)
+        return found
+
+    async def _look(self, experiment: Experiment, tag: str, end: float) -> None:
+        """Until there are weights with another tag, or the one who began to wait has given up."""
+        while time.monotonic() < end and not self._stopping.is_set():
+            await asyncio.sleep(PACE)
+            try:
+                found = await self.get(experiment, time.monotonic() - PACE / 2)
+            except Exception:  # those who wait find it themselves
+                return
+            if found.tag != tag:
+                return
 
     def forget(self, key: str, version: int) -> None:
         """Drop weights that are no longer the newest."""
         known = self._known.get(key)
         if known is not None and known.version != version:
             self._known.pop(key, None)
+
+
+class Gathering:
+    """Has the reports of many edges counted together: a transaction costs several times what a report adds to it.
+
+    Few edges do not wait for each other.
+    """
+
+    def __init__(self, documents: Documents) -> None:
+        self._documents = documents
+        self._edges = set[str]()  # that have reported in this second
+        self._began, self._many = 0.0, False
+        self._gathered: dict[str, tuple[Experiment, list[tuple[Report, asyncio.Future[Outcome]]]]] = {}
+
+    def count(self, experiment: Experiment, report: Report) -> "asyncio.Future[Outcome]":
+        """Have a report counted, now or soon."""
+        now, loop = time.monotonic(), asyncio.get_running_loop()
+        if now - self._began >= 1.0:
+            self._many = len(self._edges) >= MANY and now - self._began < 2.0
+            self._edges, self._began = set(), now
+        self._edges.add(report.edge)
+        key, told = experiment.record.key, loop.create_future()
+        if key in self._gathered:
+            self._gathered[key][1].append((report, told))
+        else:
+            self._gathered[key] = experiment, [(report, told)]
+            if self._many:
+                loop.call_later(GATHER, self._write, key)
+            else:
+                self._write(key)
+        return told
+
+    def _write(self, key: str) -> None:
+        """Have all that was gathered for an experiment written."""
+        experiment, gathered = self._gathered.pop(key)
+        reports = [report for report, _ in gathered]
+
+        def write(transaction: Transaction) -> tuple[list[Outcome | Exception], int]:
+            return count_reports(experiment, transaction, reports), transaction.head.round + 1
+
+        def answer(done: "asyncio.Future[tuple[list[Outcome | Exception], int]]") -> None:
+            error = done.exception()
+            told = [error] * len(gathered) if error is not None else done.result()[0]
+            if error is None:
+                self._documents.forget(key, done.result()[1])
+            for (_, future), outcome in zip(gathered, told, strict=True):
+                if future.done():
+                    continue  # its caller has gone
+                if isinstance(outcome, BaseException):
+                    future.set_exception(outcome)
+                else:
+                    future.set_result(outcome)
+
+        cast(SqlStore, experiment.storage.store).submit(key, write).add_done_callback(answer)
 
 
 @router.get(
@@ -79,15 +167,7 @@ async def weights(
     tag: Annotated[str | None, Header(alias="If-None-Match", max_length=200)] = None,
 ) -> Response:
     """What requests follow now, in each segment; with If-None-Match only if that has changed, or as soon as it does."""
-    state, end = request.app.state, time.monotonic() + wait
-    since = time.monotonic() - FRESH
-    while True:
-        found = await state.documents.get(experiment, state.looks, since)
-        left = end - time.monotonic()
-        if found.tag != tag or left <= 0 or state.stopping.is_set():
-            break
-        await asyncio.sleep(min(PACE, left))
-        since = time.monotonic() - PACE
+    found = await request.app.state.documents.other(experiment, tag, wait)
     headers = {"ETag": found.tag, "Cache-Control": "no-cache"}
     if found.tag == tag:
         return Response(status_code=304, headers=headers)
@@ -102,16 +182,21 @@ async def weights(
 )
 async def sums(experiment: Current, body: schemas.Sums, request: Request) -> Response:
     """Report requests as sums; the answer means that they are safely on disk. The same report again changes nothing."""
-    rows = [row.model_dump(exclude_none=True) for row in body.rows]
-    prefetch, work = sums_work(experiment, rows, body.key)
-    store, key = cast(SqlStore, experiment.storage.store), experiment.record.key
+    report = read_report(experiment, [row.model_dump(exclude_none=True) for row in body.rows], body.key)
+    return JSONResponse({"outcome": await request.app.state.gathering.count(experiment, report)})
 
-    def write(transaction: Transaction) -> tuple[Outcome, int]:
-        return work(transaction), transaction.head.round + 1
 
-    outcome, version = await store.submit(key, write, prefetch)
-    request.app.state.documents.forget(key, version)
-    return JSONResponse({"outcome": outcome})
+def read_sums(request: Request, data: Any) -> Awaitable[Outcome]:
+    """The write that a report asks for; an error when it is not plainly in order, before anything is done."""
+    if type(data) is not dict or data.keys() != {"key", "rows"} or type(data["key"]) is not str:
+        raise ValueError("other entries than those of a report")
+    rows, experiment = data["rows"], request.state.experiment
+    if type(rows) is not list or any(type(row) is not dict or type(row.get("n")) is not int for row in rows):
+        raise ValueError("no list of rows with whole numbers")
+    counted: Awaitable[Outcome] = request.app.state.gathering.count(
+        experiment, read_report(experiment, rows, data["key"])
+    )
+    return counted
 
 
 @router.get("/{experiment}/traffic", response_model=schemas.Traffic, responses=ONE, dependencies=[Depends(READ)])

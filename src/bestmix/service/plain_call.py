@@ -1,0 +1,122 @@
+"""The calls that come most often: where all is as it should be, without the framework's detours.
+
+The route of the API is there as any other, and has the same rule. What is not plainly in order (another type of body,
+a value that is refused, no token) goes on to it, so that documents, checks and errors are those of the one route.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bestmix.experiments import Outcome
+from bestmix.service.access import rules
+from bestmix.service.bodies import LARGE, STALL_SECONDS
+
+STALLED = "stalled"  # in place of a message that did not come in time
+ANSWERS = {outcome: json.dumps({"outcome": outcome}, separators=(",", ":")).encode() for outcome in Outcome}
+
+Read = Callable[[Request, Any], Awaitable[Outcome]]  # the write that a body asks for; an error where it is not in order
+
+
+class PlainCall:
+    """Takes plain calls of a route itself, and hands everything else on to the application.
+
+    Parameters
+    ----------
+    app
+        The application.
+    route
+        Of the API, whose path has the experiment in it.
+    read
+        Checks a body, and has its write done; an error, before anything is done, leaves it to the route.
+    fail
+        The answer to an error of the write.
+    """
+
+    def __init__(
+        self, app: ASGIApp, route: APIRoute, read: Read, fail: Callable[[Request, Exception], Response]
+    ) -> None:
+        self._app, self._route, self._read, self._fail = app, route, read, fail
+        self._path = re.compile(route.path.replace("{experiment}", "([^/]+)"))
+        (self._rule,) = rules(route)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        found = self._path.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
+        if found is None or not _is_plain(scope):
+            await self._app(scope, receive, send)
+            return
+        scope["path_params"] = {"experiment": found[1]}
+        request = Request(scope)
+        message: Message | None = None
+        try:
+            await self._rule(request)
+            message = await _receive(receive)
+            write = self._read(request, _data(message))
+        except Exception:  # the framework's route finds it again, and says so
+            await self._app(scope, receive if message is None else _repeated(message, receive), send)
+            return
+        scope["route"] = self._route
+        await self._finish(request, write, send)
+
+    async def _finish(self, request: Request, write: Awaitable[Outcome], send: Send) -> None:
+        try:
+            outcome = await write
+        except Exception as error:
+            await self._fail(request, error)(request.scope, request.receive, send)
+        else:
+            await _answer(send, ANSWERS[outcome])
+
+
+def _is_plain(scope: Scope) -> bool:
+    """Whether the head tells of JSON of a length that needs no accounting."""
+    length, kind = b"", b""
+    for name, value in scope["headers"]:
+        if name == b"content-length":
+            length = value
+        elif name == b"content-type":
+            kind = value
+        elif name == b"transfer-encoding":
+            return False
+    return kind == b"application/json" and length.isdigit() and len(length) < 6 and int(length) <= LARGE
+
+
+async def _receive(receive: Receive) -> Message:
+    """The body, or the first part of it; one that does not come is as good as no body that was promised."""
+    try:
+        async with asyncio.timeout(STALL_SECONDS):
+            return await receive()
+    except TimeoutError:
+        return {"type": STALLED}
+
+
+def _data(message: Message) -> Any:
+    """What a body says."""
+    if message["type"] != "http.request" or message.get("more_body"):
+        raise ValueError("the body comes in parts")
+    return json.loads(str(message["body"], "utf-8"))
+
+
+def _repeated(message: Message, receive: Receive) -> Receive:
+    """As ``receive``, with what has been received once more."""
+    left = [message]
+
+    async def again() -> Message:
+        if message["type"] == STALLED:
+            raise TimeoutError
+        return left.pop() if left else await receive()
+
+    return again
+
+
+async def _answer(send: Send, body: bytes) -> None:
+    headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
