@@ -89,7 +89,7 @@ def test_strategies_that_do_not_know_it_name_one_that_does(strategy, asked, what
 @pytest.mark.parametrize("strategy", [SFSR(), SFSR("lagrangian")])
 def test_rejects_say_why_they_do_not_serve_users_who_arrive(strategy):
     asked = Problem(["a", "b"], limits=["q <= 1"], segments=["free", "paid"])
-    says = "knows one segment" if strategy == SFSR() else "SFSR-L chooses its trials.*give their shares.*use Challenger"
+    says = "knows one segment" if strategy == SFSR() else "SFSR-L needs the shares.*give their shares.*use Challenger"
     with pytest.raises(ValueError, match=says):
         strategy.start(asked, 300)
 

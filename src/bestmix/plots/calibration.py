@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+FEW = 20  # runs of a bin, below which its share says little
 LOOKS = (STRATEGIES["Challenger"], STRATEGIES["USLP"])
 DIAGONAL: dict[str, Any] = {"color": COLOURS["muted"], "linestyle": ":", "linewidth": 1.3, "zorder": 1}
 
@@ -39,7 +40,7 @@ class Claims:
 
 
 def plot_reliability(bins: Mapping[str, Sequence[Claims]], ax: "Axes | None" = None) -> "Axes":
-    """Share of right answers over the claimed chance, by bin, with 95% intervals.
+    """Share of right answers over the claimed chance, by bin, with 95% intervals; bins of few runs are hollow.
 
     >>> ax = plot_reliability({"mine": [Claims(100, 20.0, 35), Claims(300, 240.0, 260)]})
     >>> ax.get_xlabel(), ax.get_ylabel()
@@ -49,13 +50,17 @@ def plot_reliability(bins: Mapping[str, Sequence[Claims]], ax: "Axes | None" = N
         ax = new_axes() if ax is None else ax
         ax.plot([0, 1], [0, 1], **DIAGONAL)
         for (name, listed), look in zip(bins.items(), LOOKS, strict=False):
-            seen = [b for b in listed if b.runs]
-            reach = [[abs(b.share - b.interval()[end]) for b in seen] for end in (0, 1)]
-            ax.errorbar(
-                [b.mean for b in seen], [b.share for b in seen], yerr=reach, label=name, **_curve(look), clip_on=False
-            )
+            few = {"linestyle": "none", "markerfacecolor": COLOURS["paper"], "markeredgecolor": look["color"]}
+            _draw_bins(ax, [b for b in listed if b.runs >= FEW], _curve(look) | {"label": name})
+            if rare := [b for b in listed if 0 < b.runs < FEW]:
+                _draw_bins(ax, rare, _curve(look) | few)
         ax.set(xlim=(0, 1), ylim=(0, 1), xlabel="claimed chance to be right", ylabel="share that is right")
         return ax
+
+
+def _draw_bins(ax: "Axes", bins: Sequence[Claims], look: Mapping[str, Any]) -> None:
+    reach = [[abs(b.share - b.interval()[end]) for b in bins] for end in (0, 1)]
+    ax.errorbar([b.mean for b in bins], [b.share for b in bins], yerr=reach, clip_on=False, **look)
 
 
 def reliability_figure(bins: Mapping[str, Sequence[Claims]]) -> "Figure":
@@ -70,6 +75,8 @@ def reliability_figure(bins: Mapping[str, Sequence[Claims]]) -> "Figure":
         figure = Figure(figsize=(5.6, 5.2), layout="constrained")
         ax = plot_reliability(bins, figure.add_subplot())
         ax.set(xlabel="claimed chance", ylabel="share that is true")
+        said = "below the dotted line more is claimed than is true"
+        ax.text(0.98, 0.02, said, ha="right", va="bottom", color=COLOURS["muted"], fontsize=9)
         handles, names = ax.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside upper left", ncols=len(names), fontsize=9)
         return figure

@@ -75,7 +75,7 @@ class SFSR:
         if None in problem.segments.values():
             raise checks.InvalidInput(
                 "strategy",
-                f"{self.name} chooses its trials, got segments whose shares are learnt from who arrives",
+                f"{self.name} needs the shares of the segments beforehand, got such as are learnt from who arrives",
                 "give their shares, such as segments={'free': 0.7, 'paid': 0.3}, or use Challenger() or Uniform()",
             )
         check_budget(problem, budget, least=len(problem.cells) + 1 if problem.cells else 0)
