@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from tests.answers.segmented import ARMS, DOLLARS, SHARES, evidence, problem
 
-from bestmix import Known, Problem, Uniform
+from bestmix import Known, Problem, Uniform, from_log
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Recommendation
+from bestmix.pages.report import report
 
 LIMITS = "share(large) <= 40%", "share(small) >= 10%", "dollars <= 0.3 in free", "dollars <= 4 * dollars(medium)"
 
@@ -153,3 +154,37 @@ def test_no_chance_is_claimed_for_an_equality_of_means():
     assert Answer(rec).verdict == ("good", "keeps all other limits with above 99% certainty")
     again = Recommendation.from_dict(json.loads(json.dumps(rec.to_dict())))
     assert math.isnan(again.limits["load = 0.5"].chance)
+
+
+def test_an_equality_that_no_mix_meets_is_a_contradiction():
+    told = {"arm": ["a", "b"] * 15, "reward": [1 + 0.01 * i for i in range(30)]}
+    told |= {"d": [1 + 0.1 * (i % 3) for i in range(30)]}
+    rec = from_log(told, limits=["d = 9"])
+    assert (rec.feasible, rec.certified, rec.certainty) == (False, False, 0.0)
+    assert rec.violation == pytest.approx({"d = 9": 7.9})
+    assert rec.sentence().startswith("No mix keeps all bounds. The closest is b: d 7.9 below its bound")
+    met = from_log(told, limits=["d = 1.1"])
+    assert (met.feasible, met.certified, met.certainty, met.policy().certainty) == (True, False, None, None)
+    assert met.sentence().startswith("Use b. 'd = 1.1' is met at the estimates; it earns 1.150")
+
+
+@pytest.mark.parametrize(("below", "limit"), [(-1.0, "x / y >= 1%"), (0.0, "x / y <= 1%")])
+def test_nothing_is_claimed_of_a_ratio_whose_denominator_is_not_above_zero(below, limit):
+    told = {"arm": ["a", "b"] * 15, "reward": [1 + 0.01 * i for i in range(30)], "x": [1.0] * 30, "y": [below] * 30}
+    rec = from_log(told, limits=[limit])
+    assert (rec.certified, rec.certainty) == (False, None)
+    assert math.isnan(rec.limits[limit].chance)
+    assert "cannot be judged: the mean of y, which it divides by, is not above zero in this mix." in rec.sentence()
+    assert "nan" not in str(rec)
+    assert "nan" not in report(rec)
+
+
+def test_a_segment_without_trials_has_no_answer():
+    rng = np.random.default_rng(0)
+    told = {"arm": ["a", "b"] * 20, "reward": rng.random(40), "c": rng.random(40), "s": ["u"] * 40}
+    rec = from_log(told, bounds={"c": 0.9}, segment="s", segments={"u": 0.7, "v": 0.3})
+    assert rec.sentence().startswith("There is no answer for v yet: no arm was tried there.")
+    assert not rec.certified
+    with pytest.raises(ValueError, match="policy: no arm was tried in v yet"):
+        rec.policy()
+    assert "There is no answer for v yet" in report(rec)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
 from tests.answers.estimates import drawn, made
 
+import bestmix as bm
 from bestmix.answers import certificate, safety
 from bestmix.problems.solution import solve_means
 
@@ -202,3 +203,13 @@ def test_any_mix_has_a_chance_and_an_interval():
     assert (low < found.mean).all()
     assert (found.mean < high).all()
     assert high - found.mean == pytest.approx(1.96 * found.error, rel=0.05)
+
+
+def test_a_price_is_not_known_after_two_trials():
+    def answer(trials, bound):
+        told = {"arm": ["a"] * trials, "reward": [1.0, 1.1] * (trials // 2), "dollars": [2.0] * trials}
+        return bm.from_log(told, bounds={"dollars": bound})
+
+    assert "for certain" not in answer(2, 3.0).sentence()
+    assert not answer(2, 2.0).certified
+    assert "All limits are kept for certain" in answer(10, 2.0).sentence()

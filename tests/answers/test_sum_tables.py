@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+import bestmix as bm
 from bestmix.answers.sum_tables import Names, check_blocks, named, read_sums
 from bestmix.problems.quantities import Mean, Tail
 
@@ -146,3 +147,33 @@ def test_so_many_blocks_need_a_column_of_units():
         check_blocks(None, 7)
     with pytest.raises(ValueError, match="at least 2"):
         check_blocks("user", "week")
+
+
+BASE = {"arm": ["a"], "n": [2], "reward": [2.0], "dollars": [3.0], "reward*reward": [2.5], "reward*dollars": [3.2]}
+BASE |= {"dollars*dollars": [5.0]}
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"reward*dollars": [100.0]}, "reward[*]dollars would make a correlation beyond 1"),
+        (
+            {"n": [1], "reward*reward": [9.0], "reward*dollars": [6.0], "dollars*dollars": [9.0]},
+            "is not the square of reward, of a single trial",
+        ),
+        ({"dollars*reward": [4.0]}, "'reward[*]dollars' and 'dollars[*]reward' are the same column"),
+        ({"mean(reward)": [1.0]}, "there is the sum 'reward' as well as 'mean"),
+    ],
+)
+def test_sums_that_no_trials_can_have_are_refused(other, told):
+    bm.from_sums(BASE, bounds={"dollars": 2.0})
+    with pytest.raises(ValueError, match=told):
+        bm.from_sums(BASE | other, bounds={"dollars": 2.0})
+
+
+def test_parts_of_an_event_are_refused():
+    table = {"arm": ["a"], "n": [10], "reward": [5.0], "reward*reward": [4.0], "p(x > 2)": [2.5]}
+    table |= {"reward*p(x > 2)": [1.2]}
+    with pytest.raises(ValueError, match="counts events, got a sum that is no whole number"):
+        bm.from_sums(table, limits=["p(x > 2) <= 50%"])
+    bm.from_sums(table | {"p(x > 2)": [3.0]}, limits=["p(x > 2) <= 50%"])

@@ -459,3 +459,33 @@ def test_what_a_schedule_cannot_change_is_refused():
     search.change(bounds={"dollars": 2.0})
     search.change()
     assert [c["text"] for c in search.changes] == ["dollars <= 2 instead of dollars <= 1"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data.update(problem=None),
+        lambda data: data["memory"].pop("basis"),
+        lambda data: data["moments"][0]["sums"].pop(),
+        lambda data: data["memory"]["quota"].pop(),
+        lambda data: data["before"].pop(),
+        lambda data: data["moments"].pop(),
+        lambda data: data["problem"]["arms"].pop(),
+    ],
+)
+def test_an_edited_search_is_refused_when_it_is_read(damage):
+    search = Challenger().start(Problem(["a", "b"], {"c": 1.0}), budget=40)
+    search.tell("a", [1.0, 1.2], {"c": [0.5, 0.7]})
+    data = json.loads(search.to_json())
+    damage(data)
+    with pytest.raises(ValueError, match=r"damaged|problem"):
+        Search.from_dict(data)
+
+
+def test_new_arms_without_a_budget_for_them_end_the_run():
+    search = Challenger().start(Problem(["a", "b"], {"c": 1.0}), budget=20)
+    for arm, n in search.ask().items():
+        search.tell(arm, np.linspace(1.0, 1.5, n), {"c": np.linspace(0.5, 0.9, n)})
+    search.change(budget=4, arms=["new"])
+    assert search.done
+    assert search.recommend().sentence() == "No arm has been tried yet, so there is no answer."

@@ -72,7 +72,10 @@ def regret_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Fl
     best = above = np.inf
     kept: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty((0, len(free) + 1)))] * (len(bound.start) + 1)
     for k in range(ROUNDS):
-        terms = bound.terms(lam)
+        with np.errstate(over="ignore", invalid="ignore"):  # means near the end of floats
+            terms = bound.terms(lam)
+        if not all(np.isfinite(part).all() for part in terms):
+            return max(best, 0.0)
         u = bound.best_root(terms)
         planes = bound.planes(terms, u)
         best = min(best, bound.largest(terms))

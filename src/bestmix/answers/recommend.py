@@ -12,7 +12,7 @@ from bestmix.answers import safety as margins
 from bestmix.answers.account import Account
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend_program import recommend_program
-from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round
+from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round, claimed
 from bestmix.answers.safety import SafeMix
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.limits import Limit
@@ -159,14 +159,13 @@ def _deployment(evidence: Evidence, solution: Solution, found: SafeMix) -> dict[
     problem, same = evidence.problem, np.array_equal(found.mixture, solution.mixture)
     tried = evidence.tried[evidence.tried < len(problem.names)]
     slack = solution.slack if same else problem.bound - found.mean
-    unsaid, sign = math.isnan(found.certainty), problem.goal.sign
+    sign, limits = problem.goal.sign, dict(zip(problem.costs, _mean_costs(evidence, found), strict=True))
     return {
         "mixture": _shares(problem, found.mixture),
         "value": sign * (solution.value if same else float(found.mixture[tried] @ evidence.means[tried, 0])),
         "slack": dict(zip(problem.costs, map(float, slack), strict=True)),
-        "certainty": None if unsaid else found.certainty,
-        "certified": found.certified,
-        "limits": dict(zip(problem.costs, _mean_costs(evidence, found), strict=True)),
+        **claimed(list(limits.values()), found.certainty, found.certified, solution.feasible),
+        "limits": limits,
         "short": tuple(cost for cost, short in zip(problem.costs, found.short, strict=True) if short),
         "further": {name: float(n) for name, n in zip(problem.names, found.further, strict=True) if n > 0},
     }
@@ -195,6 +194,8 @@ def in_units(limit: Limit, row: list[float], units: tuple[float, float]) -> Mean
     factor, summand = units
     if (factor, summand) == (1.0, 0.0):
         return MeanCost(mean, error, (low, high), bound, chance)
+    if math.isnan(factor):  # a ratio without a value
+        return MeanCost(math.nan, math.nan, (math.nan, math.nan), limit.bound, math.nan)
     ends = sorted((factor * low + summand, factor * high + summand))
     return MeanCost(factor * mean + summand, abs(factor) * error, (ends[0], ends[1]), factor * bound + summand, chance)
 

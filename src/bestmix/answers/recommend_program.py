@@ -14,7 +14,7 @@ from bestmix.answers.noisy_program import NoisyProgram, Optimum
 from bestmix.answers.program_certificate import certify_program
 from bestmix.answers.program_safety import ProgramLimits
 from bestmix.answers.programs import program_of, segment_shares
-from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation
+from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, claimed
 from bestmix.answers.safety import SafeMix
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.layouts import places, segments_of
@@ -57,7 +57,7 @@ def recommend_program(
         support_probability=best.chance,
         z_scores={} if best.z is None else _named_scores(problem, best.z),
         note="" if best.feasible else _contradiction(evidence, best),
-        **_deployment(evidence, program, found),
+        **_deployment(evidence, program, found, best.feasible),
         **_worth(problem, program, best, found, common["safety"]),
         **common,
     )
@@ -79,19 +79,19 @@ def _deployed(program: NoisyProgram, best: Optimum, safety: float | None, certif
     return program_safety.safe_program_mix(program, best.chance, safety)
 
 
-def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix) -> dict[str, Any]:
+def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix, feasible: bool) -> dict[str, Any]:
     """What the recommendation says of the mix to deploy and its limits."""
     problem = evidence.problem
     mu, rows = program.entries()
     used = found.mixture > 0
     further = {problem.names[place]: float(n) for place, n in zip(places(problem), found.further, strict=True) if n > 0}
+    limits = dict(zip(problem.costs, _mean_costs(evidence, program, found), strict=True))
     return {
         "mixture": _shares(problem, found.mixture),
         "value": problem.goal.sign * float(found.mixture[used] @ mu[used]),
         "slack": _by_cost(problem, -_without_dust(found.mean, rows) * _units(evidence, found.mixture)),
-        "certainty": None if math.isnan(found.certainty) else found.certainty,
-        "certified": found.certified,
-        "limits": dict(zip(problem.costs, _mean_costs(evidence, program, found), strict=True)),
+        **claimed(list(limits.values()), found.certainty, found.certified, feasible),
+        "limits": limits,
         "short": tuple(cost for cost, short in zip(problem.costs, found.short, strict=True) if short),
         "further": further,
         "by_segment": _by_segment(problem, program, found.mixture),
@@ -120,7 +120,7 @@ def _in_units(limit: Limit, row: list[float], share: float, factor: float, bound
     at = 0.0 if abs(above + bound) <= DUST * abs(bound) else above + bound  # rounding is no share
     if ends[1] - ends[0] <= DUST * abs(bound):  # and no interval
         ends = [at, at]
-    if limit.equality and ends[0] < ends[1]:  # met at the estimates, and hardly ever in truth
+    if (limit.equality and ends[0] < ends[1]) or math.isnan(at):  # met at the estimates alone; or a ratio without value
         chance = math.nan
     return MeanCost(at, abs(unit) * error, (ends[0], ends[1]), bound, chance)
 

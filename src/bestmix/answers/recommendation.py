@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any
 
+from bestmix import checks
 from bestmix.answers import wording
 from bestmix.answers.account import Account
 from bestmix.answers.policy import Policy
@@ -114,6 +115,27 @@ class MeanCost:
         """
         numbers = {name: _number(data[name]) for name in ("mean", "error", "chance")}
         return cls(interval=_interval(data["interval"]), bound=data["bound"], **numbers)
+
+
+def claimed(limits: Sequence[MeanCost], certainty: float, certified: bool, feasible: bool) -> dict[str, Any]:
+    """What may be claimed of all limits together: the fields ``certainty`` and ``certified``.
+
+    Nothing of a ratio whose denominator is not above zero, nor of equalities of means alone; and a mix that misses an
+    equality even at the estimates keeps no limits.
+
+    >>> met = MeanCost(0.5, 0.1, (0.3, 0.7), 0.5, math.nan)
+    >>> claimed([met], 1.0, True, feasible=True), claimed([met, met], 1.0, True, feasible=False)
+    ({'certainty': None, 'certified': False}, {'certainty': 0.0, 'certified': False})
+    """
+    unsaid = math.isnan(certainty)
+    level = [] if unsaid else [limit for limit in limits if math.isnan(limit.chance)]
+    if any(math.isnan(limit.mean) for limit in limits):
+        return {"certainty": None, "certified": False}
+    if level and not feasible:
+        return {"certainty": 0.0, "certified": False}
+    if unsaid or (level and len(level) == len(limits)):
+        return {"certainty": None, "certified": certified and not level}
+    return {"certainty": certainty, "certified": certified}
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +247,11 @@ class Recommendation:
     @property
     def violation(self) -> dict[str, float]:
         """By how much each failing bound is missed."""
-        return {cost: -s for cost, s in self.slack.items() if s < 0}
+        missed = {cost: -s for cost, s in self.slack.items() if s < 0}
+        for cost, limit in zip(self.problem.costs, self.problem.limits, strict=True):
+            if limit.equality and not self.feasible and self.slack[cost]:  # from either side
+                missed[cost] = abs(self.slack[cost])
+        return missed
 
     def mean_cost(self, cost: str) -> float:
         """Estimated mean of what is limited, in the mixture."""
@@ -266,10 +292,22 @@ class Recommendation:
             weights = dict.fromkeys((arm for arm in named if arm not in self.mixture), 0.0) | dict(self.mixture)
             known = {arm: known for arm, known in self.problem.known.items() if arm in weights}
             return Policy(weights, data["bounds"], *judged, known, **asked)
+        if unserved := [segment for segment, part in self.by_segment.items() if not part]:
+            fault = f"no arm was tried in {wording.listed(unserved)} yet, so that there is no mix to deploy there"
+            raise checks.InvalidInput("policy", fault, "make trials there, or leave the segment out")
         parts = {name: dict.fromkeys(named, 0.0) | dict(part) for name, part in self.by_segment.items()}
         known = {arm: known for arm, known in self.problem.known.items() if any(arm in part for part in parts.values())}
         asked |= {"segments": self.segment_shares, "by_segment": parts}
         return Policy(None, data["bounds"], *judged, known, **asked)
+
+    @property
+    def used_arms(self) -> list[str]:
+        """With segments: the arms that some segment uses, the largest share of all users first."""
+        users, weights = self.segment_shares, dict[str, float]()
+        for segment, part in self.by_segment.items():
+            for arm, share in part.items():
+                weights[arm] = weights.get(arm, 0.0) + users.get(segment, 0.0) * share
+        return sorted((arm for arm, weight in weights.items() if weight > 0), key=lambda arm: -weights[arm])
 
     @property
     def segment_shares(self) -> dict[str, float]:

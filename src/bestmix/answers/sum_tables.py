@@ -7,6 +7,7 @@ for databases that do not take such names; the column ``measures`` lists the nam
 """
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ BLOCK = "block"  # the column with the block, where there is one
 INCOMPLETE = "incomplete"  # the column with the number of rows that miss a value
 MEASURES = "measures"  # the column with the names, where the others have numbers
 ROUNDING = 1e-9  # of a sum of squares: by so much it may miss what the sums ask for
+CORRELATED = 1e-6  # a correlation of rounded sums may be beyond 1 by so much
 DAY = "day"  # a block for each day of a time
 BLOCK_NUMBER = "\0block"  # the column with the number of each row's block: no column of a user is called so
 
@@ -163,6 +165,9 @@ def _statistics(columns: Mapping[str, Any], names: Names) -> list[str]:
     means = [f"mean({name})" for name in names.sums]
     if means[0] not in columns:
         return []
+    if names.sums[0] in columns:
+        fault = f"there is the sum {names.sums[0]!r} as well as {means[0]!r}"
+        raise checks.InvalidInput("sums", fault, "give sums and products, or means and covariances")
     spelt = {name.replace(", ", ","): name for name in columns}
     found = []
     for i, j in names.pairs:
@@ -173,6 +178,8 @@ def _statistics(columns: Mapping[str, Any], names: Names) -> list[str]:
 
 
 def _either(columns: Mapping[str, Any], first: str, second: str) -> str:
+    if first != second and first in columns and second in columns:
+        raise checks.InvalidInput("sums", f"{first!r} and {second!r} are the same column", "leave one of them out")
     return second if first not in columns and second in columns else first
 
 
@@ -213,16 +220,35 @@ AddUp = Callable[[list[int], Floats, Names], tuple[Moments, Floats]]
 
 def _possible(name: str, moments: Moments, names: Names) -> Moments:
     """The sums of a group, rounded to what trials can have; what is far from it is refused."""
-    scatter = np.diag(moments.scatter())
+    whole = moments.scatter().copy()
+    scatter = np.diag(whole).copy()
     squares = [p for (i, j), p in zip(names.squares, moments.products, strict=True) if i == j]
     largest = np.array([abs(p.total) / 2**p.shift for p in squares])
     if (scatter < -ROUNDING * largest).any() or (moments.count == 0 and largest.any()):
-        place = int(np.argmin(scatter))
-        column = names.sums[place]
+        column = names.sums[int(np.argmin(scatter))]
         fault = f"of {name!r} the sum of {column}*{column} is less than {column} and n ask for"
         raise checks.InvalidInput("sums", fault, "give sums of squares, not squares of sums")
+    _check_spread(name, moments, names, np.sqrt(np.maximum(scatter, 0.0)), np.sqrt(largest))
     if (scatter < 0).any():  # rounded away: no spread
-        whole = moments.scatter().copy()
         np.fill_diagonal(whole, np.maximum(scatter, 0.0))
         return Moments.from_statistics(moments.count, moments.mean(), whole)
     return moments
+
+
+def _check_spread(name: str, moments: Moments, names: Names, spread: Floats, size: Floats) -> None:
+    """Refuse what no trials can have: a spread of a single one, correlations beyond one, parts of an event."""
+    if moments.count == 1 and (spread > math.sqrt(ROUNDING) * size).any():
+        column = names.sums[int(np.argmax(spread / np.where(size > 0, size, 1.0)))]
+        fault = f"of {name!r} the sum of {column}*{column} is not the square of {column}, of a single trial"
+        raise checks.InvalidInput("sums", fault, "sum them again")
+    far = np.abs(moments.scatter()) - np.outer(spread, spread) * (1.0 + CORRELATED) - ROUNDING * np.outer(size, size)
+    if moments.count and (far > 0).any():
+        i, j = divmod(int(np.argmax(far)), len(spread))
+        fault = f"of {name!r} the sum of {names.product(*sorted((i, j)))} would make a correlation beyond 1"
+        raise checks.InvalidInput("sums", fault, "sum them again")
+    told = moments.mean() * moments.count if moments.count else np.zeros(len(spread))
+    part = np.where(names.events, np.abs(told - np.round(told)), 0.0)
+    if (part > CORRELATED * max(moments.count, 1)).any():
+        column = names.sums[int(np.argmax(part))]
+        fault = f"of {name!r} {column} counts events, got a sum that is no whole number"
+        raise checks.InvalidInput("sums", fault, "give the number of trials in which it happened")

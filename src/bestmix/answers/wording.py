@@ -2,11 +2,12 @@
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bestmix.answers.prices import is_other, price_sentences
 from bestmix.problems.goals import Goal
+from bestmix.problems.quantities import Ratio
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import MeanCost, Recommendation
@@ -26,13 +27,18 @@ def sentence(rec: "Recommendation") -> str:
     """The answer in plain language; that limits are kept is said only with a chance, where it was certified."""
     if not rec.mixture:
         return "No arm has been tried yet, so there is no answer."
+    if undefined := undefined_ratios(rec):
+        return f"{_verb(rec)} {_mix(rec)}: {_reward(rec)}. {undefined}"
+    if unserved := [segment for segment, part in rec.by_segment.items() if not part]:
+        some = mix_text(rec.mixture) if len(rec.mixture) <= MOST_SEGMENTS else "the table below"
+        return f"There is no answer for {listed(unserved)} yet: no arm was tried there. So far, of all users: {some}."
     if rec.violation and not rec.feasible:
         failing = ", ".join(f"{_beyond(rec, cost)} its bound" for cost in rec.violation)
         return f"No mix keeps all bounds. The closest is {_mix(rec)}: {failing}, {_reward(rec)}."
     if not rec.feasible:
         kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
         return f"{kept}: {_verb(rec).lower()} {mix_text(rec.mixture)}: {_reward(rec)}.{_risk(rec)}"
-    if rec.certified:
+    if rec.certified or (rec.limits and len(met_at_estimates(rec)) == len(rec.limits)):
         return _certified(rec)
     return _guess(rec) if rec.safety is None or rec.certainty is None else _uncertain(rec)
 
@@ -49,6 +55,27 @@ def _kept(rec: "Recommendation") -> str:
         return f"All limits are kept {certainly(rec)}"
     met = f"{' and '.join(repr(name) for name in level)} {'is' if len(level) == 1 else 'are'} met at the estimates"
     return met if len(level) == len(rec.limits) else f"All other limits are kept {certainly(rec)}, and {met}"
+
+
+def undefined_ratios(rec: "Recommendation") -> str:
+    """Why nothing can be said of ratios whose denominator has no positive mean; no text where all have."""
+    found = []
+    for cost, limit in zip(rec.problem.costs, rec.problem.limits, strict=True):
+        if isinstance(limit.quantity, Ratio) and cost in rec.limits and math.isnan(rec.limits[cost].mean):
+            divided = f"the mean of {limit.quantity.denominator}, which it divides by"
+            found.append(f"'{limit}' cannot be judged: {divided}, is not above zero in this mix.")
+    return " ".join(found)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, the first few of many.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(list("abcdef"))
+    ('a', 'a and b', 'a, b, c and 3 others')
+    """
+    if len(names) > MOST_SEGMENTS:
+        return f"{', '.join(names[:3])} and {len(names) - 3} others"
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def met_at_estimates(rec: "Recommendation") -> list[str]:
@@ -229,8 +256,8 @@ def rows(rec: "Recommendation") -> list[list[str]]:
     for e in sorted(rec.estimates.values(), key=lambda e: -rec.mixture.get(e.arm, 0.0)):
         share = exact_share(rec.mixture[e.arm]) if e.arm in rec.mixture else "-"
         trials = "known" if e.known else f"{e.trials:,}"
-        costs = [_estimate(e.costs[c], e.cost_intervals[c]) for c in charted]
-        body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval), *costs])
+        costs = [_estimate(e.costs[c], e.cost_intervals[c], e.trials) for c in charted]
+        body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval, e.trials), *costs])
     means = [measured(rec.value, half_width(rec)), *(cost_text(rec, c) if _whole(rec, c) else "" for c in charted)]
     foot = ["the mix", "", f"{rec.trials:,}", *(means if rec.mixture else ["-"] * len(means))]
     return [header, *body, foot]
@@ -263,6 +290,8 @@ def cost_text(rec: "Recommendation", cost: str) -> str:
     limit = rec.limits.get(cost)
     if limit is None:
         return f"{rec.mean_cost(cost):.4g} {bound}"
+    if math.isnan(limit.mean) and rec.mixture:
+        return "undefined"
     mean = measured(limit.mean, reach(limit.mean, limit.interval))
     if not math.isfinite(limit.chance):
         return f"{mean} {bound}"
@@ -403,7 +432,7 @@ def _short(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _estimate(mean: float, interval: tuple[float, float]) -> str:
-    if math.isnan(mean):
-        return "not tried"
+def _estimate(mean: float, interval: tuple[float, float], trials: int) -> str:
+    if math.isnan(mean):  # a ratio has no value where its denominator is not above zero
+        return "undefined" if trials else "not tried"
     return measured(mean, reach(mean, interval))

@@ -306,8 +306,7 @@ def segments_table(rec: "Recommendation") -> Table:
     """The mix of each segment: its share of all users, and the shares of the arms within it."""
     from bestmix.answers.wording import exact_share
 
-    weights, users = rec.policy().weights, rec.segment_shares
-    arms = sorted((arm for arm in weights if weights[arm] > 0), key=lambda arm: -weights[arm])
+    arms, users = rec.used_arms, rec.segment_shares
     table = Table(title="The mix of each segment", title_justify="left", title_style="bold")
     for name in ("segment", "of all users", *arms):
         table.add_column(Text(name), justify="left" if name == "segment" else "right", overflow="fold")

@@ -240,8 +240,8 @@ class ArmsChart:
 
 
 def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
-    """The arms with one cost across and what the goal is about upwards."""
-    arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
+    """The arms with one cost across and what the goal is about upwards; a ratio may have no value for some."""
+    arms = [e for e in rec.estimates.values() if math.isfinite(e.reward) and math.isfinite(e.costs[cost])]
     sign = rec.problem.goal.sign
     arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -sign * e.reward))[:MOST_MARKS]
     bound = rec.bound(cost)
@@ -253,7 +253,8 @@ def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
     marks = [_arm(rec, e, cost, x, y) for e in arms]
     support = [(e.costs[cost], e.reward) for e in arms if e.arm in rec.mixture]
     line = _between(support, x, y) if len(support) == 2 and len(rec.problem.costs) == 1 else []
-    mix = [_mix(rec, cost, x, y)] if rec.mixture and math.isfinite(rec.value) else []
+    drawn = rec.mixture and math.isfinite(rec.value) and math.isfinite(rec.mean_cost(cost))
+    mix = [_mix(rec, cost, x, y)] if drawn else []
     taken = [box for mark in [*marks, *mix] for box in mark.boxes()]
     taken += [(left - 3, top - 3, left + 3, top + 3) for left, top in line]
     taken.append((x.at(bound) - 3, 0.0, x.at(bound) + 3, HEIGHT))

@@ -192,8 +192,7 @@ class Answer:
     @property
     def used_arms(self) -> list[str]:
         """Arms that some segment uses, the largest share of all users first."""
-        weights = self.rec.policy().weights if self.rec.by_segment and self.rec.mixture else {}
-        return sorted((arm for arm, weight in weights.items() if weight > 0), key=lambda arm: -weights[arm])
+        return self.rec.used_arms
 
     @property
     def segments(self) -> list[SegmentRow]:

@@ -93,11 +93,11 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
 
 def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
     """Everything but the arms' names and the legend."""
-    arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
+    arms = [e for e in rec.estimates.values() if math.isfinite(e.reward) and math.isfinite(e.costs[cost])]
     for kind in ROLES:
         for known in (False, True):
             _draw_arms(ax, [e for e in arms if role(rec, e.arm) == kind and e.known == known], cost, kind)
-    if rec.mixture and math.isfinite(rec.value):
+    if rec.mixture and math.isfinite(rec.value) and math.isfinite(rec.mean_cost(cost)):
         _draw_mix(ax, rec, cost)
     bound = rec.bound(cost)
     relation = rec.problem.limits[rec.problem.costs.index(cost)].relation

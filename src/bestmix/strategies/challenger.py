@@ -246,6 +246,8 @@ class Challenger:
     def _close(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         if not evidence.problem.plain:
             return self._close_program(evidence, memory, lot)
+        if lot.empty and not evidence.counts.any():  # other arms took the place of all, with nothing left to try them
+            return {"quota": None, "basis": [], "reasons": {}}, {"reasons": memory["reasons"]}
         speed = _speed(evidence)
         state = _state(speed, evidence, memory)
         told: dict[str, Any] = {

@@ -587,9 +587,10 @@ class Search:
                 f"the search was saved with {data['strategy']}, got {strategy.to_dict()}",
                 "pass the same one",
             )
-        search = cls(strategy, Problem.from_dict(data["problem"]), data["budget"])
+        problem = Problem.from_dict(checks.mapping("problem", data["problem"], "that to_dict made"))
+        search = cls(strategy, problem, data["budget"])
         try:
-            search.memory = data["memory"]
+            fresh, search.memory = search.memory, data["memory"]
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
             search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
@@ -601,10 +602,19 @@ class Search:
             search._retired = {Cell(*cell): Moments.from_dict(sums) for *cell, sums in data.get("retired", ())}
             search._opening = np.array(data["opening"], dtype=np.int64) if "opening" in data else None
             search._items = ItemTrials.from_dict(data["items"]) if "items" in data else None
-            search._owed()
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            search._check_whole(fresh)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None
         return search
+
+    def _check_whole(self, fresh: Memory) -> None:
+        """Fail where saved data lack something that a run has, such as what a ``fresh`` one remembers."""
+        cells, sizes = len(self.problem.cells), {len(m.sums) for m in self.moments}
+        quota = self.memory.get("quota")
+        whole = fresh.keys() <= self.memory.keys() and sizes <= {len(self.problem.measures)}
+        if not whole or any(len(part) != cells for part in (self.moments, self._before, quota or range(cells))):
+            raise ValueError("entries are missing")
+        self.recommend()
 
     def to_json(self) -> str:
         """``to_dict`` as JSON text."""
