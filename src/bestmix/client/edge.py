@@ -31,7 +31,8 @@ VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
 BATCH = 2048  # requests of one choice that are added up together
 DRAWS = 1024  # choices that are drawn ahead
 LONGEST_WAIT = 25.0  # seconds that a server is asked to wait for new weights
-LONGEST_PAUSE = 10.0  # seconds between two attempts to reach a server
+LONGEST_PAUSE = 10.0  # seconds until a thread that made a mistake goes on
+LOOK_EVERY = 2.0  # seconds between two attempts to get weights of a server that is away, at most
 ADOPT_EVERY = 10.0  # seconds between two looks for files of edges that were killed
 
 log = logging.getLogger("bestmix.edge")
@@ -293,7 +294,7 @@ class Edge:
                 self._install(*found)
         except (AwayError, Refused, ValueError, KeyError, TypeError) as error:
             log.info("no new weights: %s", error)
-            state["pause"] = min(max(2 * state.get("pause", 0.0), 0.5), LONGEST_PAUSE)
+            state["pause"] = min(max(2 * state.get("pause", 0.0), 0.5), LOOK_EVERY) * self._random.uniform(0.75, 1.0)
         return float(state["pause"])
 
     def _deliver(self, state: dict[str, Any], server: EdgeServer) -> float:

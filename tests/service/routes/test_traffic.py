@@ -1,14 +1,20 @@
 """Live traffic over HTTP."""
 
+import asyncio
 import json
 import threading
 import time
 
+import anyio
 import numpy as np
 import pytest
 from tests.experiments.flows import QUICK, ROUTER, drawn, report, row
 
+from bestmix import open_experiment
+from bestmix.experiments.audit import audit
 from bestmix.experiments.errors import OutOfOrder
+from bestmix.experiments.experiment import read_report
+from bestmix.service.routes.traffic import MANY, Documents, Gathering
 from bestmix.service.tokens import Scope
 
 
@@ -68,6 +74,35 @@ def test_a_change_is_published_to_whoever_waits(live, running):
     assert "the next weights are published at once" in page
     assert 'name="budget"' not in page
     assert b"dollars &lt;= 0.5 instead of" in running.send("GET", f"/experiments/{live.record.key}/report")[2]
+
+
+def test_reports_of_many_edges_are_counted_together_and_each_is_answered(tmp_path, monkeypatch):
+    exp = open_experiment(f"sqlite:///{tmp_path / 'x.db'}", "live", ROUTER, traffic=QUICK)
+    written, submit = [], exp.storage.store.submit
+    monkeypatch.setattr(exp.storage.store, "submit", lambda *given: written.append(given) or submit(*given))
+
+    async def reported():
+        gathering = Gathering(Documents(anyio.CapacityLimiter(1), threading.Event()))
+        rng = np.random.default_rng(0)
+
+        def count(key, n=20):
+            rows = [row(1, "small", drawn("small", n, rng))]
+            return gathering.count(exp, read_report(exp, rows, key))
+
+        gathering._began = time.monotonic()
+        alone = [await count(f"edge {k}:1") for k in range(MANY)]
+        gathering._began -= 1.0  # the next second, after one in which many reported
+        keys = [f"edge {k}:2" for k in range(MANY)] + ["edge 0:1", "edge 1:7", "edge 2:3"]
+        return alone, await asyncio.gather(*map(count, keys), return_exceptions=True)
+
+    alone, together = asyncio.run(reported())
+    assert len(written) == MANY + 1
+    assert {outcome.value for outcome in [*alone, *together[:MANY]]} == {"counted"}
+    assert (together[MANY].value, together[-1].value) == ("repeated", "counted")
+    assert isinstance(together[-2], OutOfOrder)
+    assert exp.state.complete == 20 * (2 * MANY + 1)
+    assert audit(exp) == []
+    exp.close()
 
 
 def test_whoever_waits_gets_new_weights_at_once(live, running):
