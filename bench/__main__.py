@@ -34,6 +34,7 @@ PARTS = (
     "rivals",
     "ahead",
     "items",
+    "warm",
 )
 RUNS_GIVEN = (
     "deploy",
@@ -45,6 +46,7 @@ RUNS_GIVEN = (
     "rivals",
     "ahead",
     "items",
+    "warm",
 )  # parts that take --runs
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.progress import track
 from scipy.special import ndtri
 
 from bench.timing import Figure, console
@@ -23,9 +22,10 @@ from bestmix.strategies.protocol import Memory
 from bestmix.strategies.purse import Purse
 
 TITLE = "A budget of money: spend of the blind rule over that of the price-aware one, at equal error"
-WRONG = 0.1  # share of wrong supports at which the spends are compared
-CASES = {"A1": 6_000.0, "A2": 8_000.0, "uniform 6 x 1": 6_000.0, "uniform 8 x 1": 8_000.0}
-STEPS = (0.5, 0.7, 1.0, 1.4, 2.0)  # of a case's amount
+WRONG = (0.1, 0.01)  # shares of wrong supports at which the spends are compared
+GOAL = 1.4  # the blind rule's spend over the price-aware one's
+CASES = {"A1": 24_000.0, "A2": 32_000.0, "uniform 6 x 1": 16_000.0, "uniform 8 x 1": 8_000.0}
+STEPS = (0.5, 1.0, 2.0)  # of a case's amount
 DRAWS = 3  # of the prices of an instance
 BOUND = 0.0020  # dollars a prompt of the real models may cost in the mean
 REAL = 0.40  # dollars for all trials of the real models
@@ -72,13 +72,16 @@ class Prompts:
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
     runs = runs or (4 if quick else 100)
     cases = list(CASES.items())[: 1 if quick else None]
-    steps = STEPS[1:4] if quick else STEPS
-    found = [
-        Figure(f"{name}, prices 1 to 100: blind over aware", compared(load(name), amount, steps, runs), "x", 1.2)
-        for name, amount in track(cases, "instances", console=console, transient=True)
-    ]
-    ratios = [figure.measured for figure in found if figure.measured is not None]
-    found.append(Figure("geometric mean", float(np.exp(np.mean(np.log(ratios)))) if ratios else None, "x", 1.2))
+    steps = STEPS[:2] if quick else STEPS
+    ratios = {name: compared(load(name), amount, steps, runs) for name, amount in cases}
+    found = []
+    for place, wrong in enumerate(WRONG):
+        what = f"prices 1 to 100, {wrong:.0%} wrong: blind over aware"
+        one = {name: pair[place] for name, pair in ratios.items()}
+        found += [Figure(f"{name}, {what}", ratio) for name, ratio in one.items()]
+        known = [ratio for ratio in one.values() if ratio is not None]
+        mean = float(np.exp(np.mean(np.log(known)))) if known else None
+        found.append(Figure(f"geometric mean, {what}", mean, "x", GOAL, note=f"{DRAWS * runs} runs of each spend"))
     return [*found, *real_models(runs)]
 
 
@@ -91,8 +94,8 @@ def load(name: str) -> Instance:
     return families.uniform_instance(arms, costs, 77)
 
 
-def compared(instance: Instance, amount: float, steps: tuple[float, ...], runs: int) -> float | None:
-    """Spend of the blind rule over that of the aware one, where as many supports are wrong."""
+def compared(instance: Instance, amount: float, steps: tuple[float, ...], runs: int) -> list[float | None]:
+    """Spend of the blind rule over that of the aware one, at each of ``WRONG``."""
     rates = {name: [0.0] * len(steps) for name in ("aware", "blind")}
     arms = instance.problem.arms
     for draw in range(DRAWS):
@@ -106,8 +109,11 @@ def compared(instance: Instance, amount: float, steps: tuple[float, ...], runs: 
                 wrong = sum(is_wrong(strategy, instance, spend, [draw, place, run]) for run in range(runs))
                 rates[name][place] += wrong / runs / DRAWS
     console.print({name: np.round(rate, 3).tolist() for name, rate in rates.items()})
-    needed = [spend_for(steps, rate) for rate in rates.values()]
-    return None if None in needed else needed[1] / needed[0]  # type: ignore[operator]
+    seen = 1.0 / (DRAWS * runs)  # the smallest share that can be told from none
+    rates = {name: np.clip(rate, seen / 2, 1.0 - seen / 2).tolist() for name, rate in rates.items()}
+    needed = [[spend_for(steps, rate, wrong) for rate in rates.values()] for wrong in WRONG if wrong > 2 * seen]
+    ratios = [None if aware is None or blind is None else blind / aware for aware, blind in needed]
+    return [*ratios, *[None] * (len(WRONG) - len(ratios))]
 
 
 def is_wrong(strategy: Challenger, instance: Any, spend: Spend, seed: Any, truth: set[str] | None = None) -> bool:
@@ -125,14 +131,13 @@ def support(instance: Instance) -> set[str]:
     return {arm for arm, share in zip(instance.arms, solve(instance).mixture, strict=True) if share > 0}
 
 
-def spend_for(steps: tuple[float, ...], rates: list[float]) -> float | None:
+def spend_for(steps: tuple[float, ...], rates: list[float], wrong: float) -> float | None:
     """The spend at which so many are wrong: errors fall as normal tails of the root of the spend do."""
-    inside = np.clip(np.array(rates), 1e-3, 1 - 1e-3)
-    score = -ndtri(inside)
+    score = -ndtri(np.array(rates))
     if score.max() <= score.min():
         return None
     slope, level = np.polyfit(np.sqrt(np.array(steps)), score, 1)
-    root = (-ndtri(WRONG) - level) / slope
+    root = (-ndtri(wrong) - level) / slope
     return None if slope <= 0 or root <= 0 else float(root**2)
 
 

@@ -81,12 +81,38 @@ def power_cuts(folder: Path, quick: bool) -> dict[str, Any]:
     path, careless = folder / "sound" / "a.db", folder / "careless" / "a.db"
     for place in (path, careless):
         place.parent.mkdir()
-    cuts = 20 if quick else 200
-    found = power.cut(power.record(path, 40), path, folder / "cuts", cuts)
-    control = power.cut(power.record(careless, 40, careless=True), careless, folder / "control", cuts)
+    cuts, some = 20 if quick else 200, Load(trials=40)
+    found = power.cut(power.record(path, some), path, folder / "cuts", cuts)
+    control = power.cut(power.record(careless, some, careless=True), careless, folder / "control", cuts)
     if not control["problems"]:
         found["problems"].append("without syncs nothing was lost either: the model of the disk is too kind")
     return found | {"losses without syncs": len(control["problems"])}
+
+
+def power_with_money(folder: Path, quick: bool) -> dict[str, Any]:
+    """The same with a budget of money, and with Challenger that plans ahead."""
+    if not vfs.available():
+        return {"skipped": "this Python's SQLite cannot be reached from outside"}
+    result: dict[str, Any] = {"problems": []}
+    for kind, some in {"money": Load(amount=60.0), "ahead": Load(trials=60, ahead=6)}.items():
+        path = folder / kind / "a.db"
+        path.parent.mkdir()
+        found = power.cut(power.record(path, some), path, folder / f"{kind} cuts", 20 if quick else 200)
+        result["problems"] += [f"{kind}: {problem}" for problem in found.pop("problems")]
+        result[kind] = found
+    return result
+
+
+def crashes_money(folder: Path, quick: bool) -> dict[str, Any]:
+    """Workers killed under a hard budget of money, on SQLite."""
+    some = Load(trials=400, kills=8, amount=400.0) if quick else Load(trials=4000, kills=200, amount=4000.0)
+    return crashes.run(f"sqlite:///{folder / 'money.db'}", folder / "journals", some)
+
+
+def crashes_ahead(folder: Path, quick: bool) -> dict[str, Any]:
+    """Workers killed while Challenger plans ahead, on SQLite."""
+    some = Load(trials=400, kills=8, ahead=32) if quick else Load(trials=4000, kills=200, ahead=32)
+    return crashes.run(f"sqlite:///{folder / 'ahead.db'}", folder / "journals", some)
 
 
 def full_disk(folder: Path, quick: bool) -> dict[str, Any]:
@@ -196,6 +222,9 @@ PARTS: dict[str, Part] = {
     "items-postgres": items_postgres,
     "outages-postgres": outages,
     "power": power_cuts,
+    "power-money": power_with_money,
+    "crashes-money": crashes_money,
+    "crashes-ahead": crashes_ahead,
     "disk": full_disk,
     "corruption": corruptions,
     "throughput-sqlite": throughput_sqlite,

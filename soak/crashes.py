@@ -9,16 +9,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bestmix import Problem, Uniform
+from bestmix import Challenger, Problem, Spend, Uniform
 from bestmix.experiments import Experiment, open_storage
+from bestmix.strategies import Strategy
 from soak import history
+from soak.history import MOST_COST
 
 PROBLEM = Problem(["a", "b", "c", "d"], {"cost": 1.0})
 
 
 @dataclass(frozen=True)
 class Load:
-    """How many workers make how many trials, and how often one of them is killed."""
+    """How many workers make how many trials, and how often one of them is killed.
+
+    With an ``amount`` the budget is that much money, for about so many trials, and hard; with ``ahead`` Challenger
+    plans so many slots ahead.
+    """
 
     workers: int = 8
     trials: int = 20_000
@@ -26,6 +32,18 @@ class Load:
     lease: float = 2.0
     batch: int = 4
     items: int | None = None  # that trials are made on
+    amount: float = 0.0
+    ahead: int = 0
+
+    @property
+    def budget(self) -> int | Spend:
+        """Trials, or money."""
+        return Spend(self.amount, "cost", most=MOST_COST) if self.amount else self.trials
+
+    @property
+    def strategy(self) -> Strategy:
+        """One round for all trials; with money, and planned ahead, many."""
+        return Challenger(ahead=self.ahead) if self.ahead or self.amount else Uniform()
 
 
 def run(
@@ -37,7 +55,7 @@ def run(
     began = time.monotonic()
     with open_storage(url, patience=120.0) as storage:
         experiment = storage.create(
-            name, PROBLEM, load.trials, Uniform(), lease=load.lease, failures=10**9, items=load.items
+            name, PROBLEM, load.budget, load.strategy, lease=load.lease, failures=10**9, items=load.items
         )
         crew = Crew(url, name, folder, load)
         try:
@@ -45,7 +63,7 @@ def run(
         finally:
             crew.end()
         seconds = time.monotonic() - began
-        problems = history.check(experiment, folder, seen)
+        problems = history.check(experiment, folder, seen, load.amount)
         state = experiment.state
     return {
         "trials": load.trials,
@@ -70,7 +88,7 @@ def _drive(
     broken = 0
     while True:
         state = experiment.state
-        room = load.trials if state.open else state.complete
+        room = state.complete if not state.open else load.trials if isinstance(load.strategy, Uniform) else None
         figures = {key: getattr(state, key) for key in ("complete", "leased", "waiting")}
         seen.append(figures | {"room": room})
         if not state.open:

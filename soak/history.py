@@ -1,10 +1,11 @@
 """What workers were told, written as they were told it; and the checker that reads it afterwards."""
 
 import json
+import math
 import os
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,19 @@ def read(folder: Path) -> Iterator[dict[str, Any]]:
                 continue  # cut by a kill
 
 
+MOST_COST = 2.0  # that a trial can cost
+
+
 def value(number: int) -> tuple[float, float]:
     """Reward and cost of a trial: a function of its number, so that whoever tells it tells the same."""
     return (number * 2654435761 % 1000) / 1000, (number * 40503 % 1000) / 500
 
 
-def check(experiment: Experiment, folder: Path, seen: list[dict[str, Any]]) -> list[str]:
+def check(experiment: Experiment, folder: Path, seen: list[dict[str, Any]], amount: float = 0.0) -> list[str]:
     """What is wrong with the recorded history; an empty list is good news.
 
-    ``seen`` are the figures that an observer read all along.
+    ``seen`` are the figures that an observer read all along; ``amount`` is the money that all trials may cost together,
+    those of workers that were killed among them.
     """
     trials = {t.token: t for t in experiment.iter_trials()}
     problems = list(audit(experiment))
@@ -61,10 +66,13 @@ def check(experiment: Experiment, folder: Path, seen: list[dict[str, Any]]) -> l
     problems += [f"trial {n} was handed to {sorted(who)}" for n, who in handed.items() if len(who) > 1]
     problems += [f"trial {n} was handed out and is not there" for n in handed if n not in trials]
     problems += _items(experiment, trials)
+    problems += _overspent(experiment, handed, amount) if amount else []
     state = experiment.state
     for figures in seen:
         if figures["complete"] + figures["leased"] > state.budget:
             problems.append(f"the budget was exceeded at a moment: {figures}")
+        if figures["room"] is None:
+            continue  # a round is only a part of the budget
         if figures["complete"] + figures["leased"] + figures["waiting"] != figures["room"]:
             problems.append(f"the round's quota was not kept at a moment: {figures}")
     told = [f["complete"] for f in seen]
@@ -94,6 +102,17 @@ def _items(experiment: Experiment, trials: dict[int, Any]) -> Iterator[str]:
         kept[experiment.problem.arms[arm]] += found.count
     if kept != told:
         yield f"sums by item hold {dict(kept)} results, the trials are {dict(told)}"
+
+
+def _overspent(experiment: Experiment, handed: Iterable[int], amount: float) -> Iterator[str]:
+    """Whether trials cost more than there was, told or not, and whether the account says what was told."""
+    paid, account = math.fsum(value(number)[1] for number in handed), experiment.account
+    told = [t for t in experiment.iter_trials() if t.costs is not None and t.state.value in ("complete", "extra")]
+    spent = math.fsum(value(t.token)[1] for t in told)
+    if paid > amount * (1 + 1e-9):
+        yield f"trials for {paid} were handed out, of a budget of {amount}"
+    if account is None or not math.isclose(account.spent, spent, rel_tol=1e-4):
+        yield f"the account says {account}, the trials {spent}"
 
 
 def _lost(trials: dict[int, Any], line: dict[str, Any]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from bestmix.experiments.audit import audit
 from bestmix.experiments.sql.database import Database, parse_url
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.storage import Storage, SystemClock
+from soak.crashes import Load
 from soak.history import value
 from soak.vfs import Operation, Recorder
 
@@ -74,14 +75,14 @@ def torn(operation: Operation, rng: random.Random) -> Operation:
     return what, name, offset, data[: SECTOR * rng.randrange(len(data) // SECTOR + 1)]
 
 
-def record(path: Path, trials: int, careless: bool = False) -> list[Operation]:
-    """Everything that an experiment of so many trials asks of the disk, with what was acknowledged when."""
+def record(path: Path, load: Load, careless: bool = False) -> list[Operation]:
+    """Everything that an experiment asks of the disk, with what was acknowledged when."""
     with Recorder() as recorder:
         database = Database(parse_url(path))
         if careless:  # to see that the model of the disk finds losses where there are some
             event.listen(database._engine, "connect", lambda c, _: c.execute("PRAGMA synchronous = OFF"))
         storage = Storage(SqlStore(database, SystemClock()), SystemClock())
-        experiment = storage.create(NAME, PROBLEM, trials, Uniform())
+        experiment = storage.create(NAME, PROBLEM, load.budget, load.strategy)
         while given := experiment.ask(2):
             told = [(t, value(t.token)[0], [value(t.token)[1]]) for t in given]
             experiment.tell_many(told)

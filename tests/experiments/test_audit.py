@@ -2,10 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
 from tests.experiments.kits import PROBLEM
 
-from bestmix import SFSR, Challenger, Uniform, open_experiment
+from bestmix import SFSR, Challenger, Problem, Uniform, open_experiment
 from bestmix.experiments import StorageError
 from bestmix.experiments.audit import Examination, alike, audit, examine, repair
 
@@ -189,3 +190,15 @@ def test_numbers_may_differ_in_their_last_digits():
     for other in ([{"a": 0.31}, [1, "x"]], [{"b": 0.3}, [1, "x"]], [{"a": 0.3}, [1]], [{"a": None}, [1, "x"]]):
         assert not alike([{"a": 0.3}, [1, "x"]], other)
     assert Examination([], []).findings == []
+
+
+@pytest.mark.parametrize(("trials", "ahead"), [(60, 6), (60, 16), (200, 6)])
+def test_planning_ahead_is_replayed_after_every_result(trials, ahead):
+    """With short rounds several of them are planned and not yet begun: the store's queue is not the strategy's."""
+    exp = open_experiment("memory://", "a", Problem(["a", "b"], {"cost": 1.0}), trials, Challenger(ahead=ahead))
+    rng, queued = np.random.default_rng(ahead), 0
+    while given := exp.ask(2):
+        exp.tell_many([(t, rng.random(), [2.0 * rng.random()]) for t in given])
+        assert audit(exp) == []
+        queued += bool(exp.storage.store.contents(exp.record.key).run.memory.get("queue"))
+    assert queued

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.experiments.kits import PROBLEM
 
-from bestmix import SFSR, Challenger, Uniform, from_log, open_experiment
+from bestmix import SFSR, Challenger, Problem, Uniform, from_log, open_experiment
 from bestmix.experiments.audit import audit
 
 
@@ -105,3 +105,17 @@ def test_an_old_log_can_count_less_and_is_told_apart_from_what_comes(storage, na
 def test_a_log_of_unknown_arms_is_refused():
     with pytest.raises(ValueError, match="arm: expected one of"):
         open_experiment("memory://", "a", PROBLEM, 60, log={"arm": ["z"], "reward": [1.0], "dollars": [1.0]})
+
+
+def test_progress_counts_a_log_at_its_weight(storage, name):
+    rows = [("a", 1.0 + 0.1 * i, 0.5) for i in range(10)] + [("b", 2.0 - 0.1 * i, 1.5) for i in range(10)]
+    log = {"arm": [r[0] for r in rows], "reward": [r[1] for r in rows], "cost": [r[2] for r in rows]}
+    exp = storage.create(name, Problem(["a", "b"], {"cost": 1.0}), 12, Uniform(), log=log, log_weight=0.3)
+    assert (exp.state.complete, exp.state.budget, exp.state.discounted) == (6, 18, 14)
+    assert [state.complete for _, state in storage.store.entries() if state.name == name] == [6]
+    exp.extend(20)  # the open round has room for it
+    while given := exp.ask(4):
+        exp.tell_many([(t, 1.0, [0.5]) for t in given])
+    assert exp.state.complete == exp.state.budget == 20
+    assert exp.recommend().trials == 20
+    assert audit(exp) == []

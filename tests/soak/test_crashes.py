@@ -1,5 +1,7 @@
 """Small versions of the soak: killed workers and servers."""
 
+import pytest
+
 from soak import crashes
 
 
@@ -14,6 +16,14 @@ def test_killed_workers_hand_no_item_to_an_arm_twice(tmp_path):
     load = crashes.Load(workers=2, trials=120, kills=2, lease=1.0, items=120)
     found = crashes.run(f"sqlite:///{tmp_path / 'a.db'}", tmp_path / "journals", load)
     assert found["problems"] == []
+
+
+@pytest.mark.parametrize("more", [{"amount": 60.0}, {"ahead": 8}], ids=["money", "ahead"])
+def test_killed_workers_lose_nothing_with_money_and_ahead(tmp_path, more):
+    load = crashes.Load(workers=2, trials=60, kills=2, lease=1.0, **more)
+    found = crashes.run(f"sqlite:///{tmp_path / 'a.db'}", tmp_path / "journals", load)
+    assert found["problems"] == []
+    assert found["kills"] >= 1
 
 
 def test_a_killed_server_loses_nothing(tmp_path):

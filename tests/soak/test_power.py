@@ -1,6 +1,7 @@
 """Small versions of the soak: power cuts and a full disk."""
 
 import pytest
+from soak.crashes import Load
 
 from soak import power, vfs
 
@@ -10,15 +11,24 @@ reachable = pytest.mark.skipif(not vfs.available(), reason="this Python's SQLite
 @reachable
 def test_a_power_cut_loses_no_acknowledged_result(tmp_path):
     path = tmp_path / "a.db"
-    found = power.cut(power.record(path, 20), path, tmp_path / "cuts", cuts=25)
+    found = power.cut(power.record(path, Load(trials=20)), path, tmp_path / "cuts", cuts=25)
     assert found["problems"] == []
     assert found["acknowledged"] > 10
 
 
 @reachable
+@pytest.mark.parametrize("load", [Load(amount=16.0), Load(trials=20, ahead=4)], ids=["money", "ahead"])
+def test_nor_does_it_with_money_or_ahead(tmp_path, load):
+    path = tmp_path / "a.db"
+    found = power.cut(power.record(path, load), path, tmp_path / "cuts", cuts=8)
+    assert found["problems"] == []
+    assert found["acknowledged"] > 4
+
+
+@reachable
 def test_the_model_of_the_disk_finds_losses_where_nothing_is_synced(tmp_path):
     path = tmp_path / "a.db"
-    assert power.cut(power.record(path, 20, careless=True), path, tmp_path / "cuts", cuts=10)["problems"]
+    assert power.cut(power.record(path, Load(trials=20), careless=True), path, tmp_path / "cuts", cuts=10)["problems"]
 
 
 @reachable

@@ -561,7 +561,7 @@ def report(state: "State", as_json: bool) -> None:
     parts = [f"{state.complete} of {state.budget} trials", f"{state.leased} leased"]
     if state.unlimited:
         parts = [f"{state.complete} trials", *([f"{state.leased} leased"] if state.leased else [])]
-    beside = (state.extra, "beside the plan"), (state.surplus, "left out")
+    beside = (state.extra, "beside the plan"), (state.surplus, "left out"), (state.discounted, "of the log discounted")
     parts += [f"{n} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
     where = f"round {state.round}, " if state.open else ""
     reason = f" ({state.reason})" if state.reason else ""

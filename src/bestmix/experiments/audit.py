@@ -14,6 +14,7 @@ from bestmix.experiments import item_audit, traffic_audit
 from bestmix.experiments.course import Course, problem_at
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.experiment import Experiment
+from bestmix.experiments.planning import QUEUE
 from bestmix.experiments.revision import Revision, revision
 from bestmix.experiments.store import Contents, ExperimentStore, Transaction, digest, fingerprint
 from bestmix.experiments.tally import MOST_SHOWN, SLACK, Log, Tally, read_log, read_trials
@@ -93,9 +94,15 @@ def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Exa
     flow = arriving(now.problem, contents.run.memory)
     if (sum(due) if flow else min(due, default=0)) < 0 or owing < 0:
         return Examination([f"round {len(contents.run.rounds) + 1}: it has more trials than it owes"], [])
-    planned = [] if ahead else _not_ahead(contents)
+    planned = _queued(contents) if ahead else _not_ahead(contents)
     arms = [*_arms(contents, tally, due), *_handed(contents, tally)]
     return Examination([], [*_head(contents, log, tally, due, owing), *planned, *arms])
+
+
+def _queued(contents: Contents) -> list[Difference]:
+    """Trials of rounds that are planned and not yet begun."""
+    derived = sum(map(sum, contents.run.memory.get(QUEUE, ())))
+    return [Difference("queued", contents.head.queued, derived)] if contents.head.queued != derived else []
 
 
 def _not_ahead(contents: Contents) -> list[Difference]:
@@ -266,7 +273,8 @@ def _replay(contents: Contents, course: Course, strategy: Strategy) -> Iterator[
     except (ValueError, RuntimeError) as error:
         yield f"replay: the strategy does not take the trials ({error})"
         return
-    if not alike(step.memory, now.memory) or not alike([*map(vars, step.rounds)], [*map(vars, now.rounds)]):
+    memory = {name: value for name, value in now.memory.items() if name != QUEUE}  # of the store, not the strategy's
+    if not alike(step.memory, memory) or not alike([*map(vars, step.rounds)], [*map(vars, now.rounds)]):
         yield "replay: the strategy gets to another point with the same trials"
 
 

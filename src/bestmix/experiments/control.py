@@ -5,7 +5,7 @@ from bestmix.experiments import calls, traffic
 from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
 from bestmix.experiments.revision import Setup
-from bestmix.experiments.store import Head, Transaction
+from bestmix.experiments.store import Transaction
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
 from bestmix.strategies.paid import Paid, larger_amount
@@ -84,7 +84,12 @@ def _go_on(transaction: Transaction, setup: Setup, budget: int, longer: Memory, 
         step = rounds.settle(setup.recipe, new, longer, moments, head.round)
         head.status, head.ended = ("done", head.ended) if step.quota is None else ("running", None)
     else:
-        step = rounds.Step(longer, _added(setup.recipe, head, (old, new), longer, memory), [])
+        made = sum(m.count for m in revision.chosen([sums[arm] for arm in sorted(sums)])) + head.owing
+        added = _added(setup.recipe, made, (old, new), longer, memory)
+        if rounds.PLAN in longer:  # the open round has trials of a log, or was cut short by a change
+            whole = [n + more for n, more in zip(longer[rounds.PLAN], added, strict=True)]
+            longer = {**longer, rounds.PLAN: whole}
+        step = rounds.Step(longer, added, [])
     head.budget = budget
     transaction.advance(step.memory, step.rounds)
     head.round += len(step.rounds)
@@ -93,10 +98,10 @@ def _go_on(transaction: Transaction, setup: Setup, budget: int, longer: Memory, 
         calls.enter(transaction, revision.spread(step.quota), 0.0)
 
 
-def _added(recipe: Recipe, head: Head, budgets: tuple[int, int], longer: Memory, memory: Memory) -> list[int]:
-    """What the open round owes each arm on top, under the larger budget."""
+def _added(recipe: Recipe, made: int, budgets: tuple[int, int], longer: Memory, memory: Memory) -> list[int]:
+    """What the open round owes each arm on top, under the larger budget; ``made`` are the trials that count or will."""
     old, new = (recipe.strategy.quota(recipe.problem, n, m) for n, m in zip(budgets, (memory, longer), strict=True))
-    if old is None or new is None or (new < old).any() or head.complete + head.owing + (new - old).sum() > budgets[1]:
+    if old is None or new is None or (new < old).any() or made + (new - old).sum() > budgets[1]:
         raise RuntimeError(
             f"{recipe.strategy.name}: its open round does not fit a budget of {budgets[1]}; correct extended()"
         )

@@ -20,6 +20,7 @@ from bestmix.experiments.store import (
     T,
     TrafficContents,
     birth,
+    discounted,
     gone,
     opening,
     state_of,
@@ -54,6 +55,11 @@ class StoredExperiment:
     items: Sequence[str] = ()
     handed: dict[int, int] = field(default_factory=dict)  # slots that were handed out on items, by arm
     by_item: dict[tuple[int, int], ItemSum] = field(default_factory=dict)
+
+    @property
+    def state(self) -> State:
+        """The figures that users see."""
+        return state_of(self.head, self.created, discounted(self.earlier, self.weight))
 
 
 class MemoryTransaction:
@@ -291,7 +297,7 @@ class MemoryStore:
         with self._lock:
             found = sorted(self._experiments.values(), key=lambda s: s.head.name)
             wanted = [s for s in found if s.head.name > after][:limit]
-            return [(replace(s.record, name=s.head.name), state_of(s.head, s.created)) for s in wanted]
+            return [(replace(s.record, name=s.head.name), s.state) for s in wanted]
 
     def write(self, key: str, work: Callable[[MemoryTransaction], T], prefetch: Prefetch = NO_PREFETCH) -> T:
         """Do work in one transaction."""
@@ -313,8 +319,7 @@ class MemoryStore:
     def state(self, key: str) -> State:
         """The experiment's figures."""
         with self._lock:
-            stored = self._stored(key)
-            return state_of(stored.head, stored.created)
+            return self._stored(key).state
 
     def run_state(self, key: str) -> RunState:
         """Figures, memory, sums and rounds of one moment."""

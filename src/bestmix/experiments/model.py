@@ -177,7 +177,7 @@ class State:
     notes: str
     budget: int
     round: int  # rounds that are over, plus one unless the experiment is done
-    complete: int
+    complete: int  # trials that count, those of a log at its weight
     leased: int
     waiting: int  # slots of the round that nobody works on
     expired: int  # leases that ran out so far
@@ -190,6 +190,7 @@ class State:
     changes: list[Mapping[str, Any]] = field(
         default_factory=list
     )  # of the problem: the round in which each came, and what it is
+    discounted: int = 0  # results of the log that do not count, by its weight
 
     @property
     def open(self) -> bool:

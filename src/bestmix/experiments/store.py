@@ -390,8 +390,18 @@ def opening(draft: Draft, clock: Clock, now: float) -> Head:
     )
 
 
-def state_of(head: Head, created: float) -> State:
-    """The figures that users see."""
+def discounted(earlier: Sequence[Moments | None], weight: float) -> int:
+    """By how many trials a log counts less than it has, at its weight.
+
+    >>> import numpy as np
+    >>> discounted([Moments(1).plus(np.ones((5, 1))), None], 0.5)
+    3
+    """
+    return sum(m.count - m.weighted(weight).count for m in earlier if m is not None)
+
+
+def state_of(head: Head, created: float, less: int = 0) -> State:
+    """The figures that users see; of a log's trials ``less`` do not count, by its weight."""
     return State(
         head.name,
         Status(head.status),
@@ -399,7 +409,7 @@ def state_of(head: Head, created: float) -> State:
         head.notes,
         head.budget,
         head.round + (head.status != "done"),
-        head.complete,
+        head.complete - less,
         head.leased,
         head.due + head.queued + head.freed,
         head.expired,
@@ -410,6 +420,7 @@ def state_of(head: Head, created: float) -> State:
         head.trials,
         head.extra,
         [] if head.changed is None else json.loads(head.changed)["history"],
+        less,
     )
 
 

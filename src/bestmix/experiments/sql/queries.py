@@ -14,7 +14,7 @@ from bestmix.answers.recommendation import Round
 from bestmix.experiments.model import Event, Record, Row, RunState, State, TrialQuery, moment
 from bestmix.experiments.sql import tables
 from bestmix.experiments.sql.spool import Spool
-from bestmix.experiments.store import Contents, Head, TrafficContents, gone, state_of
+from bestmix.experiments.store import Contents, Head, TrafficContents, discounted, gone, state_of
 from bestmix.experiments.traffic_model import EdgeRow, Version
 
 t, x = tables.trials.c, tables.experiments.c
@@ -104,7 +104,17 @@ def state(connection: sa.Connection, key: str) -> State:
     found = connection.execute(wanted).mappings().one_or_none()
     if found is None:
         raise gone()
-    return state_of(head(found), found["created"])
+    return shown(connection, found)
+
+
+def shown(connection: sa.Connection, found: Mapping[str, Any]) -> State:
+    """The figures of an experiment with what its log counts less, where it has a weight."""
+    less = 0
+    if found["log_weight"] != 1.0:
+        logs = sa.select(tables.arms.c.earlier).where(tables.arms.c.experiment == found["id"])
+        sums = [Moments.from_dict(json.loads(log)) for (log,) in connection.execute(logs) if log is not None]
+        less = discounted(sums, found["log_weight"])
+    return state_of(head(found), found["created"], less)
 
 
 def run_state(connection: sa.Connection, key: str) -> RunState:

@@ -25,7 +25,6 @@ from bestmix.experiments.store import (
     birth,
     gone,
     opening,
-    state_of,
 )
 from bestmix.experiments.traffic_model import Version
 
@@ -111,8 +110,12 @@ class SqlStore:
         """Experiments in the order of their names."""
         order = x.name.collate("C") if not self.database.sqlite else x.name
         wanted = LOAD.where(order > after).order_by(order).limit(limit)
-        found = self.database.read(lambda connection: connection.execute(wanted).mappings().all())
-        return [(queries.record(f), state_of(queries.head(f), f["created"])) for f in found]
+
+        def read(connection: sa.Connection) -> list[tuple[Record, State]]:
+            found = connection.execute(wanted).mappings().all()
+            return [(queries.record(f), queries.shown(connection, f)) for f in found]
+
+        return self.database.read(read)
 
     def write(self, key: str, work: Callable[[SqlTransaction], T], prefetch: Prefetch = NO_PREFETCH) -> T:
         """Do work in one transaction, which other threads' work may be part of."""
