@@ -24,7 +24,7 @@ from bestmix.strategies.purse import Purse
 TITLE = "A budget of money: spend of the blind rule over that of the price-aware one, at equal error"
 WRONG = (0.1, 0.01)  # shares of wrong supports at which the spends are compared
 GOAL = 1.4  # the blind rule's spend over the price-aware one's
-CASES = {"A1": 24_000.0, "A2": 32_000.0, "uniform 6 x 1": 16_000.0, "uniform 8 x 1": 8_000.0}
+CASES = {"A1": 24_000.0, "A2": 32_000.0, "uniform 6 x 1": 24_000.0, "uniform 8 x 1": 8_000.0}
 STEPS = (0.5, 1.0, 2.0)  # of a case's amount
 DRAWS = 3  # of the prices of an instance
 BOUND = 0.0020  # dollars a prompt of the real models may cost in the mean

@@ -107,7 +107,7 @@ def state(connection: sa.Connection, key: str) -> State:
     return shown(connection, found)
 
 
-def shown(connection: sa.Connection, found: Mapping[str, Any]) -> State:
+def shown(connection: sa.Connection, found: Any) -> State:
     """The figures of an experiment with what its log counts less, where it has a weight."""
     less = 0
     if found["log_weight"] != 1.0:
