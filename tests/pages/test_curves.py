@@ -22,6 +22,22 @@ def test_mixtures_that_were_not_kept_are_not_drawn():
     assert make_curves(rounds(2), [])["mixture"] == []
 
 
+def test_a_name_has_one_look_in_all_charts():
+    names = [f"c{k}" for k in range(10)]
+    curves = make_curves(rounds(3, names), [{"c3": 0.4, "c9": 0.6}] * 3)
+    looks = {line["name"]: line["look"] for line in curves["mixture"]}
+    assert looks == {"c9": 0, "c3": 1}
+    assert all(line["look"] == looks.get(line["name"], line["look"]) for line in curves["scores"])
+    assert len({line["look"] for line in curves["scores"]}) == len(curves["scores"]) == MOST_LINES
+
+
+def test_changes_of_the_problem_are_marked():
+    curves = make_curves(rounds(5), [{"a": 1.0}] * 5, changes=[3, 3, 9])
+    assert curves["changes"] == [3]
+    chart = curve_charts(curves, "score")[0]
+    assert list(chart.changes) == [chart.across.at(3)]
+
+
 def test_scores_of_infeasible_rounds_are_gaps():
     found = series([{"a": float("-inf")}, {"a": 1.0}], missing=None)
     assert found == [{"name": "a", "values": [None, 1.0]}]

@@ -24,7 +24,7 @@ def test_labels_knots_and_the_bound():
 def test_the_safe_mix_has_a_band():
     ax = plots.plot_tradeoff(tradeoff(log(), bounds={"dollars": 3.0}))
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["its 95% interval", "limits kept with 95% certainty", "best mix at the estimates"]
+    assert labels == ["best mix at the estimates", "limits kept with 95% certainty", "its 95% interval"]
 
 
 def test_own_axes_are_drawn_on_and_panels_stand_side_by_side():

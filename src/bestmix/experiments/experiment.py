@@ -52,6 +52,7 @@ from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import Strategy
+from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import account_of, check_chosen
 from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, left_out, mixes
 from bestmix.strategies.traffic import Traffic
@@ -360,7 +361,8 @@ class Experiment:
         )
         rec = with_conflict(rec, moments, earlier, now.weight)
         missing = left_out(self.strategy, now.state.surplus)
-        return replace(rec, note=" ".join(filter(None, [rec.note, missing]))) if missing else rec
+        ended = ending(self.strategy, rec, now.memory, now.state.complete)
+        return replace(rec, note=" ".join(filter(None, [rec.note, missing, ended])))
 
     def snapshot(self) -> Snapshot:
         """Figures, answer and the answers after each round, all of one moment."""

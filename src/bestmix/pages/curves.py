@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 from bestmix.answers.recommendation import Round
 from bestmix.answers.wording import shortened
@@ -16,10 +16,11 @@ NAMES = 22.0  # from the end of the lines to their names
 
 
 class Series(TypedDict):
-    """A line: its name, and a value or None for each round."""
+    """A line: its name, a value or None for each round, and the number of its look, which a name has in all charts."""
 
     name: str
     values: list[float | None]
+    look: NotRequired[int]
 
 
 class Curves(TypedDict):
@@ -28,17 +29,34 @@ class Curves(TypedDict):
     rounds: list[int]
     scores: list[Series]
     mixture: list[Series]
+    changes: list[int]  # rounds in which the problem was changed
 
 
-def make_curves(history: Sequence[Round], mixtures: Sequence[Mapping[str, float] | None]) -> Curves:
-    """Curves of a search, of many rounds those that lie evenly."""
+def make_curves(
+    history: Sequence[Round], mixtures: Sequence[Mapping[str, float] | None], changes: Sequence[int] = ()
+) -> Curves:
+    """Curves of a search, of many rounds those that lie evenly, with the rounds in which the problem was changed."""
     places = thin(range(len(history)), MOST_ROUNDS)
     shares = [dict(mixtures[i] or {}) for i in places] if mixtures else []
-    return {
-        "rounds": [history[i].number for i in places],
-        "scores": series([history[i].scores for i in places], missing=None),
-        "mixture": series(shares, missing=0.0) if any(shares) else [],
-    }
+    scores, mixture = series([history[i].scores for i in places], missing=None), []
+    if any(shares):
+        mixture = series(shares, missing=0.0)
+    _share_looks(mixture, scores)
+    numbers = [history[i].number for i in places]
+    inside = sorted({n for n in changes if numbers and numbers[0] <= n <= numbers[-1]})
+    return {"rounds": numbers, "scores": scores, "mixture": mixture, "changes": inside}
+
+
+def _share_looks(*charts: list[Series]) -> None:
+    """One look for a name in all charts, and never two lines of a chart with the same."""
+    known: dict[str, int] = {}
+    for lines in charts:
+        taken = {known[line["name"]] for line in lines if line["name"] in known}
+        free = [look for look in range(MOST_LINES) if look not in {*taken, *known.values()}]
+        free += [look for look in range(MOST_LINES) if look not in taken and look not in free]
+        for line in lines:
+            line["look"] = known[line["name"]] if line["name"] in known else free.pop(0)
+        known |= {line["name"]: line["look"] for line in lines}
 
 
 def series(rounds: Sequence[Mapping[str, float]], missing: float | None) -> list[Series]:
@@ -70,10 +88,11 @@ def thin(places: Sequence[int], most: int) -> list[int]:
 
 
 class Line(NamedTuple):
-    """A line and its name."""
+    """A line, its name and the number of its look."""
 
     points: Sequence[tuple[float, float]]
     name: Name
+    look: int
 
 
 @dataclass(frozen=True)
@@ -85,17 +104,21 @@ class LinesChart:
     upwards: Axis
     lines: Sequence[Line]
     percent: bool
+    changes: Sequence[float] = ()  # where the problem was changed
     height: float = 0.75 * HEIGHT
     width: float = WIDTH
 
 
 def curve_charts(curves: Curves, scores: str) -> list[LinesChart]:
     """The shares above, the scores below under a label of their own; none where there is nothing to draw."""
-    kinds = [(curves["mixture"], "share of the mix", True), (curves["scores"], scores, False)]
-    return [lines_chart(label, curves["rounds"], found, percent) for found, label, percent in kinds if found]
+    kinds = [(curves["mixture"], "share of the optimum at the estimates", True), (curves["scores"], scores, False)]
+    rounds, changes = curves["rounds"], curves["changes"]
+    return [lines_chart(label, rounds, found, percent, changes) for found, label, percent in kinds if found]
 
 
-def lines_chart(label: str, rounds: Sequence[int], series: Sequence[Series], percent: bool) -> LinesChart:
+def lines_chart(
+    label: str, rounds: Sequence[int], series: Sequence[Series], percent: bool, changes: Sequence[int] = ()
+) -> LinesChart:
     """Lines over the rounds, their names on the right."""
     texts = [shortened(line["name"]) for line in series]
     right = NAMES + 4 + max((text_width(text) for text in texts), default=0.0)
@@ -108,7 +131,8 @@ def lines_chart(label: str, rounds: Sequence[int], series: Sequence[Series], per
     ]
     heights = _apart([line[-1][1] for line in points], bottom)
     names = [Name(x.end + NAMES, at + 4, text, "") for at, text in zip(heights, texts, strict=True)]
-    return LinesChart(label, x, y, list(map(Line, points, names)), percent)
+    looks = [line.get("look", place) for place, line in enumerate(series)]
+    return LinesChart(label, x, y, list(map(Line, points, names, looks)), percent, [x.at(n) for n in changes])
 
 
 def _apart(heights: Sequence[float], bottom: float) -> list[float]:

@@ -1,9 +1,11 @@
 """A durable experiment as one HTML page that needs nothing else, for a colleague."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bestmix import files
+from bestmix.answers.tradeoff import POINTS
 from bestmix.pages import views
 from bestmix.pages.rendering import render
 from bestmix.pages.report import check_path
@@ -36,7 +38,12 @@ def experiment_report(experiment: "Experiment | RemoteExperiment", figure: bool 
     """
     view = views.read(experiment, RECENT_TRIALS, UNCOUNTED_TRIALS)
     notes = [note for note in (*view.state.notes.splitlines(), view.answer.rec.note) if note]
-    values = {"view": view, "answer": view.answer, "title": view.state.name, "notes": notes}
+    values = {
+        "view": view,
+        "answer": replace(view.answer, safe_points=POINTS),
+        "title": view.state.name,
+        "notes": notes,
+    }
     rounds = view.answer.rounds[-MOST_ROUNDS:]
     return render("experiment_report.html", figure=figure is not False, rounds=rounds, **values)
 

@@ -12,7 +12,7 @@ from bestmix import checks
 from bestmix.answers.history import ROLES, question, role, spent_on, spread_evenly
 from bestmix.answers.prices import at_estimates, is_other, limit_price
 from bestmix.answers.recommendation import Recommendation, Round
-from bestmix.answers.tradeoff import tradeoff
+from bestmix.answers.tradeoff import POINTS, tradeoff
 from bestmix.answers.tradeoff_sources import movable
 from bestmix.answers.wording import certainly, chance_text, guess_text, items_text, kept_text, met_at_estimates, sure
 from bestmix.experiments import State, Trial
@@ -32,7 +32,7 @@ MOST_DOUBTS = 5  # conditions nearest to failing
 MOST_ROWS = 100  # of any other table
 MOST_LIMITS = 4  # whose trade-off is drawn
 MOST_SAFE_ARMS = 24  # beyond, the safe mix at many bounds would keep a page waiting
-SAFE_POINTS = 6  # bounds at which a page shows the safe mix
+SAFE_POINTS = 6  # bounds at which a page that is made anew all the time shows the safe mix
 SAFETY = 0.95
 RELATIONS = {"<=": "≤", ">=": "≥", "=": "="}
 RECENT_TRIALS = 50  # that the pace is measured on
@@ -144,6 +144,8 @@ class Answer:
 
     rec: Recommendation
     mixtures: Sequence[Mapping[str, float] | None] = ()
+    changes: Sequence[int] = ()  # rounds in which the problem was changed
+    safe_points: int = POINTS  # bounds at which the safe mix is shown
 
     @property
     def goal(self) -> str:
@@ -293,7 +295,7 @@ class Answer:
         """None where there is nothing to draw, the answer does not tell enough, or the numbers are beyond floats."""
         few = self.rec.problem.plain and len(self.rec.estimates) <= MOST_SAFE_ARMS
         try:
-            found = tradeoff(self.rec, cost, safety=SAFETY if few else None, points=SAFE_POINTS)
+            found = tradeoff(self.rec, cost, safety=SAFETY if few else None, points=self.safe_points)
         except (ArithmeticError, checks.InvalidInput):
             return None
         drawable = found.pieces and math.isfinite(found.most - found.least)
@@ -308,7 +310,7 @@ class Answer:
     @property
     def curves(self) -> Curves:
         """Scores and mixture round by round."""
-        return make_curves(self.rec.history, self.mixtures)
+        return make_curves(self.rec.history, self.mixtures, self.changes)
 
     @property
     def curve_charts(self) -> list[LinesChart]:
@@ -439,7 +441,8 @@ def read(
 def read_answer(experiment: "Experiment | RemoteExperiment") -> View:
     """Read the snapshot without any trials."""
     now = experiment.snapshot()
-    answer = Answer(now.recommendation, now.mixtures)
+    changes = [change["round"] for change in now.state.changes]
+    answer = Answer(now.recommendation, now.mixtures, changes, SAFE_POINTS)
     return View(experiment.record.key, now.state, answer, items=experiment.record.items)
 
 

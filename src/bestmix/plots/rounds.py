@@ -51,7 +51,7 @@ def rounds_figure(history: Sequence[Round], mixtures: Sequence[tuple[int, Mappin
         _draw(above, {arm: shares[arm] for arm in _chosen(shares, highest=True)}, last)
         _draw(below, {name: scores[name] for name in _chosen(scores, highest=False)}, last)
         above.yaxis.set_major_formatter("{x:.0%}")
-        above.set_ylabel("share of the mix")
+        above.set_ylabel("share of the optimum\nat the estimates")
         below.set_ylabel("standard errors\nfrom another answer" if any(r.reasons for r in history) else "score")
         below.set_xlabel("round")
         below.xaxis.get_major_locator().set_params(integer=True)

@@ -45,7 +45,7 @@ def plot_tradeoff(found: TradeOff, ax: "Axes | None" = None) -> "Axes":
         _draw_bound(ax, found, low, high)
         _frame(ax, low, high, found.at_least)
         _name_pieces(ax, found, low, high)
-        ax.legend(loc=_corner(found), fontsize=SIZE)
+        _draw_legend(ax, found)
         return ax
 
 
@@ -145,6 +145,13 @@ def _corner(found: TradeOff) -> Literal["lower right", "lower left", "upper left
     if found.goal.maximise:
         return "lower right" if rising else "lower left"
     return "upper left" if rising else "upper right"
+
+
+def _draw_legend(ax: "Axes", found: TradeOff) -> None:
+    """The best mix first, on a ground that hides the line of today's limit."""
+    handles, labels = ax.get_legend_handles_labels()
+    ground: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "fontsize": SIZE}
+    ax.legend(handles[::-1], labels[::-1], loc=_corner(found), **ground)
 
 
 def _share(ax: "Axes", x: float) -> float:

@@ -356,6 +356,24 @@ class Challenger:
         certificate = memory.get("certificate")
         return None if certificate is None or not certificate["certified"] else np.array(certificate["mixture"])
 
+    def stopped_for(self, memory: Memory, feasible: bool) -> str:
+        """What it was certain of when it ended; no text where it has no rule to stop by.
+
+        >>> Challenger(0.95).stopped_for({}, feasible=True), Challenger().stopped_for({}, feasible=True)
+        ('with 95% certainty these are the arms of the best mix', '')
+        """
+        level = f"with {100 * (1 - (self._delta or self.heuristic_stop or 1.0)):g}% certainty"
+        if self.heuristic_stop:
+            level += ", by the heuristic rule,"
+        if not self._delta and not self.heuristic_stop:
+            return ""
+        if not feasible:
+            return f"{level} no mix keeps all limits"
+        if self.tolerance is None:
+            return f"{level} these are the arms of the best mix"
+        enough = (memory.get("certificate") or {}).get("enough")
+        return f"{level} the mix keeps all limits and is within {self.tolerance} of the best one" if enough else ""
+
     def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
         """Memory under a larger budget: the rounds to come grow, and a run that was over decides once more.
 

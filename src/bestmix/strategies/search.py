@@ -24,6 +24,7 @@ from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
+from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import Paid, account_of, check_changeable, check_chosen, larger_amount, once_more, paid
 from bestmix.strategies.protocol import (
     MOST_TRIALS,
@@ -482,7 +483,8 @@ class Search:
         )
         rec = with_conflict(rec, self.moments, self._log, self._log_weight)
         missing = "" if everything else left_out(self.strategy, self.left_out)
-        return replace(rec, note=" ".join(filter(None, [rec.note, missing]))) if missing else rec
+        ended = ending(self.strategy, rec, self.memory, self.budget - self._left + self.trials)
+        return replace(rec, note=" ".join(filter(None, [rec.note, missing, ended])))
 
     @property
     def evidence(self) -> Evidence:

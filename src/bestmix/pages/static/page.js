@@ -30,13 +30,29 @@
       }
       place.setAttribute("role", "img");
       place.setAttribute("aria-label", `${kind} by round: ${lines.map((line) => line.name).join(", ")}`);
-      plots.push(new uPlot(options(place, kind, lines, charts.rounds), columns(charts.rounds, lines), place));
+      plots.push(new uPlot(options(place, kind, lines, charts), columns(charts.rounds, lines), place));
     });
   }
 
   const columns = (rounds, lines) => [rounds, ...lines.map((line) => line.values)];
 
-  function options(place, kind, lines, rounds) {
+  // Upright lines at the rounds in which the problem was changed.
+  function mark(plot, changes) {
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.strokeStyle = colour("bound");
+    ctx.setLineDash([6, 4]);
+    changes.forEach((round) => {
+      const x = plot.valToPos(round, "x", true);
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    });
+    ctx.restore();
+  }
+
+  function options(place, kind, lines, { rounds, changes }) {
     const shades = palette();
     const axis = { stroke: colour("muted"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid") } };
     const share = kind === "mixture";
@@ -44,6 +60,7 @@
     return {
       width: Math.max(place.clientWidth, 240),
       height: 230,
+      hooks: { draw: [(plot) => mark(plot, changes)] },
       scales: { x: { time: false }, y: share ? { range: [0, 1.02] } : {} },
       axes: [
         { ...axis, label: "round", labelSize: 18, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
@@ -51,11 +68,11 @@
       ],
       series: [
         { label: "round" },
-        ...lines.map((line, i) => ({
+        ...lines.map((line) => ({
           label: line.name,
-          stroke: shades[i % shades.length],
+          stroke: shades[line.look],
           width: 2,
-          dash: dashes[i % dashes.length],
+          dash: dashes[line.look],
           points: { show: rounds.length < 30, size: 5 },
           value: (_, value) => shown(value),
         })),

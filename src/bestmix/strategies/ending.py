@@ -1,0 +1,42 @@
+"""Why a run ended before its budget was spent, in words."""
+
+from typing import Protocol, runtime_checkable
+
+from bestmix.answers.recommendation import Recommendation
+from bestmix.strategies.protocol import MOST_TRIALS, Memory, Strategy
+
+
+@runtime_checkable
+class Stopping(Protocol):
+    """A strategy that may end a run before its budget is spent."""
+
+    def stopped_for(self, memory: Memory, feasible: bool) -> str:
+        """What it was certain of when it ended, given the verdict of the estimates; no text where it has no rule."""
+        ...
+
+
+def ending(strategy: Strategy, rec: Recommendation, memory: Memory, trials: int) -> str:
+    """Why a run that is over did not use up its budget of trials; no text where it did, or goes on.
+
+    Parameters
+    ----------
+    strategy, memory
+        What ended it.
+    rec
+        Its answer.
+    trials
+        How many were made, those of arms that were taken out included.
+
+    Examples
+    --------
+    >>> from bestmix import Challenger, Instance, identify
+    >>> inst = Instance([1.0, 2.0], [[0.0, 2.0]], [1.0], sigma_reward=0.1, sigma_cost=0.1)
+    >>> print(identify(inst.problem, inst.sampler(seed=1), 900, Challenger(0.95, tolerance="5%")).note)
+    Stopped: with 95% certainty the mix keeps all limits and is within 5% of the best one, after 30 of 900 trials.
+    """
+    spent = rec.account is not None or (rec.budget is not None and trials >= rec.budget)
+    if not rec.complete or spent or not isinstance(strategy, Stopping):
+        return ""
+    why = strategy.stopped_for(memory, rec.feasible)
+    most = "" if rec.budget is None or rec.budget >= MOST_TRIALS else f" of {rec.budget:,}"
+    return f"Stopped: {why}, after {trials:,}{most} trials." if why else ""
