@@ -40,7 +40,11 @@ def proven(name: str, runs: int) -> Figure:
     instance = catalog.load(name)
     sigma = {"reward": 1.0, **dict.fromkeys(instance.costs, 0.5)}
     strategy = Challenger(delta=PROVEN_DELTA, proven=True, sigma=sigma)
-    counts = kept("limit", f"{name} {PROVEN_DELTA:g} {runs} proven", partial(stopped, instance, strategy, runs))
+    counts = kept(
+        "limit",
+        f"{name} {PROVEN_DELTA:g} {runs} proven, edition {strategy.edition}",
+        partial(stopped, instance, strategy, runs),
+    )
     bound = limit(instance, delta=PROVEN_DELTA).trials
     note = f"{counts['pulls']:,.0f} trials, the limit is {bound:,.0f}; wrong {counts['wrong']} of {runs}"
     return Figure(f"{name}, delta {PROVEN_DELTA:g}, proven", counts["pulls"] / bound, "x", PROVEN_GOAL, True, note)

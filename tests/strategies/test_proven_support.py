@@ -1,5 +1,7 @@
 """The proven stop for the support: distances against brute force, the heart of its theorem, and runs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from bestmix import Challenger, Instance, Problem, limit, solve
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
 from bestmix.problems.solution import solve_means
 from bestmix.strategies import proven_support
+from bestmix.strategies.built_in import restore_strategy
 from bestmix.strategies.proven_support import flatness
 
 EASY = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=1.0, sigma_cost=1.0)
@@ -119,4 +124,39 @@ def test_it_knows_plain_problems_alone():
 
 def test_its_name_and_its_file():
     assert SURE.name == "Challenger[0.95, proven]"
-    assert SURE.to_dict() == {**Challenger(confidence=0.95).to_dict(), "proven": True, "sigma": 1.0}
+    assert SURE.to_dict() == {**Challenger(confidence=0.95).to_dict(), "proven": True, "sigma": 1.0, "edition": 2}
+
+
+def test_mixtures_add_up_in_the_second_edition():
+    def held(trials, edition):
+        _, found = conditions(EASY.means, EASY.bound, np.full(3, trials), np.ones(2))
+        return replace(found, edition=edition).all_hold(0.05)
+
+    assert [(held(n, 1), held(n, 2)) for n in (50, 55, 60)] == [(False, False), (False, True), (True, True)]
+
+
+def test_challenger_asks_its_own_edition():
+    means, counts = EASY.means, 55
+    scatter = counts * np.eye(2)
+    told = Evidence(EASY.problem, [Moments.from_statistics(counts, row, scatter) for row in means])
+    ended = [
+        replace(SURE, edition=edition).close(told, 10**6, {"quota": None, "basis": [], "reasons": {}})[0]["quota"]
+        for edition in (1, 2)
+    ]
+    assert sum(ended[0]) > 0
+    assert ended[1] is None
+
+
+def test_experiments_that_were_saved_before_keep_the_first_edition():
+    assert restore_strategy(SURE.to_dict()) == SURE
+    before = {key: value for key, value in SURE.to_dict().items() if key != "edition"}
+    assert restore_strategy(before).edition == 1
+    assert restore_strategy(before).to_dict() == before
+    within = Challenger(confidence=0.95, tolerance=0.1, proven=True, sigma=1.0)
+    assert "edition" not in within.to_dict()
+    assert restore_strategy(within.to_dict()) == within
+
+
+def test_there_are_two_editions():
+    with pytest.raises(ValueError, match="edition: expected 1 or 2, got 3"):
+        Challenger(confidence=0.95, proven=True, sigma=1.0, edition=3)

@@ -37,6 +37,8 @@ def restore_strategy(data: Mapping[str, Any]) -> Strategy:
         raise checks.InvalidInput(
             "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"
         )
+    if kind == "Challenger" and options.get("proven") and options.get("tolerance") is None:
+        options.setdefault("edition", 1)  # saved before there was another
     make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
     try:
         return make(**options)

@@ -36,10 +36,11 @@ def joint_scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
     return found if ranges is None else found * math.sqrt(len(found))
 
 
-def is_certain(evidence: Evidence, scale: Floats, delta: float) -> bool:
+def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int = 2) -> bool:
     """Whether the answer of the estimates, a support or that no mix keeps the limits, is right for certain.
 
-    With probability 1 - ``delta`` no wrong answer is ever called certain, however the trials are allocated.
+    With probability 1 - ``delta`` no wrong answer is ever called certain, however the trials are allocated. The first
+    ``edition`` looked at one pair of mixtures at a time.
     """
     bound, unknown = evidence.problem.bound, len(evidence.counts)
     solution = solve_means(evidence.means, bound)
@@ -50,7 +51,7 @@ def is_certain(evidence: Evidence, scale: Floats, delta: float) -> bool:
     columns = _columns(evidence.means, bound)
     counts = np.full(len(columns), np.inf)
     counts[:unknown] = evidence.counts
-    return _Conditions(columns, list(solution.basis), counts, scale).all_hold((1.0 - INFEASIBLE) * delta)
+    return _Conditions(columns, list(solution.basis), counts, scale, edition).all_hold((1.0 - INFEASIBLE) * delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +67,12 @@ class _Conditions:
     basis: list[int]
     counts: Floats  # (K + L,), infinite for what is known
     scale: Floats  # (1 + L,)
+    edition: int = 2
 
     def all_hold(self, delta: float) -> bool:
         """Whether they do for certain."""
-        if self.nearest(self.counts) < self.level(delta):  # the distances below are smaller yet
+        many = len(RHOS) ** 2 if self.edition == 1 else 1
+        if self.nearest(self.counts) < self.level(delta, many):  # the distances below are smaller yet
             return False
         return all(self._holds(j, delta) for j in [None, *self.others])
 
@@ -83,8 +86,16 @@ class _Conditions:
         return min([self.primal(counts), *(self.dual(j, counts) for j in self.others)])
 
     def _holds(self, j: int | None, delta: float) -> bool:
-        """Whether no truth that differs in the basis and in column ``j`` is near enough, by some pair of mixtures."""
-        return any(self._distance(j, own, rho) >= self.level(delta, j, own, rho) for own in RHOS for rho in RHOS)
+        """Whether no truth that differs in the basis and in column ``j`` is near enough for all pairs of mixtures."""
+        basis, level = self.counts[self.basis], self.level(delta, len(RHOS) ** 2)
+        beyond = [
+            self._distance(j, own, rho) - growth(basis, rho) - (0.0 if j is None else growth(self.counts[[j]], own))
+            for own in RHOS
+            for rho in RHOS
+        ]
+        if self.edition == 1:
+            return max(beyond) >= level
+        return 2.0 * float(np.logaddexp.reduce(np.array(beyond) / 2.0)) >= level
 
     def _distance(self, j: int | None, own: float, rho: float) -> float:
         """Squared distance to where a condition fails, if only the basis and ``j`` may change."""
@@ -94,11 +105,9 @@ class _Conditions:
             counts[j] = shrunk(self.counts[j], own)
         return self.nearest(counts)
 
-    def level(self, delta: float, j: int | None = None, own: float = math.inf, rho: float = math.inf) -> float:
-        """Squared distance from the truth that arms of a basis and ``j`` never have, for all bases at once."""
-        bases = math.comb(len(self.columns), len(self.basis))
-        used = growth(self.counts[self.basis], rho) + (0.0 if j is None else growth(self.counts[[j]], own))
-        return 2.0 * math.log(len(RHOS) ** 2 * bases / delta) + used
+    def level(self, delta: float, many: int) -> float:
+        """Squared distance from the truth that arms of a basis and ``j`` never have, for all bases and mixtures."""
+        return 2.0 * math.log(many * math.comb(len(self.columns), len(self.basis)) / delta)
 
     def primal(self, counts: Floats) -> float:
         """Squared distance to where a column of the basis has no weight: the others balance without it."""
