@@ -10,9 +10,8 @@ RECORD = Record("0123456789ab", "a", PROBLEM.to_dict(), {"kind": "Uniform"}, 9, 
 
 def test_numbers_in_the_store_never_change():
     segments = {"free": 0.7, "paid": 0.3}
-    first = revision(
-        Record("0123456789ab", "a", Problem(["a", "b"], segments=segments).to_dict(), {}, 9, 60.0, 100), None
-    )
+    record = Record("0123456789ab", "a", Problem(["a", "b"], segments=segments).to_dict(), {}, 9, 60.0, 100)
+    first = revision(record, None)
     later = first.becoming(Problem(["b", "c"], segments=segments), {"text": "x"})
     assert [str(cell) for cell in later.cells] == [
         "a in free",
@@ -27,5 +26,5 @@ def test_numbers_in_the_store_never_change():
     assert later.chosen(list("abcdef")) == list("bedf")
     back = later.becoming(first.problem, {"text": "y"})
     assert (back.places, back.retired) == ([0, 1, 2, 3], [4, 5])
-    assert isinstance(revision(RECORD, back.to_text()), Revision)
-    assert revision(RECORD, back.to_text()) == back
+    assert isinstance(revision(record, back.to_text()), Revision)
+    assert revision(record, back.to_text()) == back
