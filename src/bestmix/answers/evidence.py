@@ -72,7 +72,7 @@ class Evidence:
 
     @cached_property
     def estimates(self) -> "Estimates":
-        """What decisions and the limits' certainty are reckoned from: means, covariances, counts, flags."""
+        """What the limits' certainty is reckoned from: means, covariances, counts, flags."""
         return self._estimates(as_possible=False)
 
     @cached_property

@@ -60,10 +60,10 @@ def estimates(
 ) -> Estimates:
     """Estimates from sums: each arm's covariance is blended with the pooled one, but a price keeps its own.
 
-    ``as_possible``: the pool counts for an arm as no more than its own trials leave possible. ``scatters`` are sums
-    of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are infinite. A value that was
-    the same in EXACT trials or more, of an arm or of all, is a price; zero is not, it may be an event that did not
-    happen yet, and keeps the pool's share, which falls like one over the trials.
+    The pool counts for an arm as no more than its own trials leave possible, if they are not skewed (``as_possible``).
+    ``scatters`` are sums of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are
+    infinite. A value that was the same in EXACT trials or more, of an arm or of all, is a price; zero is not, it may be
+    an event that did not happen yet, and keeps the pool's share, which falls like one over the trials.
     """
     counts, binary = np.asarray(counts, dtype=np.float64), _flags(means, binary)
     unknown = np.isfinite(counts)
@@ -71,10 +71,8 @@ def estimates(
     pooled, blended = np.empty(scatters.shape[1:]), np.zeros(scatters.shape)
     speed = jit.speed_for(len(trials))
     speed(conditions.pool_scatter)(trials, own, pooled)
-    if as_possible:
-        blended[unknown] = pooling.blended_as_possible(trials, own, pooled, binary[unknown] != 0)
-    else:
-        blended[unknown] = speed(conditions.blend)(trials, own, pooled)
+    least = 0.0 if as_possible else pooling.SKEWED
+    blended[unknown] = pooling.blended_as_possible(trials, own, pooled, binary[unknown] != 0, least)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
     same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
     price = same & (counts >= EXACT)[:, None]

@@ -459,7 +459,6 @@ def _says_infeasible(state: conditions.State) -> bool:
 def _chance(evidence: Evidence) -> float:
     """Estimated chance that the support of the optimum at the estimates is right; 0 where it cannot be said."""
     solution = solve_means(evidence.means, evidence.problem.bound)
-    # With the whole pool, as it always was: what was decided once is decided again.
     return certainty.support_probability(certainty.z_scores(evidence, solution, evidence.estimates)) or 0.0
 
 
