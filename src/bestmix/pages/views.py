@@ -252,6 +252,14 @@ class Answer:
         return [Spent(question(problem, what), n, n / total) for what, n in list(found.items())[:MOST_ROWS]]
 
     @property
+    def unmade_trials(self) -> int:
+        """Trials that rounds had planned and that were not made: under way, or taken back by a change."""
+        planned: Counter[str] = Counter()
+        for finished in self.rec.history:
+            planned.update(finished.pulls)
+        return sum(max(planned[arm] - e.trials, 0) for arm, e in self.rec.estimates.items())
+
+    @property
     def rejections(self) -> list[Rejection]:
         """What was rejected in which round."""
         return [_rejection(r, r.rejected) for r in self.rec.history if r.rejected is not None]

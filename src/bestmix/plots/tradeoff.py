@@ -19,7 +19,7 @@ MOST_LETTERS = 34  # of the arms along a piece
 NARROW = 0.16  # of the width: a piece below has no room for its arms
 LETTER = 0.6  # width of a letter against its height
 GAP = 0.015  # of the width, beside the bound
-ALONG = (0.5, 0.6, 0.4, 0.7, 0.3, 0.8, 0.2, 0.9)  # a piece: where its arms may be named
+ALONG = (0.5, 0.6, 0.4, 0.7, 0.3, 0.8, 0.2, 0.9, 0.98, 0.02)  # a piece: where its arms may be named
 
 
 def plot_tradeoff(found: TradeOff, ax: "Axes | None" = None) -> "Axes":
@@ -150,8 +150,8 @@ def _corner(found: TradeOff) -> Literal["lower right", "lower left", "upper left
 def _draw_legend(ax: "Axes", found: TradeOff) -> None:
     """The best mix first, on a ground that hides the line of today's limit."""
     handles, labels = ax.get_legend_handles_labels()
-    ground: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "edgecolor": "none", "fontsize": SIZE}
-    ax.legend(handles[::-1], labels[::-1], loc=_corner(found), **ground)
+    ground: dict[str, Any] = {"frameon": True, "framealpha": 0.9, "facecolor": "white", "edgecolor": "none"}
+    ax.legend(handles[::-1], labels[::-1], loc=_corner(found), fontsize=SIZE, **ground)
 
 
 def _share(ax: "Axes", x: float) -> float:
