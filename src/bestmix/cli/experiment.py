@@ -558,11 +558,11 @@ def report(state: "State", as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(state.to_dict(), indent=1))
         return
-    parts = [f"{state.complete} of {state.budget} trials", f"{state.leased} leased"]
+    parts = [f"{state.complete:,} of {state.budget:,} trials", f"{state.leased:,} leased"]
     if state.unlimited:
-        parts = [f"{state.complete} trials", *([f"{state.leased} leased"] if state.leased else [])]
+        parts = [f"{state.complete:,} trials", *([f"{state.leased:,} leased"] if state.leased else [])]
     beside = (state.extra, "beside the plan"), (state.surplus, "left out"), (state.discounted, "of the log discounted")
-    parts += [f"{n} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
+    parts += [f"{n:,} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
     where = f"round {state.round}, " if state.open else ""
     reason = f" ({state.reason})" if state.reason else ""
     line = f"{state.name}: {state.status}{reason}, {where}{', '.join(parts)}."

@@ -285,8 +285,8 @@ def _kept(search: "Search", state: Path) -> str:
 def _made(search: "Search") -> str:
     """How many trials there are, of how many; or what they cost."""
     if search.account is None:
-        return f"{search.trials} of {search.budget} trials"
-    return f"{search.trials} trials ({search.account})"
+        return f"{search.trials:,} of {search.budget:,} trials"
+    return f"{search.trials:,} trials ({search.account})"
 
 
 @contextmanager

@@ -120,9 +120,11 @@
   const silent = "The server does not answer; the page goes on as soon as it does.";
   let shown = "";
 
+  const count = (number) => number.toLocaleString("en");
+
   function tell(state) {
-    const most = state.budget >= 2 ** 53 ? "" : ` of ${state.budget}`; // money is limited, or nothing
-    news.textContent = `Live: ${state.complete}${most} trials, ${state.status}.`;
+    const most = state.budget >= 2 ** 53 ? "" : ` of ${count(state.budget)}`; // money is limited, or nothing
+    news.textContent = `Live: ${count(state.complete)}${most} trials, ${state.status}.`;
     const figures = JSON.stringify(state);
     if (figures === shown) return;
     shown = figures;
