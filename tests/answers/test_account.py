@@ -17,3 +17,11 @@ def test_plain_data_and_back():
     account = Account(Spend(20.0, "dollars", most={"a": 2.0}), 5.0, {"a": 1.5})
     assert Account.from_dict(account.to_dict()) == account
     assert account.to_dict()["left"] == 15.0
+
+
+def test_what_is_left_over_where_trials_cost_next_to_nothing():
+    account = Account(Spend(50.0, "dollars"), 48.94, {"tiny": 0.00003, "large": 0.015})
+    told = account.sentence()
+    assert "the budget is soft, and may be exceeded a little. " in told
+    assert told.endswith("A trial counts as a millionth of the budget at least, 5e-05 dollars; one of tiny costs less.")
+    assert "millionth" not in Account(Spend(50.0, "dollars"), 50.1, {"tiny": 0.00003}).sentence()

@@ -39,3 +39,10 @@ def test_a_column_is_found_by_its_name_first_and_then_without_spaces():
         places([" x", "x "], ["x"])
     with pytest.raises(ValueError, match=r"log: there is no column 'z'; the columns are \['x'\]"):
         places(["x"], ["z"])
+
+
+@pytest.mark.parametrize("nested", [["a"], {"name": "a"}])
+def test_a_list_is_no_name(nested):
+    with pytest.raises(ValueError, match=r"log: expected a text or a number for a name, got .*; write one"):
+        Values(["a", nested]).labels()
+    assert Values(["[a]", "{b}"]).labels().names == ("[a]", "{b}")

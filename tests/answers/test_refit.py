@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bestmix import Known, Policy
-from bestmix.answers.refit import refit
+from bestmix.answers.refit import refit, refit_whole
 
 KNOWN = {"off": Known(0.0, {"dollars": 0.0})}
 POLICY = Policy({"on": 0.5, "off": 0.5}, {"dollars": 1.0}, safety=0.9, known=KNOWN)
@@ -71,3 +71,23 @@ def test_segments_are_fitted_again_from_their_column():
     short = {name: values[:180] for name, values in log.items()}
     with pytest.raises(ValueError, match="expected fresh trials of 'l in paid'"):
         policy.refit(short, segment="plan")
+
+
+def test_what_the_policy_as_it_is_costs_on_the_fresh_trials():
+    fresh = log(1)
+    found = refit_whole(POLICY, fresh, before=log(2, n=90))
+    mean = found.deployed["dollars"]
+    assert mean.mean == pytest.approx(0.5 * np.mean(fresh["dollars"]))
+    half = 0.5 * (mean.interval[1] - mean.interval[0])
+    assert half == pytest.approx(2.045 * 0.5 * np.std(fresh["dollars"], ddof=1) / np.sqrt(30), rel=0.01)
+    assert found.answer.trials == 120
+    assert found.left_out == {}
+
+
+def test_with_segments_each_has_its_own_weights():
+    parts = {"free": {"s": 1.0, "l": 0.0}, "paid": {"s": 0.0, "l": 1.0}}
+    policy = Policy(None, {"dollars": 1.0}, segments={"free": 0.7, "paid": 0.3}, by_segment=parts)
+    rows = [(a, g, d + e) for a, d in (("s", 0.5), ("l", 2.0)) for g in ("free", "paid") for e in (-0.1, 0.0, 0.1)]
+    fresh = {"arm": [a for a, _, _ in rows], "segment": [g for _, g, _ in rows], "dollars": [d for _, _, d in rows]}
+    found = refit_whole(policy, fresh | {"reward": [d for _, _, d in rows]})
+    assert found.deployed["dollars"].mean == pytest.approx(0.7 * 0.5 + 0.3 * 2.0)

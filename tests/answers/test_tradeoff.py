@@ -97,10 +97,10 @@ def test_known_arms_take_part_and_untried_ones_do_not():
 
 def test_sentences_tell_the_change_in_digits_that_mean_something(found):
     texts = found.sentences()
-    assert texts[1].startswith("A limit on dollars that is 20% higher (3.6 instead of 3) would earn 0.0")
-    assert " more (" in texts[1]
-    assert " less (" in texts[2]
-    assert "Kept with 95% certainty, the best mix earns " in texts[-1]
+    assert texts[1].startswith("A limit on dollars that is 20% higher (3.6 instead of 3) would mean 0.0")
+    assert " more quality (" in texts[1]
+    assert " less quality (" in texts[2]
+    assert "Kept with 95% certainty, the best mix has a mean quality of " in texts[-1]
     assert "(now)" in str(found)
 
 
@@ -187,3 +187,9 @@ def test_a_tail_moves_between_nothing_and_all():
     found = tradeoff(data, reward="quality", limits=["p(seconds > 2) <= 50%"], points=4)
     assert all(0.0 <= point.bound <= 1.0 for point in found.safe)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["limit"] == "p(seconds > 2) <= 50%"
+
+
+@pytest.mark.parametrize("bound", [float("inf"), float("nan"), "2"])
+def test_a_bound_to_look_at_is_a_finite_number(bound):
+    with pytest.raises(ValueError, match="bound: expected a finite number"):
+        tradeoff(Instance([1.0, 2.0], [[0.0, 3.0]], [1.0])).at(bound)

@@ -26,6 +26,7 @@ def test_a_recommendation_and_its_log_have_the_same_sums():
     ("limits", "cost", "message"),
     [
         (["quality >= 0.9"], "dollars", "expected one of quality >= 0.9, got 'dollars'"),
+        (["c = 1"], None, "'c = 1' has no trade-off: an equality is neither looser nor tighter"),
         (["share(a) = 40%"], "share(a) = 40%", "an equality is neither looser nor tighter; solve it again"),
         ([], None, "expected a problem with a bound on a mean"),
     ],

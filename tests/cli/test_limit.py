@@ -54,3 +54,13 @@ def test_mistakes(words, complaint):
     result = invoke(*words)
     assert result.exit_code == 2
     assert complaint in result.stderr
+
+
+def test_a_log_is_taken_for_the_truth(place):
+    rows = ["a,0.0,0.0", "a,2.0,0.2", "b,0.5,0.8", "b,-0.5,1.2"]
+    (place / "pilot.csv").write_text("\n".join(["model,quality,dollars", *rows]))
+    words = "limit", "pilot.csv", "--arm", "model", "--reward", "quality", "--bound", "dollars=5"
+    result = invoke(*words)
+    assert result.exit_code == 0, result.output
+    assert "here on average" in " ".join(result.stdout.split())
+    assert "got guessed means" in invoke("limit", "A1", "--bound", "dollars=5").stderr

@@ -54,6 +54,18 @@ def test_a_pilot_log(place):
     result = run("pilot.csv", *QUICK, *words)
     assert result.exit_code == 0, result.output
     assert "trials" in (place / "p.svg").read_text()
+    assert result.stdout.startswith("Means of a pilot may be luck: in 2 draws around them USLP needs about ")
+    assert "from the least to the most" in " ".join(result.stdout.split())
+
+
+def test_what_each_theoretical_number_is_about():
+    told = " ".join(run("guess.toml", *QUICK, "--no-figure").stdout.split())
+    assert "promise the error whatever the means is more than a fixed budget does: An algorithm" in told
+    assert "With a fixed budget, as here, any consistent algorithm needs at least about" in told
+
+
+def test_the_default_strategy_is_among_those_that_help_names():
+    assert "challenger, sfsr," in " ".join(run("--help").stdout.replace("│", " ").split())
 
 
 @pytest.mark.parametrize(

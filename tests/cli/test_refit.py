@@ -79,3 +79,25 @@ def test_mistakes_leave_the_policy_as_it_was(place, words, part):
     assert result.exit_code == 2
     assert part in " ".join(result.stderr.split())
     assert (place / "policy.json").read_text() == before
+
+
+def test_it_says_what_changes_and_what_is_left_out(place):
+    with (place / "fresh.csv").open("a") as log:
+        log.write("xl,9,9\nxl,8,9\n")
+    words = place / "policy.json", place / "fresh.csv", *NAMES, "-o", place / "new.json"
+    told = " ".join(refit(*words).stdout.split())
+    weights = Policy.load(place / "new.json").weights
+    assert f"│ l │ 50.0% │ {weights['l']:.1%} │" in told
+    kept = json.loads(refit(*words, "--json").stdout)["deployed"]["dollars"]["mean"] <= 1.0
+    verdict = "would have kept" if kept else "would not have kept"
+    assert f"The old weights {verdict} 'dollars <= 1' on the fresh trials: estimated dollars " in told
+    assert "Left out, because the policy has no such arm: 2 of 'xl'" in told
+    data = json.loads(refit(*words, "--json").stdout)
+    assert data["old_weights"] == {"s": 0.5, "l": 0.5}
+    assert data["left_out"] == {"xl": 2}
+
+
+def test_a_column_of_another_name_can_be_said(place):
+    complaint = refit(place / "policy.json", place / "fresh.csv").stderr
+    assert "there is no column 'arm'" in complaint
+    assert "name it: arm=... (--arm ...)" in complaint

@@ -244,6 +244,8 @@ def test_a_run_starts_from_a_log_and_its_budget_is_for_further_trials(place):
     (place / "pilot.csv").write_text(f"model,score,dollars\n{rows}\n")
     log = ["--log", "pilot.csv", "--arm", "model", "--reward", "score"]
     first = run(*log, "--json")
+    assert "Starting from 10 trials of pilot.csv." in first.stderr
+    assert "Going on" not in first.stderr
     assert first.exit_code == 0, first.output
     assert json.loads(first.stdout)["trials"] == 22
     assert calls(place) == 12

@@ -36,10 +36,19 @@ def test_answer(options):
 @pytest.mark.parametrize("safety", ["none", "NONE"])
 def test_without_safety_it_is_the_optimum_at_the_estimates(options, safety):
     result = solve(*options, "--safety", safety)
-    assert result.stdout.startswith("Mix 53% s with 47% l: estimated reward")
+    assert result.stdout.startswith("Mix 53% s with 47% l: estimated quality")
     data = json.loads(solve(*options, "--safety", safety, "--json").stdout)
     assert data["mixture"] == data["best_guess"]
     assert data["safety"] is None
+
+
+def test_the_answer_calls_the_reward_by_its_column(options, tmp_path):
+    report, policy = tmp_path / "r.html", tmp_path / "p.json"
+    told = solve(*options, "--report", report, "--policy", policy).stdout
+    assert "has a mean quality of" in told
+    assert "reward" not in told
+    assert "maximise quality" in report.read_text()
+    assert json.loads(policy.read_text())["goal"] == "maximise quality"
 
 
 def test_a_higher_certainty_takes_a_wider_margin(options):

@@ -29,7 +29,11 @@ def test_traffic_from_the_shell(live):
     assert document["version"] == 2
     assert document["explore"] == 0.1
     assert sum(document["segments"][""].values()) == pytest.approx(1.0)
-    assert "80 trials." in good("experiment", "show", live, "live")
+    shown = good("experiment", "show", live, "live")
+    assert "round 2, 80 requests." in shown
+    assert "All requests so far: mean dollars 0." in shown
+    assert ", limit dollars <= 1." in shown
+    assert "not finished" not in shown
     shown = good("experiment", "change", live, "live", "--bound", "dollars=0.5", "--arm", "tiny")
     assert "Changed in round 2: dollars <= 0.5 instead of dollars <= 1; tiny is new." in shown
     changed = json.loads(good("experiment", "weights", live, "live", "--json"))

@@ -43,6 +43,12 @@ def test_text_that_no_storage_takes_is_refused_by_its_field(text):
     assert caught.value.field == "worker"
 
 
+@pytest.mark.parametrize("name", ["a/b", "/", ".", ".."])
+def test_a_name_is_one_part_of_an_address(name):
+    with pytest.raises(ValueError, match=r"cannot stand in an address, where a slash divides parts; choose a name"):
+        check_name(name)
+
+
 def test_a_name_must_not_look_like_an_id():
     with pytest.raises(ValueError, match="looks like an experiment's id"):
         check_name("0123456789ab")

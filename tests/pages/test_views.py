@@ -86,6 +86,7 @@ def test_the_question_names_what_there_is():
     assert Answer(rec).problem == {
         "arms tried": "s, l",
         "known arms": "base",
+        "goal": "maximise reward",
         "bounds on mean costs": "dollars ≤ 1",
         "strategy": rec.strategy,
         "budget": "none set",

@@ -6,7 +6,7 @@ import pytest
 from bestmix import Challenger, Problem
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
-from bestmix.problems.rows import Rows, is_bound, parse_limits
+from bestmix.problems.rows import Rows, is_bound, log_rows, parse_limits
 
 TEXTS = ["quality >= 0.6", "p(seconds > 1.5) <= 30%", "complaints / visits <= 10%"]
 ARMS = {"small": (0.55, 0.2, 1.0, 0.05), "medium": (0.65, 0.5, 1.1, 0.02), "large": (0.8, 0.9, 0.9, 0.04)}
@@ -103,3 +103,18 @@ def test_metrics_that_are_missing_unknown_or_odd_are_refused(values, message):
     with pytest.raises(ValueError, match=message):
         search.tell("a", values)
     assert search.trials == 0
+
+
+@pytest.mark.parametrize(
+    ("goal", "limits", "column", "named"),
+    [
+        ("maximise reward", [], "quality", "maximise quality"),
+        ("minimise reward", ["quality >= 0.9"], "quality", "minimise quality"),
+        ("maximise reward", ["reward >= 0.5"], "quality", "maximise reward"),
+        ("maximise p(reward > 2)", [], "quality", "maximise p(reward > 2)"),
+        ("minimise dollars", [], "quality", "minimise dollars"),
+        ("maximise reward", [], "my quality ", 'maximise "my quality"'),
+    ],
+)
+def test_a_goal_about_the_reward_has_the_name_of_its_column(goal, limits, column, named):
+    assert str(log_rows(goal, limits, None, column).goal) == named

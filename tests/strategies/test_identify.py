@@ -164,7 +164,7 @@ BAD_RESULTS = [
     ((1.0, [0.5, 0.5]), r"pull\('a'\) returned .*costs: expected shape \(1, 1\)"),
     ((1.0, {"y": 0.5}), r"pull\('a'\) returned .*costs: .*'y'"),
     ((1.0, {"x": float("inf")}), r"pull\('a'\) returned .*costs.*inf"),
-    ((1.0, None), r"pull\('a'\) returned .*costs: expected shape \(1, 1\)"),
+    ((1.0, None), r"pull\('a'\) returned .*costs: expected a value of"),
     ((1.0, {"x": "cheap"}), r"pull\('a'\) returned .*costs.*cheap"),
 ]
 

@@ -29,6 +29,7 @@ def mean_of(plan, means=MEANS):
     ("wrong", "words"),
     [
         ({"explore": "70%"}, "from 0% to 50%"),
+        ({"carry": "yes"}, "carry: expected True or False"),
         ({"explore": "much"}, "a share such as 5%"),
         ({"safety": None}, "a certainty"),
         ({"requests": 0}, "at least 1"),

@@ -6,6 +6,7 @@ from typing import Any
 
 from bestmix.problems.spend import Spend
 
+FREE = 1e-6  # of the amount: a trial that costs less counts as costing this, so that free arms end too
 ROUNDING = 1e-9  # of the amount: less than this beyond it is no overspending
 
 
@@ -55,10 +56,19 @@ class Account:
         """What was spent, and how firm the budget is.
 
         >>> Account(Spend(200.0, "dollars"), 203.0, {}).sentence()
-        '203 of 200 dollars spent, 3 over: without the most that a trial can cost the budget is soft.'
+        '203 of 200 dollars spent, 3 over: without the most that a trial can cost the budget is soft, and may be ...'
         """
-        soft = "" if self.spend.hard else ": without the most that a trial can cost the budget is soft"
-        return f"{self}{soft}."
+        soft = ": without the most that a trial can cost the budget is soft, and may be exceeded a little"
+        return f"{self}{'' if self.spend.hard else soft}.{self._cheap()}"
+
+    def _cheap(self) -> str:
+        """Why money is left over where trials cost next to nothing."""
+        cheap = [name for name, price in self.prices.items() if price < FREE * self.spend.amount]
+        if not cheap or self.left <= ROUNDING * self.spend.amount:
+            return ""
+        least = self.spend.say(FREE * self.spend.amount)
+        names = ", ".join(cheap[:3]) + (", ..." if len(cheap) > 3 else "")
+        return f" A trial counts as a millionth of the budget at least, {least}; one of {names} costs less."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

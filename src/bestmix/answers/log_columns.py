@@ -12,6 +12,7 @@ from bestmix.arrays import Floats, Integers
 
 MISSING = frozenset(("", "nan", "NaN", "<NA>", "NaT", "None"))
 EVENTS = {"true": 1.0, "false": 0.0}
+ROLES = ("arm", "reward", "segment")  # columns that have these names where nothing else is said
 
 
 class NotANumber(Exception):
@@ -63,6 +64,8 @@ class Values:
         """The rows as names."""
         places = _Places()
         codes = np.fromiter(map(places.__getitem__, map(str, self.values)), np.int64, len(self.values))
+        if any(text[:1] in tuple("[{(") for text in places):
+            _refuse_nested(self.values)
         return merged(codes, map(self.text, places))
 
     def numbers(self) -> Floats:
@@ -107,6 +110,14 @@ class Slice:
         return array.astype(np.float64) if array.dtype.kind in "fiub" else Values(list(self.values)).numbers()
 
 
+def _refuse_nested(values: Iterable[Any]) -> None:
+    """A list or an object of a JSON file is no name."""
+    for value in values:
+        if isinstance(value, (list, tuple, dict)):
+            got = checks.shown(value)
+            raise checks.InvalidInput("log", expected="a text or a number for a name", got=got, remedy="write one")
+
+
 class _Places(dict[str, int]):
     """Texts in order of first appearance."""
 
@@ -143,9 +154,9 @@ def places(available: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
 def _place(available: Sequence[Any], name: str) -> Any:
     found = [c for c in available if c == name] or [c for c in available if str(c).strip() == name.strip()]
     if not found:
-        raise checks.InvalidInput(
-            "log", f"there is no column {name!r}; the columns are {checks.shown(list(available))}", "check its name"
-        )
+        remedy = f"name it: {name}=... (--{name} ...)" if name in ROLES else "check its name"
+        fault = f"there is no column {name!r}; the columns are {checks.shown(list(available))}"
+        raise checks.InvalidInput("log", fault, remedy)
     if len(found) > 1:
         raise checks.InvalidInput("log", f"there are two columns named {name!r}", "rename one")
     return found[0]

@@ -19,7 +19,7 @@ from bestmix.arrays import Floats
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known, Problem
-from bestmix.problems.rows import Rows, parse_limits
+from bestmix.problems.rows import log_rows
 
 
 def from_log(
@@ -51,7 +51,8 @@ def from_log(
         A path of a log (.csv, .jsonl or .parquet; the first two also with .gz), which may stand for several files, as
         ``"logs/*.parquet"`` does; ``"-"`` for standard input, a pandas or polars frame, or a mapping of columns.
     arm, reward
-        Names of the columns that hold the arm and the reward; a goal about another metric has its own column.
+        Names of the columns that hold the arm and the reward, which the answer calls by that name: with
+        ``reward="quality"`` the goal is ``"maximise quality"``. A goal about another metric has its own column.
     bounds
         The largest acceptable mean of each cost, by the cost's column. Other columns are ignored.
     known
@@ -97,9 +98,9 @@ def from_log(
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
         return _redrawn(evidence, tables, safety, **chosen)
-    rows = _rows(bounds, goal, limits)
+    rows = log_rows(goal, limits, bounds, reward)
     found, number = read_log_sums(frame, rows, LogColumns.of(rows, arm, reward, segment, block, blocks), drop_missing)
-    problem = log_problem(list(found), **asked)
+    problem = log_problem(list(found), **asked | {"goal": rows.goal})
     chosen |= {"uncertainty": uncertainty, "items": item is not None}
     answer = recommend_sums(problem, found, number, "log", safety=safety, **chosen)
     return replace(answer, note=_note(Evidence(problem, moments_of(problem, found)), answer.note))
@@ -137,9 +138,10 @@ def log_evidence(
     array([[1.],
            [3.]])
     """
-    first, *rest = _rows(bounds, goal, limits).metrics
+    asked = log_rows(goal, limits, bounds, reward)
+    first, *rest = asked.metrics
     rows = read_groups(frame, arm, reward if first == "reward" else first, rest, drop_missing, segment)
-    problem = log_problem(list(rows), bounds, known, goal, limits, segments)
+    problem = log_problem(list(rows), bounds, known, asked.goal, limits, segments)
     tables = {problem.index(*group): problem.rows.measure(table) for group, table in rows.items()}
     none = np.empty((0, len(problem.measures)))
     return Evidence(problem, [_moments(tables.get(place, none)) for place in range(len(problem.cells))]), tables
@@ -159,11 +161,6 @@ def read_metrics(
 def _note(evidence: Evidence, note: str) -> str:
     single = [evidence.problem.trial_names[place] for place in np.flatnonzero(evidence.counts == 1)]
     return f"One trial only, so no interval: {', '.join(single[:5])}." if single else note
-
-
-def _rows(bounds: Mapping[str, float] | None, goal: str | Goal, limits: Sequence[str | Limit]) -> Rows:
-    bounds = checks.mapping("bounds", bounds or {}, "of cost columns to bounds")
-    return Rows(goal if isinstance(goal, Goal) else Goal.parse(goal), parse_limits(limits, bounds))
 
 
 def log_problem(

@@ -85,7 +85,7 @@ def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix, feasi
     mu, rows = program.entries()
     used = found.mixture > 0
     further = {problem.names[place]: float(n) for place, n in zip(places(problem), found.further, strict=True) if n > 0}
-    limits = dict(zip(problem.costs, _mean_costs(evidence, program, found), strict=True))
+    limits = dict(zip(problem.costs, mean_costs(evidence, program, found), strict=True))
     return {
         "mixture": _shares(problem, found.mixture),
         "value": problem.goal.sign * float(found.mixture[used] @ mu[used]),
@@ -98,7 +98,7 @@ def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix, feasi
     }
 
 
-def _mean_costs(evidence: Evidence, program: NoisyProgram, found: SafeMix) -> list[MeanCost]:
+def mean_costs(evidence: Evidence, program: NoisyProgram, found: SafeMix) -> list[MeanCost]:
     """Every limit in its own units."""
     low, high = np.full_like(found.mean, -np.inf), np.full_like(found.mean, np.inf)
     if program.judgeable:

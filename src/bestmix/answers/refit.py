@@ -1,19 +1,60 @@
 """Fresh weights for a deployed policy: its own arms, its own limits, the certainty that it was made with."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.policy import Policy
+from bestmix.answers.program_safety import described_program_mix
+from bestmix.answers.programs import program_of
 from bestmix.answers.recommend import recommend
-from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.tables import read_groups
-from bestmix.problems.problem import Known
+from bestmix.answers.recommend_program import mean_costs
+from bestmix.answers.recommendation import MeanCost, Recommendation
+from bestmix.answers.tables import Group, read_groups
+from bestmix.arrays import Floats
+from bestmix.problems.layouts import places
+from bestmix.problems.problem import Known, Problem
+
+Tables = Mapping[Group, Floats]
 
 
-def refit(
+@dataclass(frozen=True)
+class Refit:
+    """What fresh trials say of a policy.
+
+    Attributes
+    ----------
+    answer
+        The recommendation for its arms.
+    deployed
+        By limit, the mean that the policy as it is has on the fresh trials; empty where some arm has none of them.
+    left_out
+        Rows of arms that the policy does not have, by arm.
+    """
+
+    answer: Recommendation
+    deployed: Mapping[str, MeanCost]
+    left_out: Mapping[str, int]
+
+
+def refit(policy: Policy, trials: Any, **options: Any) -> Recommendation:
+    """The answer for a policy's own arms from fresh trials, and from those before where they are given.
+
+    >>> policy = Policy({"s": 0.5, "l": 0.5}, {"dollars": 1.0}, known={"s": Known(1.0, {"dollars": 0.0})})
+    >>> fresh = {"arm": ["l", "l"], "reward": [2.0, 2.2], "dollars": [1.8, 2.2]}
+    >>> {arm: round(share, 3) for arm, share in refit(policy, fresh).mixture.items()}
+    {'l': 0.5, 's': 0.5}
+    """
+    return refit_whole(policy, trials, **options).answer
+
+
+def refit_whole(
     policy: Policy,
     trials: Any,
     *,
@@ -23,27 +64,51 @@ def refit(
     before: Any = None,
     known: Mapping[str, Known] | None = None,
     segment: str = "segment",
-) -> Recommendation:
-    """The answer for a policy's own arms from fresh trials, and from those before where they are given.
+) -> Refit:
+    """The answer, how the policy would have done on the fresh trials, and what was left out.
 
-    >>> policy = Policy({"s": 0.5, "l": 0.5}, {"dollars": 1.0}, known={"s": Known(1.0, {"dollars": 0.0})})
-    >>> fresh = {"arm": ["l", "l"], "reward": [2.0, 2.2], "dollars": [1.8, 2.2]}
-    >>> {arm: round(share, 3) for arm, share in refit(policy, fresh).mixture.items()}
-    {'l': 0.5, 's': 0.5}
+    >>> policy = Policy({"s": 0.5, "l": 0.5}, {"dollars": 0.5}, known={"s": Known(1.0, {"dollars": 0.0})})
+    >>> found = refit_whole(policy, {"arm": ["l", "l", "x"], "reward": [2.0, 2.2, 9.0], "dollars": [1.8, 2.2, 0.0]})
+    >>> found.deployed["dollars"].mean, found.left_out
+    (1.0, {'x': 1})
     """
     problem = policy.knowing(known or {}).problem
     first, *rest = problem.metrics
     columns = arm, reward if first == "reward" else first, rest, drop_missing, segment if problem.segments else None
     tables = [read_groups(log, *columns) for log in (trials, before) if log is not None]
+    all_ = _evidence(problem, tables)
+    untried = [str(cell) for cell, n in zip(problem.cells, all_.counts, strict=True) if not n]
+    if untried:
+        raise checks.InvalidInput(
+            "trials", expected=f"fresh trials of {untried[0]!r}", got="none", remedy="try every arm of the policy"
+        )
+    strange = Counter[str]()
+    for (name, _), table in tables[0].items():
+        strange[name] += len(table) if name not in policy.weights else 0
+    return Refit(
+        recommend(all_, all_.tried, strategy="refit", safety=policy.safety),
+        _deployed(policy, _evidence(problem, tables[:1])),
+        {name: rows for name, rows in strange.items() if rows},
+    )
+
+
+def _evidence(problem: Problem, tables: Sequence[Tables]) -> Evidence:
     moments = []
     for cell in problem.cells:
-        found = [problem.rows.measure(table[cell]) for table in tables if cell in table]
-        if not found:
-            raise checks.InvalidInput(
-                "trials", expected=f"fresh trials of {str(cell)!r}", got="none", remedy="try every arm of the policy"
-            )
         moments.append(Moments(len(problem.measures)))
-        for rows in found:
-            moments[-1].add(rows)
-    evidence = Evidence(problem, moments)
-    return recommend(evidence, evidence.tried, strategy="refit", safety=policy.safety)
+        for table in tables:
+            if cell in table:
+                moments[-1].add(problem.rows.measure(table[cell]))
+    return Evidence(problem, moments)
+
+
+def _deployed(policy: Policy, fresh: Evidence) -> dict[str, MeanCost]:
+    """Means of what the limits are about, under the policy's own weights."""
+    problem, program = fresh.problem, program_of(fresh)
+    if not fresh.counts.all() or not program.judgeable:
+        return {}
+    cells = [*problem.cells, *problem.known_cells]
+    within = [policy.of(cells[place].segment)[cells[place].arm] for place in places(problem)]
+    weights = np.array(within) * program.weight[program.segment]
+    found = described_program_mix(program, weights, None)
+    return dict(zip(problem.costs, mean_costs(fresh, program, found), strict=True))

@@ -16,7 +16,7 @@ from bestmix.answers.sum_tables import BLOCK, Names, read_sums
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known
-from bestmix.problems.rows import Rows, parse_limits
+from bestmix.problems.rows import log_rows
 
 
 def from_sums(
@@ -66,11 +66,10 @@ def from_sums(
     >>> from_sums(sums, bounds={"dollars": 1.0}, safety=None).mixture
     {'s': 0.5263..., 'l': 0.4736...}
     """
-    bounds = dict(checks.mapping("bounds", bounds or {}, "of cost columns to bounds"))
-    goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
-    names = Names.of(Rows(goal, parse_limits(limits, bounds)).measures, reward)
+    rows = log_rows(goal, limits, bounds, reward)
+    names = Names.of(rows.measures, reward)
     checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
     found, number = read_sums(frame, names, arm, n, segment, block)
-    problem = log_problem(list(found), bounds, known, goal, limits, segments)
+    problem = log_problem(list(found), bounds, known, rows.goal, limits, segments)
     chosen: dict[str, Any] = {"uncertainty": uncertainty, "resamples": resamples, "seed": seed, "progress": progress}
     return recommend_sums(problem, found, number, "sums", safety=safety, **chosen)

@@ -13,10 +13,9 @@ from bestmix.answers.recommend import LEVEL
 from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.answers.tables import read_segment
 from bestmix.arrays import Flags
-from bestmix.problems.goals import Goal
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Ratio
-from bestmix.problems.rows import Rows, parse_limits
+from bestmix.problems.rows import log_rows
 
 EXACT = 1e-9  # relative rounding of a variance that was read back from an interval
 
@@ -62,6 +61,8 @@ def chosen_cost(problem: Problem, cost: str | None) -> str:
     found = next(iter(choices), None) if cost is None else cost if cost in choices else about.get(cost)
     if found is not None:
         return found
+    equal = [name for name in problem.costs if name not in choices]
+    cost = equal[0] if cost is None and equal else cost
     if cost in problem.costs:
         fault = f"'{cost}' has no trade-off: an equality is neither looser nor tighter"
         raise checks.InvalidInput("cost", fault, "solve it again with another limit and compare")
@@ -76,11 +77,10 @@ def of_log(
 
     Of a segment, which is a column and what it says, only its rows count.
     """
-    bounds = dict(checks.mapping("bounds", asked["bounds"] or {}, "of cost columns to bounds"))
-    goal = asked["goal"] if isinstance(asked["goal"], Goal) else Goal.parse(asked["goal"])
-    first, *rest = Rows(goal, parse_limits(asked["limits"], bounds)).metrics
+    wanted = log_rows(asked["goal"], asked["limits"], asked["bounds"], reward)
+    first, *rest = wanted.metrics
     rows = read_segment(log, arm, reward if first == "reward" else first, rest, drop_missing, segment)
-    problem = Problem(list(rows), **asked)
+    problem = Problem(list(rows), **asked | {"goal": wanted.goal})
     tables = [problem.rows.measure(table) for table in rows.values()]
     moments = [Moments(len(problem.measures)).plus(table) for table in tables]
     return Evidence(problem, moments), np.array([np.isin(table, (0.0, 1.0)).all(axis=0) for table in tables])

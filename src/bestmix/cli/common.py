@@ -269,19 +269,19 @@ class Outputs:
         return saved
 
 
-def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool) -> None:
-    """Save what is wanted and print the answer."""
+def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool, live: bool = False) -> None:
+    """Save what is wanted and print the answer; ``live`` traffic has no end."""
     saved = outputs.save(rec, title)
     if as_json:
         typer.echo(rec.to_json())
         return
     console = output()
-    show(rec, console)
+    show(rec, console, live)
     for path in saved:
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
 
 
-def show(rec: "Recommendation", console: Console) -> None:
+def show(rec: "Recommendation", console: Console, live: bool = False) -> None:
     """The sentence, the table, the prices and the notes."""
     from bestmix.answers.prices import price_sentences
     from bestmix.answers.wording import guess_text, items_text, other_limits
@@ -298,7 +298,7 @@ def show(rec: "Recommendation", console: Console) -> None:
         console.print(rec.note, markup=False)
     if rec.account is not None:
         console.print(rec.account.sentence(), markup=False)
-    if not rec.complete:
+    if not rec.complete and not live:
         console.print("The search is not finished.", style="yellow")
 
 

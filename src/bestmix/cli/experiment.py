@@ -184,9 +184,12 @@ def show(
         data = {"state": state.to_dict(), "recommendation": rec.to_dict()}
         typer.echo(json.dumps(data, indent=1, allow_nan=False))
         return
-    report(state, as_json=False)
+    live = experiment.traffic(last=1) if traffic.is_live(experiment) else None
+    report(state, as_json=False, live=live is not None)
+    if live is not None:
+        traffic.show_served(experiment.problem, live)
     if state.complete:
-        common.conclude(rec, outputs, name, as_json=False)
+        common.conclude(rec, outputs, name, as_json=False, live=live is not None)
 
 
 @app.command()
@@ -553,14 +556,15 @@ def _limit(state: "State") -> str:
     return "" if state.unlimited else str(state.budget)
 
 
-def report(state: "State", as_json: bool) -> None:
+def report(state: "State", as_json: bool, live: bool = False) -> None:
     """Where an experiment is, in a line or as JSON."""
     if as_json:
         typer.echo(json.dumps(state.to_dict(), indent=1))
         return
     parts = [f"{state.complete:,} of {state.budget:,} trials", f"{state.leased:,} leased"]
     if state.unlimited:
-        parts = [f"{state.complete:,} trials", *([f"{state.leased:,} leased"] if state.leased else [])]
+        made = f"{state.complete:,} {'requests' if live else 'trials'}"
+        parts = [made, *([f"{state.leased:,} leased"] if state.leased else [])]
     beside = (state.extra, "beside the plan"), (state.surplus, "left out"), (state.discounted, "of the log discounted")
     parts += [f"{n:,} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
     where = f"round {state.round}, " if state.open else ""

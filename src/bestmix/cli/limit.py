@@ -8,7 +8,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common, stopping
+from bestmix.cli import common, problems, stopping
+from bestmix.cli.plan import LogArm, LogBound, LogDrop, LogReward, LogSegment, find_guess
+from bestmix.cli.solve import DROP
 
 if TYPE_CHECKING:
     from bestmix.arrays import Floats
@@ -19,7 +21,13 @@ LEAST_SHARE = 0.0005  # of an arm that the table shows
 
 def limit(
     instance: Annotated[
-        str, typer.Argument(metavar="INSTANCE", help="A name from the catalog, or a file.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="INSTANCE",
+            help="A name from the catalog, or a file; or a log of trials (.csv, .csv.gz, .jsonl, .parquet or -), whose "
+            "estimates are taken for the truth.",
+            show_default=False,
+        ),
     ],
     delta: Annotated[float, typer.Option(help="Chance of a wrong answer that is allowed.")] = 0.05,
     tolerance: Annotated[
@@ -36,6 +44,13 @@ def limit(
             show_default="none",
         ),
     ] = None,
+    bound: LogBound = None,
+    goal: problems.Goal = None,
+    limits: problems.Limits = None,
+    arm: LogArm = "arm",
+    reward: LogReward = "reward",
+    segment: LogSegment = None,
+    drop_missing: LogDrop = False,
     figure: common.Figure = None,
     runs: Annotated[
         int, typer.Option(min=0, help="Runs of Challenger whose shares are shown beside the best ones.")
@@ -48,13 +63,17 @@ def limit(
     With --tolerance or --limit-tolerance there are two: what every algorithm needs, and what is enough for one.
 
     Example: [bold]bestmix limit D2P --runs 4 --figure d2p.png[/bold]
+
+    Example: [bold]bestmix limit pilot.csv --arm model --reward quality --bound dollars=5[/bold]
     """
     common.Outputs(figure).check()
-    with common.messages().status("Loading ...") as status:
-        from bestmix.cli.grid import find_instance
+    with common.messages().status("Loading ...") as status, common.missing_values(DROP):
+        columns = {"arm": arm, "reward": reward, "drop_missing": drop_missing}
+        source, log = find_guess(instance, bound, goal, limits, segment, columns)
         from bestmix.theory import limit as measure
+        from bestmix.theory.planning.guesses import read_log
 
-        chosen = find_instance(instance, Path.cwd(), f"instance {instance}")
+        chosen = read_log(source, **log)[0] if log else source
         status.update("Looking for alternatives ...")
         found = measure(chosen, delta, tolerance, stopping.parse_scales(limit_tolerance or [], "--limit-tolerance"))
         spent = None

@@ -44,7 +44,7 @@ def plan(
     error: Annotated[float, typer.Option(help="Wanted chance of a wrong support.")] = 0.05,
     strategy: Annotated[
         list[str] | None,
-        typer.Option(help="sfsr, sfsr-l, uniform, single or module:object; repeat it.", show_default="all"),
+        typer.Option(help=f"{', '.join(common.StrategyName)} or module:object; repeat it.", show_default="all"),
     ] = None,
     bound: LogBound = None,
     goal: problems.Goal = None,
@@ -176,14 +176,17 @@ def parse_segment(text: str | None) -> str | tuple[str, str] | None:
 def show(answer: "Plan") -> None:
     """The sentence, the table, the theory and what makes it hard."""
     console = common.output()
+    around = [] if answer.sensitivity is None else [answer.sensitivity.sentence(answer.from_log)]
+    for line in around if answer.from_log else []:
+        console.print(Text(line, style="bold"))
     console.print(Text(answer.sentence(), style="bold"))
     console.print(budget_table(answer))
     for line in answer.theory():
         console.print(line, markup=False)
     for lead, line in zip(("Hard because", "and", "and"), answer.hard, strict=False):
         console.print(f"{lead}: {line}", markup=False)
-    if answer.sensitivity:
-        console.print(answer.sensitivity.sentence(), markup=False)
+    for line in [] if answer.from_log else around:
+        console.print(line, markup=False)
 
 
 def budget_table(answer: "Plan") -> Table:

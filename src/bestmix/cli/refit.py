@@ -1,12 +1,21 @@
 """``bestmix refit``: fresh weights for a policy that is deployed."""
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from bestmix.cli import common
 from bestmix.cli.solve import DROP
+
+if TYPE_CHECKING:
+    from bestmix.answers.policy import Policy
+    from bestmix.answers.recommendation import MeanCost
+    from bestmix.answers.refit import Refit
+    from bestmix.problems.limits import Limit
 
 
 def refit(
@@ -48,15 +57,61 @@ def refit(
     outputs.check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
         from bestmix.answers.policy import Policy
-        from bestmix.answers.refit import refit as refit_policy
+        from bestmix.answers.refit import refit_whole
 
         old = Policy.load(policy)
         wanted = old.safety if safety is None else common.parse_safety(safety)
         asked = old.wanting(wanted)
-        rec = refit_policy(
+        found = refit_whole(
             asked, trials, arm=arm, reward=reward, segment=segment, drop_missing=drop_missing, before=before
         )
-    asked.refitted(rec).save(output or policy)
-    common.conclude(rec, common.Outputs(figure, report), f"{policy.name}, fitted to {trials.name}", as_json)
-    if not as_json:
-        common.output().print(f"Saved {output or policy}", markup=False, soft_wrap=True)
+    new = asked.refitted(found.answer)
+    new.save(output or policy)
+    outputs = common.Outputs(figure, report)
+    title = f"{policy.name}, fitted to {trials.name}"
+    if as_json:
+        outputs.save(found.answer, title)
+        data = {"old_weights": _weights(old), "deployed": {c: m.to_dict() for c, m in found.deployed.items()}}
+        data |= {"left_out": dict(found.left_out)}
+        typer.echo(json.dumps(found.answer.to_dict() | data, indent=1, allow_nan=False))
+        return
+    common.conclude(found.answer, outputs, title, as_json)
+    show_change(old, new, found)
+    common.output().print(f"Saved {output or policy}", markup=False, soft_wrap=True)
+
+
+def show_change(old: "Policy", new: "Policy", found: "Refit") -> None:
+    """Old against new weights, what the old ones cost on the fresh trials, and which rows were left out."""
+    from bestmix.answers.wording import exact_share
+
+    console, now, before = common.output(), _weights(new), _weights(old)
+    table = Table(title="What changes", title_justify="left", title_style="bold")
+    for name in ("arm", "old weight", "new weight"):
+        table.add_column(name, justify="left" if name == "arm" else "right", overflow="fold")
+    for arm, weight in before.items():
+        table.add_row(Text(arm), exact_share(weight), exact_share(now[arm]))
+    console.print(table)
+    for cost, limit in zip(found.answer.problem.costs, found.answer.problem.limits, strict=True):
+        if cost in found.deployed:
+            console.print(_would_have(found.deployed[cost], limit), markup=False)
+    if found.left_out:
+        rows = ", ".join(f"{n:,} of {arm!r}" for arm, n in found.left_out.items())
+        console.print(f"Left out, because the policy has no such arm: {rows} (rows of the fresh trials).", markup=False)
+
+
+def _would_have(found: "MeanCost", limit: "Limit") -> str:
+    """Whether the policy as it was deployed kept a limit on the fresh trials."""
+    from bestmix.answers.wording import measured
+
+    low, high = found.interval
+    told = measured(found.mean, (high - low) / 2)
+    beyond = limit.sign * (found.mean - found.bound) > 0
+    kept = "would not have kept" if beyond else "would have kept"
+    return f"The old weights {kept} '{limit}' on the fresh trials: estimated {limit.quantity} {told}."
+
+
+def _weights(policy: "Policy") -> dict[str, float]:
+    """Of all arms, in each segment where there are any."""
+    if not policy.segments:
+        return dict(policy.weights)
+    return {f"{arm} in {name}": w for name, part in policy.by_segment.items() for arm, w in part.items()}

@@ -111,6 +111,8 @@ def run(
     with locked(state):
         with common.missing_values("fill them in, or take these rows out of the log"):
             search = open_search(asked, chosen, amount, state, fresh, log, (arm, reward, segment), log_weight, on)
+        if search.trials and not search.done:
+            common.messages().print(_beginning(search, log), markup=False, soft_wrap=True)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
@@ -224,8 +226,6 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) 
     from bestmix.strategies.timing import timed
 
     console, saved = common.messages(), Checkpoint(search, state)
-    if search.trials:
-        console.print(f"Going on after {_made(search)}.")
     try:
         with (
             catch_signals() as caught,
@@ -280,6 +280,13 @@ def _kept(search: "Search", state: Path) -> str:
     if not search.trials:
         return "no trial was made"
     return f"{_made(search)} are kept in {state}"
+
+
+def _beginning(search: "Search", log: Path | None) -> str:
+    """What there is before the first trial of this run."""
+    if search.trials > search.earlier:
+        return f"Going on after {_made(search)}."
+    return f"Starting from {search.earlier:,} trials of {log or 'a log'}."
 
 
 def _made(search: "Search") -> str:

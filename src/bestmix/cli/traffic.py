@@ -14,6 +14,8 @@ from bestmix.cli import common
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
     from bestmix.experiments import Experiment
+    from bestmix.experiments.traffic_model import TrafficState
+    from bestmix.problems.problem import Problem
     from bestmix.problems.spend import Spend
     from bestmix.strategies import Strategy
     from bestmix.strategies.traffic import Traffic
@@ -98,6 +100,21 @@ def show_weights(experiment: "Experiment | RemoteExperiment", segment: str | Non
     common.output().print(Text(line), soft_wrap=True)
     if found.alarm:
         common.output().print(Text(f"Alarm: {found.alarm}.", style="bold red"), soft_wrap=True)
+
+
+def is_live(experiment: "Experiment | RemoteExperiment") -> bool:
+    """Whether it is one on live traffic."""
+    return experiment.record.strategy.get("kind") == "Traffic"
+
+
+def show_served(problem: "Problem", state: "TrafficState") -> None:
+    """Print what limits are about on average over all requests so far, beside the limits."""
+    for cost, limit in zip(problem.costs, problem.limits, strict=True):
+        mean = state.means.get(cost)
+        if mean is not None:
+            where = "" if limit.segment is None else f" in {limit.segment}"
+            line = f"All requests so far: mean {limit.quantity}{where} {mean:.4g}, limit {limit}."
+            common.output().print(Text(line), soft_wrap=True)
 
 
 def read_rows(file: str) -> list[dict[str, Any]]:

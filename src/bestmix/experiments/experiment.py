@@ -3,7 +3,6 @@
 import os
 import re
 import socket
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,6 +42,7 @@ from bestmix.experiments.model import (
     one_row,
 )
 from bestmix.experiments.revision import Revision, Setup, revision
+from bestmix.experiments.served import traffic_state
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights, published
 from bestmix.experiments.traffic_sums import SumsRow, parse_key, parse_rows
@@ -291,14 +291,15 @@ class Experiment:
         return told
 
     def traffic(self, last: int | None = None) -> TrafficState:
-        """Versions of the weights, or the last of them, with the requests of each, and who reports them."""
+        """Versions of the weights, or the last of them, with the requests of each, and who reports them.
+
+        With them the mean of what each limit is about, over all requests and over those of each version.
+        """
         self._on_traffic("traffic")
         last = None if last is None else checks.whole("last", last, 1, "give the most versions wanted")
         found = self.storage.store.traffic(self.record.key, last)
-        counts = Counter[int]()
-        for (version, _), sums in found.sums.items():
-            counts[version] += sums.count
-        return TrafficState(found.versions, [counts[version.number] for version in found.versions], found.edges)
+        now = self.run_state()
+        return traffic_state(self.revision(now.changed), now, found)
 
     def _on_traffic(self, call: str) -> None:
         if not isinstance(self.strategy, Traffic):

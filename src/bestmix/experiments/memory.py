@@ -387,7 +387,7 @@ class MemoryStore:
             stored = self._stored(key)
             first = 0 if last is None else len(stored.versions) - last + 1
             edges = [stored.edges[name] for name in sorted(stored.edges)]
-            sums = {place: found for place, found in sorted(stored.sums.items()) if place[0] >= first}
+            sums = {place: found for place, found in sorted(stored.sums.items()) if place[0] >= first or not place[0]}
             return TrafficContents([v for n, v in stored.versions.items() if n >= first], sums, edges)
 
     def delete(self, key: str) -> None:

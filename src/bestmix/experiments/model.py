@@ -394,7 +394,7 @@ def check_label(name: str, value: Any, most: int = LONGEST_NAME, empty: bool = F
 
 
 def check_name(value: Any) -> str:
-    """The name of a new experiment, which must not look like the id of one.
+    """The name of a new experiment: part of addresses, and not like the id of one.
 
     >>> check_name("router")
     'router'
@@ -402,4 +402,7 @@ def check_name(value: Any) -> str:
     name = check_label("name", value)
     if KEY.fullmatch(name):
         raise checks.InvalidInput("name", f"{name!r} looks like an experiment's id", "choose another name")
+    if "/" in name or name in (".", ".."):
+        fault = f"{checks.shown(name)} cannot stand in an address, where a slash divides parts"
+        raise checks.InvalidInput("name", fault, "choose a name without one, such as 'a-b'")
     return name

@@ -326,7 +326,7 @@ class ExperimentStore(Protocol):
         """Figures, the newest weights, and the requests that their round still waits for."""
 
     def traffic(self, key: str, last: int | None = None) -> TrafficContents:
-        """All that is kept of live traffic, as it is at one moment; or the last versions with their sums alone."""
+        """All that is kept of live traffic, as it is at one moment; or the last versions and 0 with their sums."""
 
     def delete(self, key: str) -> None:
         """Remove the experiment and all that belongs to it."""

@@ -1,7 +1,7 @@
 """What an experiment on live traffic keeps and tells: versions of its weights, and who reports sums."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -162,17 +162,21 @@ class Weights:
 
 @dataclass(frozen=True)
 class TrafficState:
-    """An experiment's traffic at one moment: its versions with the requests of each, and its edges."""
+    """An experiment's traffic at one moment: its versions with the requests of each, its edges, and what it cost."""
 
     versions: Sequence[Version]
     requests: Sequence[int]  # of each version
     edges: Sequence[EdgeRow]
+    means: Mapping[str, float] = field(default_factory=dict)  # of what each limit is about, over all requests
+    version_means: Sequence[Mapping[str, float]] = ()  # and over those of each version
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
             "versions": [v.to_dict() | {"counted": n} for v, n in zip(self.versions, self.requests, strict=True)],
             "edges": [edge.to_dict() for edge in self.edges],
+            "means": dict(self.means),
+            "version_means": [dict(means) for means in self.version_means],
         }
 
     @classmethod
@@ -180,7 +184,8 @@ class TrafficState:
         """Inverse of ``to_dict``."""
         versions = [{name: v[name] for name in v if name != "counted"} for v in data["versions"]]
         counted = [v["counted"] for v in data["versions"]]
-        return cls([*map(Version.from_dict, versions)], counted, [*map(EdgeRow.from_dict, data["edges"])])
+        means = data.get("means", {}), data.get("version_means", [{}] * len(versions))  # which old servers do not tell
+        return cls([*map(Version.from_dict, versions)], counted, [*map(EdgeRow.from_dict, data["edges"])], *means)
 
 
 def published(key: str, problem: Problem, status: Status, version: Version) -> Published:

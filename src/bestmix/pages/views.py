@@ -260,6 +260,11 @@ class Answer:
         return sum(max(planned[arm] - e.trials, 0) for arm, e in self.rec.estimates.items())
 
     @property
+    def scored(self) -> bool:
+        """Whether rounds have scores; those of live traffic have none."""
+        return any(finished.scores for finished in self.rec.history)
+
+    @property
     def rejections(self) -> list[Rejection]:
         """What was rejected in which round."""
         return [_rejection(r, r.rejected) for r in self.rec.history if r.rejected is not None]
@@ -277,7 +282,7 @@ class Answer:
         facts = {
             "arms tried": ", ".join(problem.arms) or "none",
             "known arms": ", ".join(problem.known),
-            "goal": "" if problem.goal == Goal() else str(problem.goal),
+            "goal": str(problem.goal),
             "bounds on mean costs" if all(map(is_bound, problem.limits)) else "limits": bounds or "none",
             "strategy": self.rec.strategy,
             "budget": self._budget,
@@ -439,7 +444,7 @@ def read(
     """
     view = read_answer(experiment)
     if experiment.record.strategy.get("kind") == "Traffic":
-        return replace(view, traffic=TrafficView(experiment.traffic(last=LAST_VERSIONS)))
+        return replace(view, traffic=TrafficView(experiment.traffic(last=LAST_VERSIONS), experiment.problem))
     found = [t for state in UNCOUNTED for t in experiment.trials(state, limit=uncounted, newest_first=True)]
     newest = sorted(found, key=lambda t: -t.token)[:uncounted]
     last = experiment.trials(limit=recent, newest_first=True)

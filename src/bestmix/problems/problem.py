@@ -397,6 +397,9 @@ class Problem:
             checks.same_names("costs", costs, names, "cost")
             columns = [_column(f"costs[{c!r}]", costs[c], rows) for c in names]
             return np.array(columns, dtype=np.float64).reshape(size, rows).T
+        if costs is None and names:
+            wanted = f"a value of {', '.join(map(repr, names))}"
+            raise checks.InvalidInput("costs", expected=wanted, got="none", remedy="tell it beside the reward")
         if costs is None:
             costs = np.empty((rows, 0))
         if _depth(costs) == 0:

@@ -7,14 +7,14 @@ trials follows with "at most".
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from bestmix import checks
 from bestmix.arrays import Flags, Floats, Signs
-from bestmix.problems.goals import Goal
+from bestmix.problems.goals import REWARD, Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.quantities import Column, Mean
 
@@ -142,6 +142,22 @@ def parse_limits(limits: Sequence[str | Limit] | str, bounds: Mapping[str, float
                 "limits", f"'{first}' and '{result[place]}' limit the same quantity", "leave one out"
             )
     return tuple(result)
+
+
+def log_rows(
+    goal: str | Goal, limits: Sequence[str | Limit], bounds: Mapping[str, float] | None, reward: str = "reward"
+) -> Rows:
+    """What is asked of a log: a goal about the reward has the name of the reward's column, where no limit reads it too.
+
+    >>> str(log_rows("maximise reward", [], {"dollars": 5.0}, "quality").goal)
+    'maximise quality'
+    """
+    bounds = checks.mapping("bounds", bounds or {}, "of cost columns to bounds")
+    rows = Rows(goal if isinstance(goal, Goal) else Goal.parse(goal), parse_limits(limits, bounds))
+    limited = {metric for limit in rows.limits for column in limit.columns for metric in column.metrics}
+    if rows.goal.quantity != REWARD or "reward" in limited or not isinstance(reward, str) or not reward.strip():
+        return rows
+    return replace(rows, goal=replace(rows.goal, quantity=Mean(reward.strip())))
 
 
 def _constant(values: Floats) -> Floats:

@@ -334,7 +334,12 @@ Outcomes = describe("Outcomes", "What became of results, in their order.", {"out
 Published = derive(traffic_model.Published)
 Version = derive(traffic_model.Version, without=["evidence"], more={"counted": int})
 Edge = describe("Edge", "Somebody who reports sums.", entries(traffic_model.EdgeRow) | {"at": str})
-Traffic = describe("Traffic", "Live traffic so far.", {"versions": many(Version), "edges": many(Edge)})
+Traffic = describe(
+    "Traffic",
+    "Live traffic so far.",
+    {"versions": many(Version), "edges": many(Edge)}
+    | {"means": dict[str, float], "version_means": list[dict[str, float]]},
+)
 Health = describe("Health", "How the server is.", {"status": Literal["ok", "not ready"], "version": str})
 
 

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.account import FREE
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 
 LEAST = 3  # trials of each arm before its price is trusted
-FREE = 1e-6  # of the amount: a trial that costs less counts as costing this, so that free arms end too
 ROUNDING = 1e-12  # of the amount: sums of prices are exact but for this
 HALVINGS = 60  # of an interval for a level: beyond it floats do not change
 

@@ -80,6 +80,8 @@ class Traffic:
             )
         if checks.safety(self.safety) is None:
             raise checks.InvalidInput("safety", expected="a certainty such as 0.95", got="none")
+        if not isinstance(self.carry, bool):
+            raise checks.InvalidInput("carry", expected="True or False", got=checks.shown(self.carry))
         checks.whole("requests", self.requests, 1, "give the number of requests in a round")
         if not 0 < checks.number("seconds", self.seconds) <= LONGEST_ROUND:
             raise checks.InvalidInput(

@@ -31,3 +31,11 @@ def test_quantiles_and_their_sentence():
     assert [found.quantile(q) for q in (0.1, 0.5, 0.75, 0.9)] == [100, 200, 300, None]
     assert "more than 6,400" in found.sentence()
     assert "75% of the draws have the same support" in found.sentence()
+
+
+def test_of_few_draws_the_ends_are_told():
+    few = Sensitivity("SFSR", (48, 52, 350), 1.0, 6400, 50)
+    assert "(from the least to the most: 48 to 350)" in few.sentence()
+    many = Sensitivity("SFSR", tuple(range(1, 21)), 1.0, 6400, 50)
+    assert "about 10 trials (80% of the draws: 2 to 18)" in many.sentence()
+    assert many.sentence(from_log=True).startswith("Means of a pilot may be luck: in 20 draws")

@@ -240,7 +240,7 @@ def traffic(connection: sa.Connection, key: str, last: int | None = None) -> Tra
     newest = connection.execute(sa.select(sa.func.max(v.number)).where(v.experiment == number)).scalar_one() or 0
     first = 0 if last is None else newest - last + 1
     of_versions = sa.select(tables.versions).where(v.experiment == number, v.number >= first)
-    of_sums = sa.select(tables.sums).where(s.experiment == number, s.version >= first)
+    of_sums = sa.select(tables.sums).where(s.experiment == number, sa.or_(s.version >= first, s.version == 0))
     versions = connection.execute(of_versions.order_by(v.number))
     sums = connection.execute(of_sums.order_by(s.version, s.arm))
     edges = connection.execute(sa.select(tables.edges).where(e.experiment == number).order_by(e.name))

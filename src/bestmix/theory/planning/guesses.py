@@ -17,11 +17,20 @@ from bestmix.problems import catalog
 from bestmix.problems import noise as models
 from bestmix.problems.instance import Instance
 from bestmix.problems.layouts import places
-from bestmix.problems.problem import Problem
+from bestmix.problems.problem import Known, Problem
 from bestmix.problems.rows import parse_limits
 from bestmix.problems.segment_instance import SegmentInstance
 
 PILOT = 100  # trials of each arm that guessed means are taken to be worth
+
+
+def as_instance(source: Any) -> Instance | None:
+    """The instance that was given, by its file or by its name in the catalog too; None for a log."""
+    if isinstance(source, str) and catalog.has(source):
+        return catalog.load(source)
+    if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() in (".toml", ".json"):
+        return Instance.load(source)
+    return source if isinstance(source, Instance) else None
 
 
 def read_guess(
@@ -33,16 +42,9 @@ def read_guess(
     pilot: float = PILOT,
     segment: str | tuple[str, str] | None = None,
 ) -> tuple[Instance, Floats]:
-    """The guessed instance, and how many trials of each unknown arm it is worth; ``asked``, ``segment``: of a log.
-
-    The goal and the limits on means of a log with one segment are turned into those of an instance of arrays: a reward
-    to maximise, and costs to keep below bounds. ``segment`` is the column of the segments, or with one of them.
-    """
-    if isinstance(source, str) and catalog.has(source):
-        source = catalog.load(source)
-    if isinstance(source, (str, os.PathLike)) and Path(source).suffix.lower() in (".toml", ".json"):
-        source = Instance.load(source)
-    if isinstance(source, Instance):
+    """The guessed instance, and how many trials of each unknown arm it is worth; ``asked``, ``segment``: of a log."""
+    guess = as_instance(source)
+    if guess is not None:
         if any(asked[name] is not None for name in ("bounds", "known")) or asked["limits"] or segment:
             raise checks.InvalidInput("bounds", "an instance has its own bounds and known arms", "leave these out")
         worth = checks.number("pilot", pilot, "give a number of trials, such as 100")
@@ -50,7 +52,26 @@ def read_guess(
             raise checks.InvalidInput(
                 "pilot", expected="a positive number of trials", got=f"{worth:g}", remedy="try 100"
             )
-        return source, np.full(len(source.problem.cells), worth)
+        return guess, np.full(len(guess.problem.cells), worth)
+    return read_log(source, arm, reward, drop_missing, segment, **asked)
+
+
+def read_log(
+    source: Any,
+    arm: str,
+    reward: str,
+    drop_missing: bool = False,
+    segment: str | tuple[str, str] | None = None,
+    *,
+    known: Mapping[str, Known] | None = None,
+    **asked: Any,
+) -> tuple[Instance, Floats]:
+    """The instance whose means are the estimates of a log, and how many trials of each arm there are.
+
+    The goal and the limits on means of a log with one segment are turned into those of an instance of arrays: a reward
+    to maximise, and costs to keep below bounds. ``segment`` is the column of the segments, or with one of them.
+    """
+    asked["known"] = known
     if isinstance(segment, str) or (segment is None and not _on_means(asked)):
         evidence, _ = log_evidence(source, arm, reward, drop_missing, segment, **asked)
         return _of_program(evidence), evidence.counts.astype(np.float64)

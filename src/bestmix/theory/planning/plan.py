@@ -21,7 +21,7 @@ from bestmix.theory.limit.bound import LowerBound
 from bestmix.theory.limit.measure import limit_at_once
 from bestmix.theory.planning.bisection import Bisection, Budget
 from bestmix.theory.planning.error_rates import ErrorRates, LossRates
-from bestmix.theory.planning.guesses import PILOT, read_guess
+from bestmix.theory.planning.guesses import PILOT, as_instance, read_guess
 from bestmix.theory.planning.sensitivity import Sensitivity, sensitivity_of
 from bestmix.theory.sentences import reasons
 
@@ -33,8 +33,7 @@ LARGEST_PAID = 100_000  # the same for money, in trials of the mean price: these
 PAID_RUNS, PAID_ERRORS = 200, 8  # RUNS and ERRORS for money
 PAID_PRECISION = 1.1  # between neighbouring amounts: fewer runs tell no more
 NO_THEORY = "The theorems are about the support, not about the loss, so there are no theoretical budgets."
-
-
+FIXED_CONFIDENCE = "To stop by itself and promise the error whatever the means is more than a fixed budget does:"
 NO_MONEY = "The theorems count trials, not money, so there are no theoretical budgets."
 NO_THEOREM = "The theorems are about one segment and limits on means, so there are no theoretical budgets."
 
@@ -85,6 +84,8 @@ class Plan:
         What no algorithm can beat that is never wrong more often, whatever the means; None where it is not known.
     coin
         In a plan of money the amount that budgets count, the mean price of a trial, with its unit; None for trials.
+    from_log
+        Whether the guesses are means of a pilot log, whose gaps may be luck.
     """
 
     instance: Instance
@@ -99,6 +100,7 @@ class Plan:
     tolerance: float | None = None
     limit: LowerBound | None = field(repr=False, default=None)
     coin: Spend | None = None
+    from_log: bool = False
 
     @property
     def best(self) -> Budget | None:
@@ -189,7 +191,9 @@ class Plan:
 
     def __str__(self) -> str:
         name = "budget" if self.coin is None else self.coin.unit
+        around = [] if self.sensitivity is None else [self.sensitivity.sentence(self.from_log)]
         lines = [
+            *(around if self.from_log else []),
             self.sentence(),
             f"{'strategy':<14} {name:>12} {'between':>25}  error rate (95% interval)  mean loss",
         ]
@@ -199,7 +203,7 @@ class Plan:
             rate = f"{b.error_rate:.4f} ({b.error_interval[0]:.4f}, {b.error_interval[1]:.4f})"
             lines.append(f"{b.strategy:<14} {budget:>12} {between:>25}  {rate:<25}  {b.loss:.3g}")
         lines += [*self.theory(), *self.hard]
-        return "\n".join([*lines, *([self.sensitivity.sentence()] if self.sensitivity else [])])
+        return "\n".join([*lines, *([] if self.from_log else around)])
 
     def short(self, budget: int) -> str:
         """A budget in words without its unit."""
@@ -207,7 +211,7 @@ class Plan:
 
     def theory(self) -> list[str]:
         """What the theorems say, in sentences."""
-        lines = [] if self.limit is None else [self.limit.sentence()]
+        lines = [] if self.limit is None else [f"{FIXED_CONFIDENCE} {self.limit.sentence()}"]
         if self.gaps is None:
             return [self.note, *lines]
         if self.guarantee is not None:
@@ -218,8 +222,8 @@ class Plan:
         if self.at_least:
             anyone, uniform = self.at_least["any"], self.at_least["uniform"]
             lines.append(
-                f"By the exponents of Theorem 2 any consistent algorithm needs at least about {anyone:,} trials, "
-                f"uniform sampling {uniform:,}."
+                f"With a fixed budget, as here, any consistent algorithm needs at least about {anyone:,} trials by the "
+                f"exponents of Theorem 2, uniform sampling {uniform:,}."
             )
         return lines
 
@@ -354,6 +358,7 @@ def plan(
         tolerance=allowed,
         limit=limit_at_once(plain, error) if allowed is None and plain is not None and coin is None else None,
         coin=coin,
+        from_log=as_instance(source) is None,
     )
 
 

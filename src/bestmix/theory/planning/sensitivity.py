@@ -18,6 +18,7 @@ from bestmix.theory.planning.bisection import Bisection
 from bestmix.theory.planning.error_rates import ErrorRates
 
 RUNS = 300  # of each budget of a draw: a rough figure is enough
+MANY_DRAWS = 10  # of which a part can be told
 FURTHEST = 64  # times the planned budget, where the search for a draw's budget ends
 
 
@@ -50,12 +51,16 @@ class Sensitivity:
         place = min(int(np.ceil(share * len(self.budgets))), len(self.budgets)) - 1
         return self.budgets[max(place, 0)]
 
-    def sentence(self) -> str:
-        """The finding in plain language."""
-        low, middle, high = (self._shown(self.quantile(q)) for q in (0.1, 0.5, 0.9))
+    def sentence(self, from_log: bool = False) -> str:
+        """The finding in plain language; ``from_log`` where the guesses are means of a pilot log."""
+        draws = len(self.budgets)
+        lead = "Means of a pilot may be luck: in" if from_log else "Guesses a little off: in"
+        ends = (0.1, 0.9) if draws >= MANY_DRAWS else (0.0, 1.0)
+        low, middle, high = (self._shown(self.quantile(q)) for q in (ends[0], 0.5, ends[1]))
+        which = "80% of the draws: " if draws >= MANY_DRAWS else "from the least to the most: "
         return (
-            f"Guesses a little off: in {len(self.budgets)} draws around them {self.strategy} needs about {middle} "
-            f"trials (80% of the draws: {low} to {high}); {self.same_support:.0%} of the draws have the same support."
+            f"{lead} {draws} draws around them {self.strategy} needs about {middle} "
+            f"trials ({which}{low} to {high}); {self.same_support:.0%} of the draws have the same support."
         )
 
     def _shown(self, budget: int | None) -> str:
