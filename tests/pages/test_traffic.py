@@ -7,6 +7,7 @@ from tests.experiments.flows import QUICK, ROUTER, report
 from bestmix import open_experiment
 from bestmix.pages import views
 from bestmix.pages.experiment import experiment_report
+from bestmix.pages.formats import number
 from bestmix.pages.rendering import render
 from bestmix.pages.traffic import LAST_VERSIONS, TrafficView
 
@@ -64,5 +65,5 @@ def test_what_was_spent_stands_beside_its_limit(live):
     assert float(spent.mean) == pytest.approx(state.means["dollars"], rel=1e-3)
     over = TrafficView(replace(state, means={"dollars": 1.01}), live.problem)
     assert over.limits[0].beyond
-    assert [row.means for row in over.versions] == [[f"{m['dollars']:.4g}"] for m in state.version_means[::-1]]
+    assert [row.means for row in over.versions] == [[number(m.get("dollars"))] for m in state.version_means[::-1]]
     assert over.shares == [("", [f"{100 * w:.1f}%" for w in state.versions[-1].weights[""].values()])]

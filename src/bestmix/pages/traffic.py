@@ -76,7 +76,7 @@ class TrafficView:
     def shares(self) -> list[tuple[str, list[str]]]:
         """Shares of these arms in each segment, in the newest version."""
         return [
-            (segment, [formats.percent(table[arm]) if table.get(arm) else "-" for arm in self.arms])
+            (segment, [formats.percent(table[arm]) if table.get(arm) else "–" for arm in self.arms])
             for segment, table in self.newest.weights.items()
         ]
 
@@ -114,11 +114,11 @@ class TrafficView:
 
 def _version(version: Version, requests: int, means: list[float | None]) -> VersionRow:
     certified = "yes" if version.certified else version.alarm or "no"
-    shown = ["-" if mean is None else formats.number(mean) for mean in means]
+    shown = [*map(formats.number, means)]
     return VersionRow(version.number, moment(version.at), requests, version.explore, certified, shown)
 
 
 def _spent(limit: Limit, mean: float | None) -> Spent:
     over = mean is not None and limit.arm is None and limit.sign * mean > limit.sign * limit.bound
     where = "" if limit.segment is None else f" in {limit.segment}"
-    return Spent(f"{limit.quantity}{where}", "-" if mean is None else formats.number(mean), str(limit), over)
+    return Spent(f"{limit.quantity}{where}", formats.number(mean), str(limit), over)
