@@ -168,6 +168,13 @@ def test_every_bound_is_what_solving_with_it_gives(bound):
     assert then.price == pytest.approx(rec.shadow_prices[f"quality >= {bound}"])
 
 
+def test_a_recommendation_has_one_interval():
+    rec = from_log(log(), reward="quality", bounds={"dollars": 5.0})
+    own = tradeoff(rec).safe_at(5.0)
+    assert (own.value, own.interval, own.mixture) == (rec.value, rec.value_interval, rec.mixture)
+    assert tradeoff(rec, safety=0.8).safe_at(5.0).value > rec.value
+
+
 def test_sentences_in_the_words_of_goal_and_limit():
     texts = at_least(points=3).sentences()
     assert texts[0].startswith("With a limit on quality of at least 0.72 the best mix is ")

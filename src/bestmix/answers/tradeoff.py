@@ -299,13 +299,29 @@ def tradeoff(
         return _estimated(source.problem, source.arms, source.means, source.bound, cost)
     if isinstance(source, Recommendation):
         evidence, binary = of_recommendation(source)
-    elif segment is not None:
+        return _with_own(_of_evidence(evidence, binary, cost, safety, points), source)
+    if segment is not None:
         asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
         evidence, _ = log_evidence(source, arm, reward, drop_missing, segment, segments=segments, **asked)
-    else:
-        asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
-        evidence, binary = of_log(source, arm, reward, drop_missing, None, **asked)
-    if not is_simple(evidence.problem):
+        return _of_evidence(evidence, None, cost, safety, points)
+    asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
+    return _of_evidence(*of_log(source, arm, reward, drop_missing, None, **asked), cost, safety, points)
+
+
+def _with_own(found: TradeOff, rec: Recommendation) -> TradeOff:
+    """With the recommendation's own mix at its own bound, and its interval, which knows more than means and errors."""
+    if not rec.certified or rec.safety != found.safety or not found.safe:
+        return found
+    own = SafePoint(found.bound, rec.value, rec.value_interval, dict(rec.mixture))
+    others = [point for point in found.safe if point.bound != found.bound]
+    return replace(found, safe=tuple(sorted([*others, own], key=lambda point: point.bound)))
+
+
+def _of_evidence(
+    evidence: Evidence, binary: Flags | None, cost: str | None, safety: float | None, points: int
+) -> TradeOff:
+    """The curve at the estimates with the safe mix; ``binary`` says which measures are 0 or 1, None with segments."""
+    if binary is None or not is_simple(evidence.problem):
         result = _of_program(program_of(evidence), evidence.problem, cost)
         return (
             result
