@@ -37,5 +37,5 @@ def test_of_few_draws_the_ends_are_told():
     few = Sensitivity("SFSR", (48, 52, 350), 1.0, 6400, 50)
     assert "(from the least to the most: 48 to 350)" in few.sentence()
     many = Sensitivity("SFSR", tuple(range(1, 21)), 1.0, 6400, 50)
-    assert "about 10 trials (80% of the draws: 2 to 18)" in many.sentence()
+    assert "about 10 trials (80% of the draws: 2 to 18), and 50 for the guesses themselves by" in many.sentence()
     assert many.sentence(from_log=True).startswith("Means of a pilot may be luck: in 20 draws")

@@ -55,12 +55,14 @@ class Sensitivity:
         """The finding in plain language; ``from_log`` where the guesses are means of a pilot log."""
         draws = len(self.budgets)
         lead = "Means of a pilot may be luck: in" if from_log else "Guesses a little off: in"
+        whose = "these means" if from_log else "the guesses"
         ends = (0.1, 0.9) if draws >= MANY_DRAWS else (0.0, 1.0)
         low, middle, high = (self._shown(self.quantile(q)) for q in (ends[0], 0.5, ends[1]))
         which = "80% of the draws: " if draws >= MANY_DRAWS else "from the least to the most: "
         return (
-            f"{lead} {draws} draws around them {self.strategy} needs about {middle} "
-            f"trials ({which}{low} to {high}); {self.same_support:.0%} of the draws have the same support."
+            f"{lead} {draws} draws around them {self.strategy} needs about {middle} trials ({which}{low} to {high}), "
+            f"and {self._shown(self.planned)} for {whose} themselves by the same quick estimate; "
+            f"{self.same_support:.0%} of the draws have the same support."
         )
 
     def _shown(self, budget: int | None) -> str:
