@@ -7,6 +7,7 @@ QUOTES = '"\'` onload=alert(1) x="'
 RIGHT_TO_LEFT = "\u202eevil\u05d0\u05d1"
 LONG = "long" * 40
 TEMPLATE = "{{ 7 * 7 }}{% raw %}"
+NAME = SCRIPT.replace("/", "")  # of an experiment: no slash is allowed there
 HOSTILE = (SCRIPT, QUOTES, RIGHT_TO_LEFT, LONG, TEMPLATE)
 
 

@@ -1,7 +1,7 @@
 import random
 
 import pytest
-from tests.pages.pages import HOSTILE, SCRIPT, check_harmless, parse
+from tests.pages.pages import HOSTILE, NAME, check_harmless, parse
 
 from bestmix import SFSR, Problem, Uniform, open_experiment
 from bestmix.pages.experiment import experiment_report, save_experiment_report
@@ -63,7 +63,7 @@ def test_hostile_names_are_harmless():
     problem = Problem(
         [script, quotes, template], {left.lstrip("\u202e"): 0.6, long: 5.0}
     )  # what turns others round is refused
-    exp = open_experiment("memory://", script, problem, budget=24, strategy=SFSR(), notes="\n".join(HOSTILE))
+    exp = open_experiment("memory://", NAME, problem, budget=24, strategy=SFSR(), notes="\n".join(HOSTILE))
     exp.tell_failed(exp.ask(1, worker=quotes)[0], script)
     fill(exp)
     parser = check_harmless(experiment_report(exp))
@@ -71,7 +71,7 @@ def test_hostile_names_are_harmless():
 
 
 def test_saved(tmp_path):
-    exp = open_experiment("memory://", SCRIPT, Problem(["a", "b"]), budget=2, strategy=Uniform())
+    exp = open_experiment("memory://", NAME, Problem(["a", "b"]), budget=2, strategy=Uniform())
     assert save_experiment_report(exp, tmp_path / "r.html").read_text(encoding="utf-8") == experiment_report(exp)
     with pytest.raises(ValueError, match=r"end in \.html"):
         save_experiment_report(exp, tmp_path / "r.pdf")

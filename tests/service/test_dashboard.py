@@ -4,7 +4,7 @@ import json
 from urllib.parse import urlencode
 
 import pytest
-from tests.pages.pages import HOSTILE, Tags, check_harmless, parse
+from tests.pages.pages import HOSTILE, NAME, Tags, check_harmless, parse
 
 from bestmix import SFSR, Problem, Uniform
 
@@ -24,7 +24,7 @@ def hostile(running):
     problem = Problem(
         [script, quotes, template], {left.lstrip("\u202e"): 0.6, long: 5.0}
     )  # what turns others round is refused
-    exp = running.create(script, problem=problem, budget=24, strategy=SFSR(), notes="\n".join(HOSTILE))
+    exp = running.create(NAME, problem=problem, budget=24, strategy=SFSR(), notes="\n".join(HOSTILE))
     exp.tell_failed(exp.ask(1, worker=quotes)[0], template)
     exp.tell_many([(t, 0.1 * t.token, [0.2, 0.3]) for t in exp.ask(20, worker=script)])
     exp.ask(1, worker=long)
@@ -35,11 +35,11 @@ def test_hostile_names_are_harmless_on_every_page(running, hostile):
     script, quotes, _, long, template = HOSTILE
     base = f"/experiments/{hostile.record.key}"
     expected = {
-        "/": [script],
+        "/": [NAME],
         base: HOSTILE,
         f"{base}/live": HOSTILE,
         f"{base}/trials": [script, quotes, template, long],
-        f"{base}/confirm/stop": [script],
+        f"{base}/confirm/stop": [NAME],
         f"{base}/report": HOSTILE,
     }
     for path, names in expected.items():
@@ -96,7 +96,7 @@ def test_the_report_is_a_file_to_keep(running, hostile):
 def test_the_problem_is_changed_by_a_form(running, hostile):
     status, content = page(running, f"/experiments/{hostile.record.key}/change")
     assert status == 200
-    check_harmless(content, HOSTILE[:1])
+    check_harmless(content, [NAME])
     exp = running.create("changing", budget=30)
     base, arms = f"/experiments/{exp.record.key}", exp.problem.arms
     fields = {"arms": "\n".join([*arms, "tiny"]), "budget": "40", "limits": ""}

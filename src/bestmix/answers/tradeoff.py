@@ -192,7 +192,8 @@ class TradeOff:
         >>> found.at(1.5).value, found.at(1.5).mixture, found.at(-1.0).feasible
         (1.875, {'arm1': 0.5, 'arm2': 0.5}, False)
         """
-        bound = checks.number("bound", bound)
+        if not isinstance(bound, (int, float)) or not math.isfinite(bound):
+            raise checks.InvalidInput("bound", expected="a finite number", got=checks.shown(bound))
         inside = [piece for piece in self.pieces if piece.low <= bound <= piece.high]
         if not inside:
             return Outcome(bound, False, math.nan, {}, math.nan)

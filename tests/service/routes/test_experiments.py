@@ -11,7 +11,7 @@ from tests.service.servers import PROBLEM
 
 from bestmix import SFSR, Problem, Spend
 
-EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)</script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
+EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)<script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
 
 
 def path(exp, rest=""):
