@@ -36,7 +36,7 @@ def exp(storage, name):
         (1.0, [1e308], "costs: values beyond 1e\\+150"),
         (1.0, [0.5, 0.5], "costs: expected shape"),
         (1.0, [], "costs: expected shape"),
-        (1.0, None, "costs: expected shape"),
+        (1.0, None, "costs: expected a value of"),
         (1.0, {"euros": 1.0}, "costs: expected one value for each cost"),
         (1.0, {"dollars": "1"}, "expected a finite number"),
     ],
