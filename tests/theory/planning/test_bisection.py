@@ -13,12 +13,13 @@ class Falling:
 
     def __init__(self, at, power, wanted):
         self.at, self.power, self.wanted = at, power, wanted
-        self.counts, self.losses, self.seed = {}, {}, 0
+        self.counts, self.losses, self.pulls, self.seed = {}, {}, {}, 0
         self.strategy = self.instance = self.problem = self
         self.name, self.cells = "falling", range(4)
 
     def errors(self, budget, runs):
         rate = min(self.wanted * (self.at / budget) ** self.power, 1.0)
+        self.pulls[budget, runs] = budget
         return self.counts.setdefault((budget, runs), round(rate * runs))
 
     def rate(self, budget, runs):
