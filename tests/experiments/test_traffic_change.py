@@ -143,9 +143,31 @@ def test_a_change_that_planning_fails_on_is_planned_when_it_is_resumed(monkeypat
         exp.change(bounds={"dollars": 0.5})
         assert exp.state.status == "failed"
         exp.change(bounds={"dollars": 0.75})
+    before = exp.weights()
     exp.resume()
+    after = exp.weights()
+    assert after.version == before.version + 1
+    assert after.weights["large"] < before.weights["large"]
     serve(exp, 2, rng, number)
     assert exp.state.status == "running"
+    assert audit(exp) == []
+
+
+def test_an_arm_whose_retirement_failed_is_served_no_more_once_it_is_resumed(storage, name, monkeypatch):
+    exp = open_experiment(storage, name, Problem(["small", "large", "huge"]), traffic=QUICK)
+    expected = exp.traffic().versions[-1].expected
+    with monkeypatch.context() as broken:
+        broken.setattr("bestmix.experiments.traffic.plan_round", lambda *_: 1 / 0)
+        exp.change(arms=["small", "large"])
+        exp.resume()
+        assert exp.state.status == "failed"  # it was planned again
+    exp.resume()
+    assert set(exp.weights().weights) == {"small", "large"}
+    assert exp.traffic().versions[-1].expected == expected
+    version = exp.weights().version
+    exp.pause()
+    exp.resume()
+    assert exp.weights().version == version  # there is nothing left to plan
     assert audit(exp) == []
 
 

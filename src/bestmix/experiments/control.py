@@ -33,11 +33,10 @@ def resume(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> N
         raise Closed(f"resume: the experiment is {head.status}, for good; create a new one")
     head.status, head.reason, head.strikes = "running", "", 0
     transaction.add_event("resumed")
-    if not head.owing:  # the strategy could not advance
-        if isinstance(setup.strategy, Traffic):
-            traffic.end_round(transaction, lease_clock, setup)
-        else:
-            calls.advance(transaction, setup, lease_clock.clock.now())
+    if isinstance(setup.strategy, Traffic):
+        traffic.resume(transaction, lease_clock, setup)
+    elif not head.owing:  # the strategy could not advance
+        calls.advance(transaction, setup, lease_clock.clock.now())
 
 
 def stop(transaction: Transaction, lease_clock: LeaseClock, reason: str) -> None:

@@ -113,11 +113,25 @@ def _turn(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, time:
 
 def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> None:
     """Go on by a problem that was changed: end the round, and publish what follows from the same sums."""
-    head, number = transaction.head, transaction.head.round + 1
     transaction.advance({**transaction.memory(), SINCE: None}, [])
-    version = transaction.version(number)
-    if head.status != "failed" and version is not None:  # what failed is planned when it is resumed
+    if transaction.head.status != "failed":  # what failed is planned when it is resumed
         advance_clock(transaction, lease_clock)
+        _cut_short(transaction, lease_clock, setup)
+
+
+def resume(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> None:
+    """Plan what could not be planned: the round after one that is over, or by a problem that was changed."""
+    if not transaction.head.owing:
+        end_round(transaction, lease_clock, setup)
+    elif transaction.memory().get(SINCE, ...) is None:
+        advance_clock(transaction, lease_clock)
+        _cut_short(transaction, lease_clock, setup)
+
+
+def _cut_short(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> None:
+    """End a round before its requests are in: as many are expected in the next one as were in it."""
+    version = transaction.version(transaction.head.round + 1)
+    if version is not None:
         end_round(transaction, lease_clock, setup, version.expected)
 
 
