@@ -64,7 +64,7 @@ def test_a_command_without_a_place_for_the_item_is_refused(place):
 
 def test_a_run_on_items_is_kept_and_its_file_is_a_log(place):
     said = good(*RUN, "--items", "prompts.txt", "-j", 2)
-    assert "Arms share items, and are compared on them: 4 used." in said
+    assert "Arms are compared on the items that they share; 4 were used." in said
     assert len(set(calls(place))) == 8
     assert {item for _, item in calls(place)} == {item for arm, item in calls(place) if arm == "b"}
     with (place / "problem.run.csv").open(newline="") as file:
@@ -72,7 +72,7 @@ def test_a_run_on_items_is_kept_and_its_file_is_a_log(place):
     assert sorted((row["arm"], row["item"]) for row in rows) == sorted(calls(place))
     assert from_log(place / "problem.run.csv", bounds={"dollars": 1.0}, item="item").items == 4
     more = [*RUN[:3], "12", *RUN[4:], "--items", "prompts.txt"]
-    assert "6 used" in good(*more)
+    assert "6 were used" in good(*more)
     assert len(set(calls(place))) == len(calls(place)) == 12
     for other in ([], ["--items", "6"], ["--items", "prompts.txt", "--items-seed", "1"]):
         assert "the run kept there has 6 items" in " ".join(invoke(*RUN, *other).stderr.split())
@@ -91,5 +91,5 @@ def test_an_experiment_on_items_with_a_worker(place):
     assert "told 8 trials" in good("worker", "x.db", "r", "--exec", COMMAND, "-j", 2)
     assert len(set(calls(place))) == 8
     assert "item" in good("experiment", "trials", "x.db", "r")
-    assert "4 used" in good("experiment", "show", "x.db", "r")
+    assert "4 were used" in good("experiment", "show", "x.db", "r")
     assert "expected {item}" in invoke("worker", "x.db", "r", "--exec", "echo {arm}").stderr

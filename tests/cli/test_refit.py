@@ -1,11 +1,14 @@
 import json
+import math
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from bestmix import Known, Policy
+from bestmix import Known, Limit, Policy
+from bestmix.answers.recommendation import MeanCost
 from bestmix.cli import app
+from bestmix.cli.refit import _would_have
 
 
 def refit(*words):
@@ -101,3 +104,11 @@ def test_a_column_of_another_name_can_be_said(place):
     complaint = refit(place / "policy.json", place / "fresh.csv").stderr
     assert "there is no column 'arm'" in complaint
     assert "name it: arm=... (--arm ...)" in complaint
+
+
+def test_no_verdict_on_an_equality_or_on_a_ratio_without_a_value():
+    level, ratio = Limit.parse("load = 0.5"), Limit.parse("x / y <= 1%")
+    told = _would_have(MeanCost(0.15, 0.01, (0.13, 0.17), 0.5, math.nan), level)
+    assert told == "With the old weights load is 0.150 ± 0.020 on the fresh trials, where 'load = 0.5' was asked for."
+    unknown = MeanCost(math.nan, math.nan, (math.nan, math.nan), 0.01, math.nan)
+    assert _would_have(unknown, ratio).startswith("'x / y <= 1%' cannot be judged on the fresh trials")

@@ -128,7 +128,8 @@ def test_a_log_is_read_here_and_counts_there(running, segments):
     log = {"model": ["a", "b"] * 6, "score": [0.5] * 12, "dollars": [0.25, 0.75] * 6, "tier": ["free", "paid"] * 6}
     columns = {"arm": "model", "reward": "score", "segment": "tier" if segments else None}
     exp = running.connect().create("from a log", problem, 20, Challenger(), log=log, log_weight=0.5, **columns)
-    assert (exp.state.complete, exp.recommend().trials, exp.state.budget) == (12, 6, 26)
+    counted = exp.state.complete, exp.state.discounted, exp.recommend().trials, exp.state.budget
+    assert counted == (6, 6, 6, 26)
     assert exp.recommend(everything=True).trials == 6
 
 

@@ -194,7 +194,9 @@ def one_segment(evidence, bound):
     program, conditions = loaded(data), new_conditions(arms, costs)
     bounding.maximise(program)
     reference, none = np.full((1, costs), -1), np.zeros(costs)
-    noise = Noise(np.eye(1 + costs)[None], evidence.covariances, none.astype(bool), reference, none, 0.0)
+    noise = Noise(
+        np.eye(1 + costs)[None], evidence.support_estimates.covariances, none.astype(bool), reference, none, 0.0
+    )
     set_conditions(program, noise, conditions)
     return program, conditions
 

@@ -489,3 +489,36 @@ def test_new_arms_without_a_budget_for_them_end_the_run():
     search.change(budget=4, arms=["new"])
     assert search.done
     assert search.recommend().sentence() == "No arm has been tried yet, so there is no answer."
+
+
+class Forgetful:
+    """A strategy of a user's own, which remembers other things later than at first."""
+
+    name = "forgetful"
+
+    def start(self, problem, budget):
+        return Search(self, problem, budget)
+
+    def begin(self, problem, budget):
+        return {"quota": "two each", "first": True}
+
+    def quota(self, problem, budget, memory):
+        return np.full(len(problem.cells), 2) if "first" in memory else None
+
+    def close(self, evidence, budget, memory):
+        return {"quota": "over"}, {}
+
+    def columns(self, problem, memory):
+        return np.arange(len(problem.columns))
+
+    def to_dict(self):
+        return {"kind": "Forgetful"}
+
+
+def test_a_strategy_of_ones_own_may_remember_what_it_likes():
+    search = Forgetful().start(Problem(["a", "b"]), 4)
+    search.tell("a", [1.0, 1.2])
+    search.tell("b", [2.0, 2.2])
+    again = Search.from_dict(json.loads(search.to_json()), search.strategy)
+    assert again.done
+    assert again.recommend().support == ("b",)

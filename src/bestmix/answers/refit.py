@@ -74,7 +74,7 @@ def refit_whole(
     """
     problem = policy.knowing(known or {}).problem
     first, *rest = problem.metrics
-    columns = arm, reward if first == "reward" else first, rest, drop_missing, segment if problem.segments else None
+    columns = arm, first if reward == "reward" else reward, rest, drop_missing, segment if problem.segments else None
     tables = [read_groups(log, *columns) for log in (trials, before) if log is not None]
     all_ = _evidence(problem, tables)
     untried = [str(cell) for cell, n in zip(problem.cells, all_.counts, strict=True) if not n]

@@ -335,10 +335,10 @@ def _guessed(rec: "Recommendation") -> str:
 
 
 def items_text(rec: "Recommendation") -> str:
-    """On how many items arms were compared; no text where they share none."""
+    """On how many items arms were tried; no text where there are none."""
     if rec.items is None:
         return ""
-    return f"Arms share items, and are compared on them: {rec.items:,} used."
+    return f"Arms are compared on the items that they share; {rec.items:,} were used."
 
 
 def text(rec: "Recommendation") -> str:

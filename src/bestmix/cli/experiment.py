@@ -219,8 +219,8 @@ def ask(
         from bestmix.checks import visible
 
         for trial in given:
-            where = "".join(f"\t{place}" for place in (trial.segment, trial.item) if place is not None)
-            typer.echo(visible(f"{trial.id}\t{trial.arm}{where}", "\n\t"))
+            places = trial.id, trial.arm, trial.segment, trial.item
+            typer.echo("\t".join(visible(place, "") for place in places if place is not None))
     if not given:
         if not as_json:
             when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"

@@ -41,7 +41,7 @@ def load_items(given: str | None, shared: bool, seed: int) -> "Items | None":
         return Items(int(given), shared, seed)
     path = Path(given)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").replace("\r\n", "\n").split("\n")
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise ValueError(

@@ -1,6 +1,7 @@
 """``bestmix refit``: fresh weights for a policy that is deployed."""
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -104,7 +105,11 @@ def _would_have(found: "MeanCost", limit: "Limit") -> str:
     from bestmix.answers.wording import measured
 
     low, high = found.interval
+    if math.isnan(found.mean):
+        return f"'{limit}' cannot be judged on the fresh trials: what it divides by is not above zero."
     told = measured(found.mean, (high - low) / 2)
+    if limit.equality:
+        return f"With the old weights {limit.quantity} is {told} on the fresh trials, where '{limit}' was asked for."
     beyond = limit.sign * (found.mean - found.bound) > 0
     kept = "would not have kept" if beyond else "would have kept"
     return f"The old weights {kept} '{limit}' on the fresh trials: estimated {limit.quantity} {told}."
