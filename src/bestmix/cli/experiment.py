@@ -220,7 +220,7 @@ def ask(
 
         for trial in given:
             places = trial.id, trial.arm, trial.segment, trial.item
-            typer.echo("\t".join(visible(place, "") for place in places if place is not None))
+            typer.echo("\t".join(visible(str(place), "") for place in places if place is not None))
     if not given:
         if not as_json:
             when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"
