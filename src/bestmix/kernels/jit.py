@@ -201,11 +201,11 @@ def _compile(function: FunctionType, options: Options, form: Form) -> Any:
         function
     )
     if options.keep and form.entry:
-        result._cache = _disk_cache(function, form)
+        result._cache = _disk_cache(function)
     return result
 
 
-def _disk_cache(function: FunctionType, form: Form) -> Any:
+def _disk_cache(function: FunctionType) -> Any:
     """Numba's cache of a function's machine code, which counts as stale when any kernel's source has changed.
 
     Machine code holds that of its callees, and Numba itself would only look at the file of the function. It is kept
@@ -213,7 +213,7 @@ def _disk_cache(function: FunctionType, form: Form) -> Any:
     """
     caching: Any = import_module("numba.core.caching")
     result = caching.FunctionCache(function)
-    name = f"{result._impl.filename_base}.{'entry' if form.entry else 'inner'}{'' if form.counts else '.borrowing'}"
+    name = f"{result._impl.filename_base}.entry"  # Python's way in: what kernels call is part of its machine code
     result._cache_file = caching.IndexDataCacheFile(result.cache_path, name, _sources())
     return result
 
