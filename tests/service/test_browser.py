@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from tests.experiments.flows import QUICK, ROUTER
 from tests.service.servers import Nginx, Running, require
 
 from bestmix import SFSR, Problem
@@ -149,8 +150,16 @@ def test_a_single_result_appears_without_a_reload(running, open_page):
     page.goto(f"{running.url}/experiments/{exp.record.key}")
     page.wait_for_selector("#news:has-text('0 of 60')")
     threading.Timer(0.2, lambda: exp.tell(exp.ask()[0], 1.0, [1.0, 1.0])).start()
-    page.wait_for_selector("#news:has-text('1 of 60')")
+    page.wait_for_selector("#news:has-text('1 of 60 trials')")
     page.wait_for_selector("#complete:has-text('1')")
+
+
+def test_live_traffic_is_told_in_requests(running, open_page):
+    exp = running.connect().create("live", ROUTER, traffic=QUICK)
+    page = open_page()
+    page.goto(f"{running.url}/experiments/{exp.record.key}")
+    page.wait_for_selector("#news:has-text('running')")
+    assert page.inner_text("#news") == "Live: 0 requests, running."
 
 
 def open_tabs(open_page, url, token, exps):

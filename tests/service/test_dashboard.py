@@ -6,7 +6,8 @@ from urllib.parse import urlencode
 import pytest
 from tests.pages.pages import HOSTILE, NAME, Tags, check_harmless, parse
 
-from bestmix import SFSR, Problem, Uniform
+from bestmix import SFSR, Challenger, Problem, Spend, Uniform
+from bestmix.experiments.model import UNLIMITED
 
 BROWSER = {"Accept": "text/html"}
 
@@ -107,6 +108,17 @@ def test_the_problem_is_changed_by_a_form(running, hostile):
     assert set(exp.problem.bounds.values()) == {0.25}
     assert "tiny is new" in page(running, base)[1]
     assert running.send("POST", f"{base}/change", b"budget=many")[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("budget", "strategy"), [(Spend(20.0, "dollars", most=2.0), Uniform()), (UNLIMITED, Challenger(confidence=0.9))]
+)
+def test_trials_without_a_number_in_all_are_not_taken_for_live_traffic(running, budget, strategy):
+    exp = running.create("many", Problem(["a", "b"], {"dollars": 1.0}), budget, strategy)
+    _, content = page(running, f"/experiments/{exp.record.key}/change")
+    assert "No trial is lost" in content
+    assert "No request is lost" not in content
+    assert 'name="budget"' not in content
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -20,6 +20,7 @@ from bestmix.service.errors import CODES, Refusal
 from bestmix.service.routes.experiments import Current
 from bestmix.service.routes.streams import Feed, open_stream
 from bestmix.service.tokens import Scope, Token
+from bestmix.strategies.traffic import Traffic
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
 PAGE = 50  # rows of a table
@@ -230,8 +231,8 @@ def changing(request: Request, experiment: Current) -> Response:
     problem, state = experiment.current(), experiment.state
     bounds, limits = problem.to_dict()["bounds"], problem.to_dict().get("limits", [])
     asked = {"arms": "\n".join(problem.arms), "limits": "\n".join(limits), "bounds": bounds}
-    budget = None if state.unlimited else state.budget
-    return render(request, "change.html", name=state.name, key=experiment.record.key, budget=budget, **asked)
+    asked |= {"budget": None if state.unlimited else state.budget, "traffic": isinstance(experiment.strategy, Traffic)}
+    return render(request, "change.html", name=state.name, key=experiment.record.key, **asked)
 
 
 @router.post("/experiments/{experiment}/change", dependencies=[Depends(ADMIN.taking(NOTES))])

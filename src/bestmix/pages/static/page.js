@@ -124,7 +124,7 @@
 
   function tell(state) {
     const most = state.budget >= 2 ** 53 ? "" : ` of ${count(state.budget)}`; // money is limited, or nothing
-    news.textContent = `Live: ${count(state.complete)}${most} trials, ${state.status}.`;
+    news.textContent = `Live: ${count(state.complete)}${most} ${live.dataset.unit}, ${state.status}.`;
     const figures = JSON.stringify(state);
     if (figures === shown) return;
     shown = figures;
