@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections import Counter
+from datetime import datetime
 
 import pytest
 
@@ -145,6 +146,45 @@ def test_failed_calls_count_where_that_is_wanted_and_retries_are_requests_of_the
         router.completion("chat", HELLO)
     assert until(lambda: edge.status()["recorded"], 2) == 2
     assert strategy.waiting == 0
+
+
+def attempts(strategy, call="one"):
+    """Two attempts of a call that get the same arm, as LiteLLM describes them to callbacks."""
+    request, made = {"litellm_call_id": call, "metadata": {"unit": "ann"}}, []
+    for _ in range(2):
+        strategy.get_available_deployment("chat", HELLO, request_kwargs=request)
+        made.append({"litellm_call_id": call, "litellm_params": {"metadata": request["metadata"]}})
+    return made
+
+
+@pytest.mark.parametrize("failed", [None, {"quality": 0.0}])
+def test_a_failure_that_is_told_late_leaves_the_retry_its_metrics(set_up, failed):
+    live, edge, _, strategy = set_up(JUDGED, failed=failed)
+    now = datetime.now()
+    first, second = attempts(strategy)
+    strategy.log_success_event(second | {"response_cost": 0.5}, None, now, now)
+    strategy.log_failure_event(first, None, now, now)
+    assert strategy.waiting == 1
+    strategy.record("one", {"quality": 1.0})
+    assert strategy.waiting == 0
+    assert edge.flush()
+    assert live.state.complete == (1 if failed is None else 2)
+    found = live.recommend().estimates[edge.choose(unit="ann").arm]
+    assert found.costs["dollars"] == pytest.approx(0.5 / live.state.complete)
+
+
+def test_metrics_of_one_attempt_are_not_put_to_those_of_another(set_up):
+    live, edge, _, strategy = set_up(JUDGED)
+    now = datetime.now()
+    first, second = attempts(strategy)
+    strategy.record("one", {"quality": 1.0})  # of the answer, which is the second's
+    strategy.log_success_event(first | {"response_cost": 8.0}, None, now, now)
+    assert strategy.waiting == 1
+    strategy.log_success_event(second | {"response_cost": 0.5}, None, now, now)
+    assert strategy.waiting == 0
+    assert edge.flush()
+    assert live.state.complete == 1
+    assert live.recommend().estimates[edge.choose(unit="ann").arm].costs["dollars"] == pytest.approx(0.5)
 
 
 def test_failed_calls_are_left_out_by_default_and_other_groups_are_left_alone(set_up):

@@ -5,6 +5,7 @@ the experiment; which deployment of an arm's group answers (cooldowns, rate limi
 decision.
 """
 
+import itertools
 import threading
 import uuid
 from collections.abc import Callable, Mapping
@@ -68,7 +69,8 @@ class EdgeStrategy(CustomLogger):
         self._measure, self._failed = measure, failed
         self._router: Any = None
         self._own: tuple[Any, Any] = (None, None)  # how the router chooses deployments without us
-        self._waiting: dict[str, tuple[str, dict[str, float]]] = {}  # choice and metrics so far, by LiteLLM's id
+        self._attempts = itertools.count(1)  # retries share LiteLLM's id, and may share the choice
+        self._waiting: dict[str, tuple[str, dict[str, float]]] = {}  # newest attempt, metrics so far, by LiteLLM's id
         self._lock = threading.Lock()
 
     def install(self, router: Any) -> "EdgeStrategy":
@@ -149,7 +151,8 @@ class EdgeStrategy(CustomLogger):
         if found is None:
             return
         with self._lock:
-            self._waiting.pop(found[0], None)
+            if self._is_newest(*found):
+                del self._waiting[found[0]]
         if self._failed is not None:
             self._add(*found, {DOLLARS: 0.0, SECONDS: _seconds(start_time, end_time), **self._failed})
 
@@ -195,7 +198,10 @@ class EdgeStrategy(CustomLogger):
         if hidden.get("response_cost") is not None:  # the callback may come after the answer
             told.setdefault(DOLLARS, float(hidden["response_cost"]))
             told.setdefault(SECONDS, float(hidden.get("_response_ms") or 0.0) / 1000.0)
-        return {"choice": known[0], "metrics": {name: told[name] for name in self._edge.metrics if name in told}}
+        return {
+            "choice": _choice(known[0]),
+            "metrics": {name: told[name] for name in self._edge.metrics if name in told},
+        }
 
     @property
     def waiting(self) -> int:
@@ -212,31 +218,42 @@ class EdgeStrategy(CustomLogger):
         choice = self._edge.choose(self._segment(asked), self._unit(asked))
         call = asked.setdefault(CALL, str(uuid.uuid4()))
         place = next((name for name in METADATA if isinstance(asked.get(name), dict)), METADATA[-1])
-        asked[place] = {**(asked.get(place) or {}), self.key: choice.id}
+        attempt = f"{next(self._attempts)} {choice.id}"
+        asked[place] = {**(asked.get(place) or {}), self.key: attempt}
         with self._lock:
-            self._waiting[call] = choice.id, {}
+            self._waiting[call] = attempt, {}
             if len(self._waiting) > MOST_WAITING:
                 del self._waiting[next(iter(self._waiting))]
         return choice.arm
 
     def _call(self, kwargs: Mapping[str, Any]) -> tuple[str, str] | None:
-        """LiteLLM's name of a call and the id of its choice, if it was ours."""
+        """LiteLLM's name of a call and which attempt it was, if it was ours."""
         given = kwargs.get("litellm_params") or {}
-        choices = [(given.get(name) or {}).get(self.key) for name in METADATA]
-        return next(((str(kwargs.get(CALL)), choice) for choice in choices if choice is not None), None)
+        attempts = [(given.get(name) or {}).get(self.key) for name in METADATA]
+        return next(((str(kwargs.get(CALL)), attempt) for attempt in attempts if attempt is not None), None)
 
-    def _add(self, call: str, choice: str, metrics: Mapping[str, float]) -> None:
-        """Put metrics to those of a request, and record it when all are there."""
+    def _is_newest(self, call: str, attempt: str) -> bool:
+        """Whether it is this attempt that waits for metrics: callbacks may come after the next one has begun."""
+        return call in self._waiting and self._waiting[call][0] == attempt
+
+    def _add(self, call: str, attempt: str, metrics: Mapping[str, float]) -> None:
+        """Put metrics to those of an attempt, and record it when all are there."""
         with self._lock:
-            told = {**self._waiting.get(call, (choice, {}))[1], **metrics}
+            newest = self._is_newest(call, attempt)
+            told = {**(self._waiting[call][1] if newest else {}), **metrics}
             names = self._edge.metrics
             whole = all(name in told for name in names)
-            if whole:
-                self._waiting.pop(call, None)
-            elif call in self._waiting:
-                self._waiting[call] = choice, told
+            if newest and whole:
+                del self._waiting[call]
+            elif newest:
+                self._waiting[call] = attempt, told
         if whole:
-            self._edge.record(choice, {name: told[name] for name in names})
+            self._edge.record(_choice(attempt), {name: told[name] for name in names})
+
+
+def _choice(attempt: str) -> str:
+    """The id of an attempt's choice."""
+    return attempt.rpartition(" ")[2]
 
 
 def _name(response: Any) -> str:
