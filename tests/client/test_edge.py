@@ -188,6 +188,33 @@ def test_the_last_weights_are_served_when_the_server_is_not_there_at_first(runni
         Edge(running.url, "live", running.token, spool=tmp_path / "empty", patience=0.0)
 
 
+def test_an_experiment_that_was_made_anew_under_its_name_is_followed(running, live, tmp_path, caplog):
+    with Edge(running.url, "live", running.token, spool=tmp_path / "spool", interval=0.05) as edge:
+        old = edge.choose()
+        edge.record(old, GOOD)
+        assert edge.flush()
+        live.delete()
+        edge.record(old, GOOD)
+        assert not edge.flush(patience=0.0)
+        other = Problem(["tiny", "huge"], goal="maximise quality")  # other arms, another metric
+        new = running.connect().create("live", other, traffic=Traffic())
+        end = time.monotonic() + 20
+        while edge.metrics != ("quality",) and time.monotonic() < end:
+            time.sleep(0.02)
+        edge.record(old, GOOD)  # late, of what is gone
+        choice = edge.choose()
+        assert choice.arm in other.arms
+        edge.record(choice, {"quality": 1.0})
+        assert edge.flush()
+        assert (new.state.complete, edge.status()["dropped"], edge.status()["reported"]) == (1, 0, 1)
+        assert "was deleted, with 1 requests" in caplog.text
+        assert [path.name for path in (tmp_path / "spool").glob("*.json")] == []
+        new.rename("another")
+        edge.record(edge.choose(), {"quality": 1.0})
+        assert edge.flush()  # by its id, whatever its name
+        assert new.state.complete == 2
+
+
 @pytest.mark.parametrize(("name", "token"), [("nobody", "own"), ("live", "bm_0123abcd_secret")])
 def test_a_server_that_refuses_is_an_error_at_once(running, live, tmp_path, name, token):
     with pytest.raises(EdgeError, match="the server refuses"):

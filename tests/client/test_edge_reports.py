@@ -84,6 +84,20 @@ def test_what_a_killed_edge_left_is_delivered_once(tmp_path):
     assert list(tmp_path.glob("*.json")) == []
 
 
+def test_what_is_given_up_is_neither_sent_nor_left_for_others(tmp_path):
+    (recorder, reporter), server = made(tmp_path), Server()
+    server.trouble = AwayError("away")
+    record(recorder, 2)
+    reporter.report(server)
+    record(recorder, 3)
+    assert reporter.give_up() == 5
+    record(recorder, 4)  # late
+    server.trouble = None
+    reporter.report(server)
+    assert (server.total, reporter.pending()) == (0, 0)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path, caplog, monkeypatch):
     def full(_):
         raise OSError("no space left")

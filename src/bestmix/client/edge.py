@@ -93,10 +93,10 @@ class Edge:
     ) -> None:
         token = os.environ.get(VARIABLE, "") if token is None else token
         self._terms = url, experiment, token
-        self._interval = interval
-        digest = hashlib.sha256(f"{url}\x1f{experiment}".encode()).hexdigest()[:16]
+        self._name, self._interval = experiment, interval
+        self._digest = hashlib.sha256(f"{url}\x1f{experiment}".encode()).hexdigest()[:16]
         self._folder = _home() if spool is None else Path(spool)
-        self._kept = self._folder / f"{digest}.weights"
+        self._kept = self._folder / f"{self._digest}.weights"
         self._random = random.Random()
         self._drawn: dict[str | None, list[Choice]] = {}
         self._tables: dict[str | None, Table] = {}
@@ -105,12 +105,8 @@ class Edge:
         self._lock = threading.Lock()
         self._closed, self._stopping = False, threading.Event()
         self._threads: list[threading.Thread] = []
-        secret = hashlib.sha256(f"bestmix edge\x1f{token}\x1f{experiment}".encode()).digest()
-        tag, document = self._first_weights(patience)
-        self._terms = url, document["experiment"], token  # its id stays when somebody gives it another name
-        self._recorder = Recorder(secret, [_measure(entry) for entry in document["measures"]])
-        self._install(tag, document)
-        self._reporter = Reporter(self._terms, self._folder, digest, self._recorder)
+        self._secret = hashlib.sha256(f"bestmix edge\x1f{token}\x1f{experiment}".encode()).digest()
+        self._follow(*self._first_weights(patience))
         self._awake()
         _edges.add(self)
 
@@ -157,7 +153,10 @@ class Edge:
         return tuple(dict.fromkeys(entry["metric"] for entry in self._document["measures"]))
 
     def status(self) -> dict[str, Any]:
-        """How it is: its name, the version, requests recorded, reported, pending, rejected and dropped."""
+        """How it is: its name, the version, requests recorded, reported, pending, rejected and dropped.
+
+        They count from 0 again when the experiment was deleted and another one has its name.
+        """
         recorder, reporter = self._recorder, self._reporter
         pending = reporter.pending()
         return {
@@ -228,6 +227,40 @@ class Edge:
         log.warning("the server is away (%s): serving the last weights", error)
         return kept
 
+    def _follow(self, tag: str | None, document: Mapping[str, Any]) -> None:
+        """Serve the requests of an experiment from now on."""
+        url, _, token = self._terms
+        terms = url, document["experiment"], token  # its id stays when somebody gives it another name
+        self._recorder = Recorder(self._secret, [_measure(entry) for entry in document["measures"]])
+        self._reporter = Reporter(terms, self._folder, self._digest, self._recorder)
+        self._terms = terms  # last: what was recorded for another experiment is never sent to this one
+        self._install(tag, document)
+
+    def _renew(self, server: EdgeServer) -> None:
+        """Wait for new weights, and follow them."""
+        try:
+            found = server.weights(self._tag, LONGEST_WAIT)
+        except Refused as error:
+            if error.code != "not_found":
+                raise
+            self._follow_name()
+        else:
+            if found is not None and not self._stopping.is_set():
+                self._install(*found)
+
+    def _follow_name(self) -> None:
+        """Serve the experiment that has the name now, in place of one that was deleted."""
+        url, key, token = self._terms
+        server = EdgeServer(url, self._name, token)
+        try:
+            found = server.weights(None, 0.0)
+        finally:
+            server.close()
+        if found is not None and found[1]["experiment"] != key and not self._stopping.is_set():
+            lost = self._reporter.give_up()
+            log.warning("the experiment was deleted, with %d requests: following %r as it is now", lost, self._name)
+            self._follow(*found)
+
     def _install(self, tag: str | None, document: Mapping[str, Any]) -> None:
         """Follow new weights from now on."""
         version, tables = int(document["version"]), {}
@@ -288,10 +321,8 @@ class Edge:
     def _watch(self, state: dict[str, Any], server: EdgeServer) -> float:
         """Look for new weights; the server answers when there are some. Seconds until the next time."""
         try:
-            found = server.weights(self._tag, LONGEST_WAIT)
+            self._renew(server)
             state["pause"] = 0.0
-            if found is not None and not self._stopping.is_set():
-                self._install(*found)
         except (AwayError, Refused, ValueError, KeyError, TypeError) as error:
             log.info("no new weights: %s", error)
             state["pause"] = min(max(2 * state.get("pause", 0.0), 0.5), LOOK_EVERY) * self._random.uniform(0.75, 1.0)
@@ -326,9 +357,15 @@ def _run(method: "weakref.WeakMethod[Any]") -> None:
     """Do something of an edge again and again, as long as it is there."""
     state: dict[str, Any] = {}
     server: EdgeServer | None = None
+    terms: tuple[str, str, str] | None = None
     while (step := method()) is not None and not step.__self__._stopping.is_set():
         edge: Edge = step.__self__
-        server, stopping = server or EdgeServer(*edge._terms), edge._stopping
+        if server is None or terms != edge._terms:  # at first, and when it follows another experiment
+            if server is not None:
+                server.close()
+            terms = edge._terms
+            server = EdgeServer(*terms)
+        stopping = edge._stopping
         try:
             pause = step(state, server)
         except Exception:  # a thread that ends would lose everything to come

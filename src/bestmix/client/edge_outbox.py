@@ -57,6 +57,10 @@ class Outbox:
         """The server has counted it, or never will."""
         self.sent = None
 
+    def clear(self) -> None:
+        """Forget all that is on its way."""
+        self.sent, self.waiting = None, {}
+
     def save(self) -> None:
         """Write what is on its way to the file, whole or not at all; without any there is no file."""
         if self._path is None:

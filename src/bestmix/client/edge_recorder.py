@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -98,6 +99,12 @@ class Recorder:
         """Names of sums and of products."""
         names = [measure.name for measure in self.measures]
         return names, [f"{first}*{second}" for i, first in enumerate(names) for second in names[i:]]
+
+    def give_up(self) -> None:
+        """Lead whatever is still recorded for its choices nowhere: their experiment is gone."""
+        with self._lock:
+            for choice in self._choices.values():
+                choice.rows = deque(maxlen=0)
 
     def begin_anew(self) -> None:
         """Forget everything, as a forked child does: what was recorded before is its parent's to report."""

@@ -82,6 +82,17 @@ class Reporter:
             self._outbox.answered()
             self._save()
 
+    def give_up(self) -> int:
+        """Drop what was not confirmed, as its experiment is no longer there; how many requests that were."""
+        with self._sending, self._lock:
+            self._outbox.add(self._recorder.gather())
+            self._recorder.give_up()
+            lost = self._outbox.pending()
+            self._outbox.clear()
+            self._save()
+            self._outbox.close()
+            return lost
+
     def _save(self) -> None:
         try:
             self._outbox.save()
