@@ -190,6 +190,7 @@ def test_envoy_takes_the_route(policy, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.filterwarnings("ignore:Item:UserWarning")  # of LiteLLM's own types
 def test_litellm_takes_the_model_list(monkeypatch):
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # no network
     litellm = pytest.importorskip("litellm")

@@ -64,7 +64,7 @@ def load(name: str) -> Instance:
     """An instance of the catalog, or one whose prices differ 500-fold.
 
     >>> load("P1").means.shape, len(load("A1").arms)
-    ((5, 2), 5)
+    ((5, 2), 16)
     """
     return families.priced_instance(PRICED_ARMS, PRICED[name]) if name in PRICED else catalog.load(name)
 
