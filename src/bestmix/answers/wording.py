@@ -199,7 +199,8 @@ def _segments(rec: "Recommendation") -> str:
     worth = f"earn {gain} {'more' if up else 'less'}"
     if goal != Goal():
         worth = f"have a mean {goal.quantity} that is {gain} {'higher' if up else 'lower'}"
-    best = f"the best mix for all, {mix_text(rec.common_mixture)}"
+    alike = " that is as certain by the estimates of each segment" if rec.certified else ""
+    best = f"the best mix for all{alike}, {mix_text(rec.common_mixture)}"
     return f" Mixes by segment {worth} than {best}{_unshown(interval)}."
 
 
