@@ -1,9 +1,12 @@
 """How Sphinx builds the site."""
 
+import os
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # the site is built without a network
 
 sys.path.insert(0, str(Path(__file__).parent))
 
