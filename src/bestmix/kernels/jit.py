@@ -25,7 +25,9 @@ F = TypeVar("F", bound=Callable[..., object])
 ENOUGH_WORK = 50_000
 # The same in all runs of a simulation with segments, whose machine code takes minutes to make: below it is ten seconds.
 ENOUGH_WORK_OF_RUNS = 8_000_000
-SENTENCE = "bestmix: compiling the arithmetic for work of this size; that takes up to a minute, once."
+SENTENCE = (
+    "bestmix: compiling the arithmetic for work of this size; that takes a minute or so, with segments three, once."
+)
 
 
 class Options(NamedTuple):
