@@ -98,6 +98,14 @@ def test_exploration_of_what_costs_too_much_shrinks():
     assert mean_of(plan, means)[1] <= 1.0
 
 
+def test_exploring_costs_no_more_than_a_part_of_what_could_be_gained():
+    means = {"small": (0.79, 0.05), "medium": (0.92, 0.8), "large": (0.93, 23.0)}
+    plan = plan_round(told(means=means, trials=[5000, 5000, 300]), Traffic(explore="5%"), 1000)
+    assert plan.certified
+    assert 0.0 < plan.explore < 0.02  # 2% of "large" would leave half of the limit to the others, and gain nothing
+    assert mean_of(plan, means)[0] > 0.915
+
+
 def test_no_exploring_serves_and_watches():
     plan = plan_round(told(), Traffic(explore="0%"), 2000)
     assert plan.explore == 0.0

@@ -76,22 +76,22 @@ def carlsson() -> Instance:
     return Instance([1.0, 0.5, 0.4, 0.95, 0.8], costs, [0.5, 0.5], sigma_reward=1.0, sigma_cost=0.0)
 
 
-def traffic() -> Instance | None:
+def traffic(ceiling: float = CEILING) -> Instance | None:
     """Answers of three language models to the same prompts, as the package ``paretobandit`` brings them; else None.
 
-    Quality is the reward, and the mean price of a request must not exceed ``CEILING`` dollars. Trials are drawn from
+    Quality is the reward, and the mean price of a request must not exceed ``ceiling`` dollars. Trials are drawn from
     the prompts with replacement.
     """
     found = find_spec("pareto_bandit")
     if found is None or found.origin is None:
         return None
-    return read_traffic(Path(found.origin).parent / "data" / "examples" / "test_holdout.jsonl")
+    return read_traffic(Path(found.origin).parent / "data" / "examples" / "test_holdout.jsonl", ceiling)
 
 
-def read_traffic(path: Path) -> Instance:
+def read_traffic(path: Path, ceiling: float = CEILING) -> Instance:
     """The instance of a file of prompts, a JSON object a line with the reward and the cost of every model."""
     rows = [json.loads(line)["arms"] for line in path.read_text().splitlines()]
     whole = [row for row in rows if all(isinstance(arm.get("reward"), float | int) for arm in row.values())]
     models = list(whole[0])
     tables = {name: np.array([[row[name]["reward"], row[name]["cost"]] for row in whole]) for name in models}
-    return Instance.from_trials(tables, {"dollars": CEILING})
+    return Instance.from_trials(tables, {"dollars": ceiling})

@@ -4,7 +4,8 @@ Every request is a trial. A round of ``m`` requests has weights for each segment
 by Challenger's plan, the rest is served the mix that makes room for it, so that the traffic as a whole keeps its
 limits with the wanted certainty (``answers/traffic_mix.py``). The plan counts in what the served share is about to
 add, so it is left with the arms that nobody is served. Where no mix makes room, half as much is explored, and so on
-down to nothing.
+down to nothing; so it is where making room costs more than a part of what could be gained at all: one arm that costs
+many times the limit would otherwise take it from all others, to settle a question that hardly matters.
 
 The decision is a pure function of the sums: ``plan_round``.
 """
@@ -19,9 +20,11 @@ from bestmix import checks
 from bestmix.answers import noisy_program
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.noisy_program import NoisyProgram, restricted
+from bestmix.answers.noisy_program import NoisyProgram, Optimum, restricted
+from bestmix.answers.program_regret import regret_bound
 from bestmix.answers.program_safety import ProgramLimits, safe_program_mix
 from bestmix.answers.programs import program_of, segment_shares
+from bestmix.answers.safe_search import regret_tail
 from bestmix.answers.traffic_mix import served_mix
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.layouts import places, segments_of
@@ -33,6 +36,8 @@ from bestmix.strategies.search import Search
 
 FIRST = 10  # trials of every arm in a segment before anything is reckoned there
 HALVINGS = 10  # of the exploring share, before it is zero
+WORTH = 0.25  # of what the best mix may earn more: what exploring may cost the requests of a round
+DOUBT = 0.05  # chance that it earns more than that
 REPAY = 10  # rounds over which a debt is paid back
 MOST_EXPLORED = 0.5  # of the traffic
 LONGEST_ROUND = 30 * 86400.0  # seconds
@@ -233,7 +238,7 @@ def plan_round(
     if starting.all() or not program.judgeable:
         weights = _first(evidence, traffic, starting)
         return _told(evidence, traffic, weights, _served_first(evidence, traffic), traffic.share, carry, True)
-    found = _decide(evidence, program, traffic, expected, carry, starting, noisy_program.solve(program).chance)
+    found = _decide(evidence, program, traffic, expected, carry, starting, noisy_program.solve(program))
     weights, alone = found.traffic, found.alone
     if starting.any():
         some = starting[program.segment]
@@ -258,10 +263,10 @@ def _decide(
     expected: int,
     carry: Floats,
     starting: Flags,
-    chance: float | None,
+    best: Optimum,
 ) -> Decision:
-    """Serve and explore as much as keeps the limits; the most certain mix, and no exploring, where nothing does."""
-    inner, some = restricted(program)
+    """Serve and explore as much as keeps the limits and is worth it; the most certain mix alone, where nothing does."""
+    (inner, some), chance = restricted(program), best.chance
     total, none = np.zeros(len(program.segment)), np.zeros(len(some.columns))
     allowance, alone = none, None
     for allowance in _allowances(inner, traffic, carry, expected):
@@ -273,12 +278,14 @@ def _decide(
         return Decision(total, total, 0.0, False)
     total[some.columns] = alone
     plan = exploration(evidence, program, total, traffic.share, expected, starting)[some.columns]
-    explore = traffic.share
-    for _ in range(HALVINGS if traffic.share else 0):
+    explore, reward = traffic.share, inner.entries()[0]
+    gain = regret_bound(inner, alone, regret_tail(DOUBT, chance), best.prices) if explore else 0.0
+    for _ in range(HALVINGS if explore else 0):
         mix = served_mix(inner, plan, explore, allowance, chance, traffic.safety)
-        if mix is not None:
+        mixed = None if mix is None else (1.0 - explore) * mix + explore * plan
+        if mixed is not None and (alone - mixed) @ reward <= WORTH * gain:
             every = np.zeros(len(total))
-            every[some.columns] = (1.0 - explore) * mix + explore * plan
+            every[some.columns] = mixed
             return Decision(every, total, explore, True)
         explore /= 2.0
     return Decision(total, total, 0.0, True)
@@ -287,8 +294,8 @@ def _decide(
 def _joined(evidence: Evidence, rest: Evidence, new: Flags, traffic: Traffic, expected: int, carry: Floats) -> Plan:
     """A round in which arms that are new get their first trials, and the others are served without them."""
     program, at, size = program_of(rest), places(evidence.problem), len(segments_of(evidence.problem))
-    chance, none = noisy_program.solve(restricted(program)[0]).chance, np.zeros(size, dtype=np.bool_)
-    alone = _decide(rest, program, replace(traffic, explore=0.0), expected, carry, none, chance)
+    best, none = noisy_program.solve(restricted(program)[0]), np.zeros(size, dtype=np.bool_)
+    alone = _decide(rest, program, replace(traffic, explore=0.0), expected, carry, none, best)
     lacking = np.r_[np.where(new, FIRST - evidence.counts, 0.0), np.zeros(len(at) - len(new))][at]
     total = np.bincount(program.segment, lacking, size)
     inside = np.where(total > 0, program.weight / np.where(total > 0, total, 1.0), 0.0)[program.segment] * lacking
