@@ -43,6 +43,20 @@ def test_the_answer_of_a_database_is_that_of_the_rows(dialect, asked, request):
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
+@pytest.mark.parametrize("asked", ASKED, ids=["bound", "segments and a tail", "ratio, relative, share"])
+def test_arms_are_compared_on_the_items_that_they_share(dialect, asked, request):
+    log = rows() | {"who": [f"prompt {k % 100}" for k in range(300)]}  # most arms meet an item once, some twice
+    query = sums_query("events", "model", **asked, item="who", dialect=dialect)
+    table = found_by(dialect, log, query, request)
+    found, plain = from_sums(table, "model", **asked, item="who"), from_sums(table, "model", **asked)
+    alike(found, from_log(log, "model", **asked, item="who"))
+    assert found.items == 100
+    assert plain.items is None
+    limit = next(name for name in found.limits if name != "share(large)")
+    assert found.limits[limit].error != plain.limits[limit].error
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 def test_only_rows_of_a_time_count(dialect, request):
     log, asked = rows(), {"reward": "quality", "bounds": {"dollars": 3.0}}
     query = sums_query(
@@ -94,6 +108,10 @@ def test_every_dialect_reads_its_query(dialect, asked):
     functions = {node.name.lower() for node in tree.find_all(sqlglot.exp.Anonymous)}
     own = {"md5_number_lower", "fsum"} if dialect == "duckdb" else {"hashtext", "hash", "xxhash64"}
     assert functions <= own, functions
+    paired = sqlglot.parse_one(
+        sums_query("shop.events", "model", **asked, item="prompt", dialect=dialect), read=dialect
+    )
+    assert len(paired.find(sqlglot.exp.Group).expressions) == (3 if "segment" in asked else 2)
 
 
 NASTY = ['x"; DROP TABLE events; --', "it's", "back`tick", "back\\slash", "a*b", "日本", "select"]
@@ -173,6 +191,8 @@ def test_snowflake_means_by_a_plain_name_what_it_means_without_quotes():
         ({"blocks": 10}, "there is no column of the unit"),
         ({"block": "who", "blocks": 1}, "a whole number of at least 2"),
         ({"limits": ["quality > 1"]}, "expected <=, >= or ="),
+        ({"item": "prompt", "block": "who"}, "an item is a block of its own"),
+        ({"item": "n"}, "two columns of the sums would be called 'n'"),
     ],
 )
 def test_mistakes(options, message):

@@ -246,5 +246,4 @@ def test_arms_that_were_tried_on_the_same_items_are_compared_on_them(tmp_path):
     assert paired["best_guess"] == pytest.approx(plain["best_guess"])
     assert paired["limits"]["dollars"]["error"] > 1.5 * plain["limits"]["dollars"]["error"]
     assert "leave out block" in invoke(*asked, "--item", "who", "--block", "who").output
-    assert "--block" in invoke("solve", tmp_path / "a.csv", "--sums", "--item", "who", "--bound", "dollars=3").output
     assert "Arms are compared on the items that they share; 20 were used." in good(*asked[:-1], "--item", "who")

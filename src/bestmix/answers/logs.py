@@ -14,6 +14,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums
 from bestmix.answers.recommendation import Recommendation
+from bestmix.answers.sum_tables import check_item
 from bestmix.answers.tables import Group, read_groups
 from bestmix.arrays import Floats
 from bestmix.problems.goals import Goal
@@ -92,9 +93,7 @@ def from_log(
     checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
     asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "segments": segments}
     chosen: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
-    if item is not None and (block is not None or blocks is not None):
-        raise checks.InvalidInput("item", "an item is a block of its own", "leave out block and blocks, or the item")
-    block = item if block is None else block
+    block = check_item(item, block, blocks) or block
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
         return _redrawn(evidence, tables, safety, **chosen)

@@ -92,6 +92,17 @@ def check_blocks(block: str | None, blocks: int | str | None) -> int | Literal["
     return checks.whole("blocks", blocks, 2, "100 is a good number, or 'day'", most=100_000)
 
 
+def check_item(item: str | None, block: str | None, blocks: int | str | None = None) -> str | None:
+    """The column with the item, which is a block of its own.
+
+    >>> check_item("prompt", None)
+    'prompt'
+    """
+    if item is not None and (block is not None or blocks is not None):
+        raise checks.InvalidInput("item", "an item is a block of its own", "leave out block and blocks, or the item")
+    return item
+
+
 def read_sums(
     frame: Any, names: Names, arm: str, n: str, segment: str | None, block: str | None
 ) -> tuple[dict[Group, Sums], int]:

@@ -12,7 +12,7 @@ from bestmix.answers.logs import log_problem
 from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommend_sums import UNCERTAINTIES, recommend_sums
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.sum_tables import BLOCK, Names, read_sums
+from bestmix.answers.sum_tables import BLOCK, Names, check_item, read_sums
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known
@@ -37,6 +37,7 @@ def from_sums(
     resamples: int = 1000,
     seed: int = 0,
     progress: bool = False,
+    item: str | None = None,
 ) -> Recommendation:
     """Best mix of arms of which only sums are kept.
 
@@ -58,6 +59,9 @@ def from_sums(
         the user: errors are then those of whole blocks. Without a column ``block``, trials count as independent.
     uncertainty, resamples, seed, progress
         As for ``from_log``; the bootstrap redraws whole blocks.
+    item
+        Or the name of the column with the item, such as a prompt, that the trials of a row were made on, where arms
+        were tried on the same ones: what they have in common on an item counts in all variances.
 
     Examples
     --------
@@ -69,7 +73,8 @@ def from_sums(
     rows = log_rows(goal, limits, bounds, reward)
     names = Names.of(rows.measures, reward)
     checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
-    found, number = read_sums(frame, names, arm, n, segment, block)
+    unit = check_item(item, None if block == BLOCK else block) or block
+    found, number = read_sums(frame, names, arm, n, segment, unit)
     problem = log_problem(list(found), bounds, known, rows.goal, limits, segments)
     chosen: dict[str, Any] = {"uncertainty": uncertainty, "resamples": resamples, "seed": seed, "progress": progress}
-    return recommend_sums(problem, found, number, "sums", safety=safety, **chosen)
+    return recommend_sums(problem, found, number, "sums", safety=safety, items=item is not None, **chosen)

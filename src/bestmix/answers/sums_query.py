@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from bestmix import checks
-from bestmix.answers.sum_tables import DAY, INCOMPLETE, MEASURES, Names, check_blocks
+from bestmix.answers.sum_tables import BLOCK, DAY, INCOMPLETE, MEASURES, Names, check_blocks, check_item
 from bestmix.answers.trials_query import COUNTS, Trials, aggregates, literal, measured, quoted
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
@@ -55,6 +55,7 @@ def sums_query(
     blocks: int | Literal["day"] | None = None,
     drop_missing: bool = False,
     dialect: str = "duckdb",
+    item: str | None = None,
 ) -> str:
     """The query that makes the sums which ``from_sums`` takes, for a table with one trial a row.
 
@@ -79,6 +80,10 @@ def sums_query(
     dialect
         One of "duckdb", "postgres", "sqlite", "bigquery", "snowflake" and "spark"; all but the first need
         ``bestmix[sql]``.
+    item
+        Or the column with the item, such as a prompt, that a row was tried on, where arms were tried on the same ones:
+        the sums have a row for each arm on each item, and ``from_sums`` with the same ``item`` has what arms have in
+        common on an item count in all variances.
 
     Examples
     --------
@@ -107,19 +112,20 @@ def sums_query(
     checks.choice("dialect", dialect, DIALECTS)
     measures = _measures(goal, reward, limits, bounds, metrics)
     names = Names.of(measures, reward or "reward")
-    _check_names([arm, *([] if segment is None else [segment])], names, block is not None)
-    spelling = Spelling(dialect)
+    keys = {"arm": arm, "segment": segment, "block": item or (None if block is None else BLOCK)}
+    _check_names([name for name in keys.values() if name is not None], names)
+    spelling, unit = Spelling(dialect), check_item(item, block, blocks) or block
     trials = Trials(
         spelling.table(table),
         spelling.column(arm),
         tuple(measured(spelling.column(n.metric, reward), n) for n in measures),
-        _read(spelling, measures, reward, block),
+        _read(spelling, measures, reward, unit),
         None if segment is None else spelling.column(segment),
-        _block(spelling, block, blocks),
+        _block(spelling, unit, blocks),
         tuple(_times(spelling, time, since, until)),
         drop_missing,
     )
-    return _translated(_written(trials, arm, segment, names, dialect), dialect)
+    return _translated(_written(trials, keys, names, dialect), dialect)
 
 
 @dataclass(frozen=True)
@@ -183,9 +189,9 @@ def _read(spelling: Spelling, measures: Sequence[Column], reward: str | None, bl
     return tuple(dict.fromkeys([*columns, *([] if block is None else [spelling.column(block)])]))
 
 
-def _check_names(keys: list[str], names: Names, in_blocks: bool) -> None:
+def _check_names(keys: list[str], names: Names) -> None:
     """Refuse columns of the same name in what comes out."""
-    outputs = [*keys, "n", INCOMPLETE, *(["block"] if in_blocks else []), *names.sums]
+    outputs = [*keys, "n", INCOMPLETE, *names.sums]
     outputs += [names.product(i, j) for i, j in names.pairs]
     folded = [name.casefold() for name in outputs]
     twice = [name for name in outputs if folded.count(name.casefold()) > 1]
@@ -227,15 +233,14 @@ def _moment(spelling: Spelling, name: str, text: str) -> str:
     return f"CAST({literal(written + ('+00:00' if moment.tzinfo else ''))} AS TIMESTAMP{zone})"
 
 
-def _written(trials: Trials, arm: str, segment: str | None, names: Names, dialect: str) -> str:
-    """The whole query."""
+def _written(trials: Trials, keys: Mapping[str, str | None], names: Names, dialect: str) -> str:
+    """The whole query; ``keys`` are the names of the columns that it groups by."""
     longest = max(len(names.product(i, j).encode()) for i, j in names.squares)
     numbered = dialect == "bigquery" or longest > LONGEST_NAME.get(dialect, longest)
-    keys = {"arm": arm, "segment": segment or "", "block": "block"}
     columns = [*COUNTS, *aggregates(names, _SUM.get(dialect, "SUM"), numbered)]
     if numbered:
         columns.append((literal(json.dumps(names.sums)), MEASURES))
-    return trials.grouped([keys[key] for key in trials.keys], columns)
+    return trials.grouped([keys[key] or "" for key in trials.keys], columns)
 
 
 def _translated(text: str, dialect: str) -> str:

@@ -102,8 +102,6 @@ def solve(
         raise ValueError(f"--segments: expected shares, as in free=0.7,paid=0.3, got {segments!r}; write it so")
     if shares is not None and segment is None:
         raise ValueError("--segments: expected the column that has them, got none; add --segment COLUMN")
-    if sums and item is not None:
-        raise ValueError("--item: sums by item are sums in blocks; name the column with --block")
     if sums and (drop_missing or blocks is not None):
         option = "--drop-missing" if drop_missing else "--blocks"
         raise ValueError(f"{option}: sums are made already; give it to bestmix sql, which makes them")
@@ -130,7 +128,7 @@ def solve(
         from bestmix.answers.sums import from_sums
 
         if sums:
-            rec = from_sums(trials, n=n, block=block or "block", **asked)
+            rec = from_sums(trials, n=n, block=block or "block", item=item, **asked)
         else:
             blocked: dict[str, Any] = {"block": block, "blocks": parse_blocks(blocks), "item": item}
             rec = from_log(trials, drop_missing=drop_missing, **blocked, **asked)

@@ -45,10 +45,16 @@ def sql(
     block: Annotated[
         str | None,
         typer.Option(
-            "--block",
-            "--item",
             metavar="COLUMN",
-            help="Column of what rows have in common (a user, an item, a day): sums by blocks, for honest errors.",
+            help="Column of what rows have in common (a user, a day): sums by blocks, for honest errors.",
+            show_default=False,
+        ),
+    ] = None,
+    item: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of the item (a prompt) that arms were tried on: sums by item, for paired variances.",
             show_default=False,
         ),
     ] = None,
@@ -89,6 +95,7 @@ def sql(
         blocks=parse_blocks(blocks),
         drop_missing=drop_missing,
         dialect=dialect.value,
+        item=item,
     )
     typer.echo(f"{text};")
 
