@@ -3,7 +3,8 @@
 The instances of the tables have seeds from 30,000 on; those with smaller seeds were looked at while the rule was made.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,9 @@ MARGIN = 0.05  # of the uniform instances
 REWARDS = 2.2  # by which rewards on [0, 2] are divided for values of 0 and 1
 LEAST_SHARE = 0.02  # mean of a reward of 0 and 1, at least, and as far from 1; a cost's is so small against its bound
 COMMON, RARE = 0.4, 0.03  # mean of a 0/1 cost at its bound
+ARMS_PRICED, FOLDS = 6, (150.0, 500.0)  # models, and how far apart their prices are
+PRICED = {"priced": 0.5, "priced, wide": 1.0}  # deviation of a price, which is log-normal, in units of its mean
+CATALOG = ("D", "A", "H")
 
 
 class Case(NamedTuple):
@@ -30,20 +34,20 @@ class Case(NamedTuple):
     bound: Floats
     sigma: Floats | None  # deviations (K, 1 + L); None: values of 0 and 1
     correlation: float = 0.0
+    skewed: bool = False  # costs are log-normal
 
 
-def groups(count: int, first: int = FIRST_SEED) -> Iterator[tuple[str, list[Case]]]:
-    """Families of instances: the catalog's, and ``count`` random ones of each kind for one, two and three limits."""
-    for family in "DAH":
-        yield family, [gaussian(name, catalog.load(name)) for name in catalog.names() if name.startswith(family)]
-    for costs in (1, 2, 3):
-        for kind, make in MAKERS.items():
-            yield f"{kind}{costs}", [make(costs, seed) for seed in range(first, first + count)]
+@cache
+def some_cases(name: str, count: int, first: int = FIRST_SEED) -> tuple[Case, ...]:
+    """Instances of a family: those of the catalog's, or ``count`` random ones."""
+    if name in CATALOG:
+        return tuple(gaussian(each, catalog.load(each)) for each in catalog.names() if each.startswith(name))
+    return tuple(random_case(name, seed) for seed in range(first, first + count))
 
 
 def random_case(name: str, seed: int) -> Case:
-    """One instance of a random family, such as ``"rare2"``."""
-    return MAKERS[name[:-1]](int(name[-1]), seed)
+    """One instance of a random family, such as ``"rare2"`` with its two limits."""
+    return priced(seed, PRICED[name]) if name in PRICED else MAKERS[name[:-1]](int(name[-1]), seed)
 
 
 def gaussian(name: str, instance: Instance, factor: Floats | float = 1.0, correlation: float = 0.0) -> Case:
@@ -65,6 +69,15 @@ def zero_one(name: str, instance: Instance, rate: float) -> Case:
     return Case(name, means, np.array(instance.bound) * rate, None)
 
 
+def priced(seed: int, spread: float) -> Case:
+    """Models whose prices differ 150- to 500-fold, and are log-normal with a deviation of ``spread`` of their mean."""
+    fold = FOLDS[0] * (FOLDS[1] / FOLDS[0]) ** np.random.default_rng([seed, 78]).uniform()
+    instance = families.priced_instance(ARMS_PRICED, seed, fold)
+    means = np.array(instance.means)
+    sigma = np.column_stack([np.full(len(means), 0.4), spread * means[:, 1:]])
+    return Case(f"p{spread}.{seed}", means, np.array(instance.bound), sigma, skewed=True)
+
+
 MAKERS: dict[str, Callable[[int, int], Case]] = {
     "uniform": lambda costs, s: gaussian(f"u{costs}.{s}", uniform(ARMS, costs, s)),
     "random": lambda costs, s: gaussian(f"r{costs}.{s}", families.random_instance(ARMS, costs, s, 0.5)),
@@ -72,6 +85,8 @@ MAKERS: dict[str, Callable[[int, int], Case]] = {
     "binary": lambda costs, s: zero_one(f"b{costs}.{s}", uniform(ARMS_01, costs, s + 2000), COMMON),
     "rare": lambda costs, s: zero_one(f"e{costs}.{s}", uniform(ARMS_01, costs, s + 3000), RARE),
 }
+
+NAMES = (*CATALOG, *(f"{kind}{costs}" for costs in (1, 2, 3) for kind in MAKERS), *PRICED)  # of all families
 
 
 def uniform(arms: int, costs: int, seed: int) -> Instance:
@@ -82,10 +97,9 @@ def drawn(case: Case, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]
     """Means and scatters of n trials of every arm, drawn as such for Gaussian trials (Bartlett)."""
     arms, size = case.means.shape
     if case.sigma is None:
-        values = (rng.random((arms, n, size)) < case.means[:, None]).astype(float)
-        means = values.mean(axis=1)
-        rest = values - means[:, None]
-        return means, np.einsum("ani,anj->aij", rest, rest)
+        return summed((rng.random((arms, n, size)) < case.means[:, None]).astype(float))
+    if case.skewed:
+        return summed(log_normal(case, n, rng))
     root = np.linalg.cholesky(np.eye(size) * (1 - case.correlation) + case.correlation) * case.sigma[:, :, None]
     means = case.means + np.einsum("aij,aj->ai", root, rng.standard_normal((arms, size))) / np.sqrt(n)
     lower = np.tril(rng.standard_normal((arms, size, size)), -1)
@@ -94,6 +108,22 @@ def drawn(case: Case, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]
     lower[:, np.arange(size), np.arange(size)] = np.sqrt(squares)
     half = root @ lower
     return means, half @ half.transpose(0, 2, 1)
+
+
+def summed(values: Floats) -> tuple[Floats, Floats]:
+    """Means and scatters of trials (K, n, 1 + L)."""
+    means = values.mean(axis=1)
+    rest = values - means[:, None]
+    return means, np.einsum("ani,anj->aij", rest, rest)
+
+
+def log_normal(case: Case, n: int, rng: np.random.Generator) -> Floats:
+    """Trials (K, n, 1 + L): rewards are normal, the logarithms of costs too."""
+    assert case.sigma is not None
+    noise = rng.standard_normal((len(case.means), n, case.means.shape[1]))
+    square = np.log1p((case.sigma[:, None, 1:] / case.means[:, None, 1:]) ** 2)
+    costs = case.means[:, None, 1:] * np.exp(np.sqrt(square) * noise[:, :, 1:] - square / 2.0)
+    return np.concatenate([case.means[:, None, :1] + case.sigma[:, None, :1] * noise[:, :, :1], costs], axis=2)
 
 
 def covariance(case: Case) -> Floats:
@@ -119,7 +149,7 @@ def deployed(case: Case, means: Floats, scatters: Floats, n: int) -> Deployed:
     counts, binary = np.full(len(means), float(n)), np.full(means.shape, case.sigma is None)
     data = safety.estimates(means, scatters, counts, binary)
     guess = solve_means(means, case.bound)
-    chance = support_chance(means, scatters, n, case.bound) if guess.status == "optimal" else 0.0
+    chance = support_chance(means, scatters, counts, case.bound, binary)
     return Deployed(data, guess, chance, safety.safe_mix(data, case.bound, chance))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.safety import Estimates
 from bestmix.answers.shared_items import floored, mean_covariances
-from bestmix.arrays import Flags, Floats
+from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import conditions, jit, simplex
 from bestmix.problems.solution import Solution
 
@@ -28,18 +28,25 @@ def z_scores(evidence: Evidence, solution: Solution, data: Estimates | None = No
     For a column of the basis the condition is a positive weight, for any other a negative reduced
     cost. NaN where an arm has no trials; None when there is no spread to go by.
     """
-    problem, data = evidence.problem, evidence.support_estimates if data is None else data
     if evidence.pooled is None or solution.status != "optimal":
         return None
-    unknown = len(evidence.counts)
-    state = conditions.new_state(unknown, len(evidence.means), len(problem.bounds))
-    state.counts[:], state.pooled[:] = evidence.counts, 0.0
+    data = evidence.support_estimates if data is None else data
+    return basis_z_scores(data, evidence.problem.bound, np.array(solution.basis))
+
+
+def basis_z_scores(data: Estimates, bound: Floats, basis: Integers) -> Floats | None:
+    """The same of the columns of a basis, by estimates in which known arms come last; None for a singular basis."""
+    counts = data.counts[np.isfinite(data.counts)].astype(np.int64)
+    unknown, (arms, size) = len(counts), data.means.shape
+    state = conditions.new_state(unknown, arms, len(bound))
+    state.counts[:], state.pooled[:] = counts, 0.0
     # Covariances that are blended already, and zero for a price: as scatter with nothing to blend it with.
-    weight = np.maximum(evidence.counts - 1, 0) + conditions.PRIOR
+    weight = np.maximum(counts - 1, 0) + conditions.PRIOR
     state.scatter[:] = data.covariances[:unknown] * weight[:, None, None]
-    state.basis.column[:] = solution.basis
-    speed = jit.speed_for(len(problem.columns) * evidence.means.shape[1] ** 2)
-    if not speed(conditions.load_basis)(evidence.means, problem.bound, np.arange(len(problem.columns)), state):
+    state.basis.column[:] = basis
+    columns = np.arange(arms + len(bound))
+    speed = jit.speed_for(len(columns) * size**2)
+    if not speed(conditions.load_basis)(data.means, bound, columns, state):
         return None
     speed(conditions.conditions)(state)
     if data.shared is not None:

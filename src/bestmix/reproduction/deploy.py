@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix import files, plots
-from bestmix.answers import safety
-from bestmix.arrays import Floats
-from bestmix.kernels import conditions, jit
+from bestmix.answers import certainty, safety
+from bestmix.arrays import Flags, Floats
 from bestmix.plots.calibration import Claims
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
@@ -55,25 +54,26 @@ def _run(instance: Instance, trials: int, rng: np.random.Generator) -> list[Clai
     guess = solve_means(means, bound)
     if guess.status == "infeasible":
         return []
-    chance = support_chance(means, scatters, trials, bound)
-    data = safety.estimates(means, scatters, np.full(len(means), float(trials)))
+    counts = np.full(len(means), float(trials))
+    chance = support_chance(means, scatters, counts, bound)
+    data = safety.estimates(means, scatters, counts)
     claims = [Claim(SUPPORT, chance, guess.basis == solve(instance).basis)]
-    for certainty in CERTAINTIES:
-        mix = safety.safe_mix(data, bound, chance, certainty)
+    for wanted in CERTAINTIES:
+        mix = safety.safe_mix(data, bound, chance, wanted)
         kept = bool((mix.mixture @ instance.means[:, 1:] <= bound).all())
         claims.append(Claim(LIMITS, mix.certainty, kept))
     return claims
 
 
-def support_chance(means: Floats, scatters: Floats, trials: int, bound: Floats) -> float:
-    """Estimated chance that the support of the optimum at the estimates is right, after so many trials of every arm."""
-    state = conditions.new_state(len(means), len(means), len(bound))
-    state.counts[:], state.scatter[:] = trials, scatters
-    speed = jit.speed_for(means.size)
-    speed(conditions.solve)(means, bound, np.arange(len(means) + len(bound)), state)
-    speed(conditions.pool)(state)
-    speed(conditions.conditions)(state)
-    return float(speed(conditions.chance)(state))
+def support_chance(
+    means: Floats, scatters: Floats, counts: Floats, bound: Floats, binary: Flags | None = None
+) -> float:
+    """Chance that the support of the optimum at the estimates is right, as recommendations claim it; 0 without one."""
+    guess = solve_means(means, bound)
+    if guess.status != "optimal":
+        return 0.0
+    data = safety.estimates(means, scatters, counts, binary, as_possible=True)
+    return certainty.support_probability(certainty.basis_z_scores(data, bound, np.array(guess.basis))) or 0.0
 
 
 def draw_deploy(folder: Path, runs: int | None, seed: int, threads: int | None, progress: bool) -> Drawing:
