@@ -133,6 +133,15 @@ def test_intervals_are_those_of_the_t_distribution():
     assert (known.known, known.trials, known.reward_interval) == (True, 0, (0.5, 0.5))
 
 
+def test_an_event_that_was_not_seen_has_an_interval():
+    told = {"arm": ["a"] * 100 + ["b"] * 100, "reward": [0.5, 0.7] * 100, "complaint": [0] * 100 + [1] + [0] * 99}
+    found = from_log(told, bounds={"complaint": 0.5})
+    never, once = (found.estimates[arm].cost_intervals["complaint"] for arm in "ab")
+    assert never[0] == 0
+    assert 0.02 < never[1] < stats.beta.isf(0.025, 1, 100)  # narrower than the exact one
+    assert 0 < once[0] < 0.01 < never[1] < once[1]
+
+
 def test_an_infeasible_answer_has_the_least_violation():
     found = answer(cost=(3.0, 2.0))
     assert not found.feasible

@@ -36,6 +36,9 @@ class OneLimit:
 
         return ndtr(-(self.most - mixture[1:]) / self.width)
 
+    def keeps(self, mixture, tail, times):
+        return bool(mixture[1] + self.width * self.quantile(tail) / times <= self.most)  # as of an event never seen
+
     def means(self, mixture):
         return mixture[1:], np.array([self.width])
 
@@ -52,7 +55,9 @@ def test_where_nothing_is_certain_enough_margins_shrink():
     assert not found.certified
     assert found.short.tolist() == [True]
     assert found.mixture[1] == pytest.approx(0.0, abs=1e-3)
-    assert found.further[0] > 0
+    tail = safe_search.affordable(0.05, 0.8)
+    times = OneLimit(0.1).width * OneLimit(0.1).quantile(tail) / 0.1
+    assert 10 * (times - 1) <= found.further[0] <= 1.02 * 10 * times
     assert found.further[1] == 0  # known
 
 

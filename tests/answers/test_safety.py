@@ -53,9 +53,18 @@ def test_one_arm():
     assert not found.certified
     assert found.mixture.tolist() == [1.0]
     assert found.short.tolist() == [True]
-    # margin t se has to fall to 0.02
-    t = -stdtrit(14, safety.affordable(0.05, 0.8))
-    assert found.further[0] == pytest.approx(10 * ((t * 0.1 / math.sqrt(10) / 0.02) ** 2 - 1), rel=0.02)
+    # margin t se has to fall to 0.02, and t falls too
+    n = 10 + found.further[0] * np.array([0.95, 1.0])
+    margin = -stdtrit(n + 4, safety.affordable(0.05, 0.8)) * 0.1 / np.sqrt(n)
+    assert margin[1] <= 0.02 < margin[0]
+
+
+def test_an_event_that_was_not_seen_needs_trials_in_proportion_and_not_to_the_square():
+    data = made([[1.0, 0.0]], [[0.3, 0.0]], 300)._replace(binary=np.array([[0, 1]], dtype=np.int8))
+    found, bound = safety.safe_mix(data, np.array([0.001]), 1.0), np.array([0.001])
+    assert not found.certified
+    assert safety.safe_mix(data._replace(counts=300 + found.further), bound, 1.0).certified
+    assert not safety.safe_mix(data._replace(counts=300 + 0.95 * found.further), bound, 1.0).certified
 
 
 def test_above_its_bound_no_trials_would_do():

@@ -22,6 +22,17 @@ def test_a_recommendation_and_its_log_have_the_same_sums():
     assert flags.tolist() == looks.tolist() == [[False, True, True]] * 2
 
 
+def test_an_event_that_was_not_seen_has_no_scatter_in_an_answer():
+    log = LOG | {"refusal": [0.0] * 4 + [0.0, 1.0, 0.0, 0.0]}
+    asked = {"goal": "maximise quality", "limits": ["refusal <= 0.5"]}
+    of_log, flags = sources.of_log(log, "arm", "quality", False, bounds=None, known=None, **asked)
+    of_answer, looks = sources.of_recommendation(from_log(log, **asked))
+    assert flags.all()
+    assert looks.all()
+    own = [np.diagonal(each.measured_scatters, axis1=1, axis2=2) for each in (of_log, of_answer)]
+    np.testing.assert_allclose(own[1], own[0], atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("limits", "cost", "message"),
     [

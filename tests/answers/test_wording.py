@@ -43,7 +43,7 @@ def test_what_is_in_the_way_where_nothing_is_certain_enough():
     assert text.startswith("No mix keeps all limits with 95% certainty yet. The most certain is ")
     assert f"with {chance_text(rec.certainty)}; in the way: dollars. About " in text
     for arm, more in rec.further.items():
-        assert f"{more:,.0f} more trials of {arm}" in text
+        assert f"{float(f'{more:.1e}'):,.0f} more trials of {arm}" in text
 
 
 def test_that_limits_are_kept_is_said_only_where_it_was_certified():

@@ -119,6 +119,14 @@ class ProgramLimits:
 
         return np.where(line.equality, 0.0, tails_at(outside, sign))
 
+    def keeps(self, mixture: Floats, tail: float, times: float) -> bool:
+        """Whether a mix would keep the limits with margins; equalities are left out."""
+        data = self.program.data
+        more = ProgramLimits(self.program._replace(data=data._replace(counts=times * data.counts)), self.common)
+        line = more.line
+        room = line.right - mixture @ line.rows + DUST * np.abs(line.rows).max(axis=0, initial=0.0)
+        return bool((line.equality | (program_cone.widths(line, more.cones(tail), mixture) <= room)).all())
+
     def means(self, mixture: Floats) -> tuple[Floats, Floats]:
         """What each limit is above its right side at the estimates (R,), and its standard error."""
         margin = np.sqrt(entry_variances(self.program)[:, 1:])

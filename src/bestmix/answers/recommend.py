@@ -252,14 +252,21 @@ def _estimates(evidence: Evidence) -> list[Estimate]:
         mean = evidence.measured[a]
         count = 0 if known else evidence.moments[a].count
         t = 0.0 if known else float(stdtrit(count - 1, 0.5 + LEVEL / 2)) if count > 1 else math.inf
-        half = np.zeros_like(mean)
-        if not known:
-            spread = np.diag(evidence.moments[a].covariance()) if count > 1 else np.ones_like(mean)
-            half = np.where(np.isnan(problem.partly_known[a]), t * np.sqrt(spread / max(count, 1)), 0.0)
-        ends = [(float(x - h), float(x + h)) for x, h in zip(mean, half, strict=True)]
+        ends = [(float(x), float(x)) for x in mean] if known else _intervals(evidence, a, t)
         costs, intervals = _limited(evidence, a, t, ends)
         result.append(Estimate(name, count, known, float(mean[0]), ends[0], costs, intervals))
     return result
+
+
+def _intervals(evidence: Evidence, a: int, t: float) -> list[tuple[float, float]]:
+    """Of the means of an arm: Student's, those of shares for events of 0 and 1, points for what is known."""
+    moments, mean, learnt = evidence.moments[a], evidence.measured[a], np.isnan(evidence.problem.partly_known[a])
+    spread = np.diag(moments.covariance()) if moments.count > 1 else np.ones_like(mean)
+    half = np.where(learnt, t * np.sqrt(spread / max(moments.count, 1)), 0.0)
+    low, high = mean - half, mean + half
+    events = evidence.events[a] & learnt & (moments.count > 1)
+    low[events], high[events] = margins.share_interval(mean[events], moments.count, (1.0 - LEVEL) / 2.0)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def _limited(

@@ -22,6 +22,7 @@ SURE = 8.0  # standard errors from which on a condition is certain
 PRECISION = 18  # halvings of a tail's interval
 HALVINGS = 8  # of a bisection on the size of the margins: two digits
 NEARLY = 1.05  # times a small risk: what FINE of a margin can make of it
+PRECISE = 0.01  # of the factor of trials that would do
 HOPELESS = 1e-6  # of the margins: more trials than anybody can make
 
 
@@ -60,6 +61,9 @@ class Limits(Protocol):
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each limit is broken by a mix that was fixed beforehand (L,)."""
+
+    def keeps(self, mixture: Floats, tail: float, times: float) -> bool:
+        """Whether a mix keeps the limits with such margins, were the estimates from so many times the trials."""
 
     def means(self, mixture: Floats) -> tuple[Floats, Floats]:
         """What each limit is about (L,), at the estimates, and its standard error."""
@@ -149,14 +153,29 @@ def divided(limits: Limits, risk: float) -> Floats | None:
 def nearest(limits: Limits, risk: float) -> tuple[Floats, float]:
     """The most certain mix where none is certain enough, and the factor of trials that it needs (infinite: no use).
 
-    It is the mix for which all margins have to shrink the least; they fall like one over the root of the trials.
-    Where the estimates themselves are above the bounds: the mix with the least violation.
+    It is the mix for which all margins have to shrink the least. Where the estimates themselves are above the bounds:
+    the mix with the least violation.
     """
     guess, feasible = limits.optimum()
     if not feasible:
         return guess, np.inf
-    share, found = limits.widest(risk / max(int(limits.noisy.sum()), 1))
-    return (guess, np.inf) if found is None or share < HOPELESS else (found, share**-2.0)
+    tail = risk / max(int(limits.noisy.sum()), 1)
+    share, found = limits.widest(tail)
+    if found is None or share < HOPELESS:
+        return guess, np.inf
+    return found, _enough(limits, found, tail, share**-2.0)
+
+
+def _enough(limits: Limits, mixture: Floats, tail: float, most: float) -> float:
+    """The factor of trials with which a mix would keep the limits, ``most`` at most, to two digits.
+
+    Most margins fall like one over the root of the trials; that of an event that was not seen falls like one over them.
+    """
+    low, high = 0.0, float(np.log(most))
+    while high - low > PRECISE:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if limits.keeps(mixture, tail, float(np.exp(middle))) else (middle, high)
+    return float(np.exp(high))
 
 
 def described(limits: Limits, mixture: Floats, odds: float, safety: float = 1.0, times: float = np.inf) -> SafeMix:

@@ -152,6 +152,17 @@ def binomial_margins(share: Floats, n: Floats, tail: Floats | float, sign: Float
     return np.asarray(np.clip(np.where(often, np.minimum(upper, normal), upper) - share, 0.0, 1.0))
 
 
+def share_interval(share: Floats, n: float, tail: float) -> tuple[Floats, Floats]:
+    """Ends of the intervals of shares of 1 in n trials of 0 and 1, each of which misses with the chance ``tail``.
+
+    >>> [end.round(4).tolist() for end in share_interval(np.array([0.0, 0.005, 0.5]), 200, 0.025)]
+    [[0.0, 0.0003, 0.4309], [0.015, 0.0249, 0.5691]]
+    """
+    trials = np.full(share.shape, float(n))
+    low, high = (binomial_margins(share, trials, tail, sign) for sign in (-1.0, 1.0))
+    return share - low, share + high
+
+
 # --- any mix -------------------------------------------------------------------------------------------------
 
 
@@ -238,6 +249,14 @@ class CostLimits(NamedTuple):
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each bound is broken."""
         return tails(self.data, mixture, self.bound)
+
+    def keeps(self, mixture: Floats, tail: float, times: float) -> bool:
+        """Whether the ends of the intervals would be within the bounds."""
+        inner, share = chosen(self.data, mixture > 0), mixture[mixture > 0]
+        inner = inner._replace(counts=times * inner.counts)
+        room = self.bound - share @ inner.means[:, 1:]
+        width = spread(margins(inner, tail), share, of_row(inner.shared, COSTS))
+        return bool((width <= room + DUST * np.abs(self.bound)).all())
 
     def means(self, mixture: Floats) -> tuple[Floats, Floats]:
         """Mean costs and their standard errors, from the arms in the mix alone: others may have no trials."""

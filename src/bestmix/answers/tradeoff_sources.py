@@ -11,6 +11,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import LEVEL
 from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.answers.safety import share_interval
 from bestmix.answers.tables import read_segment
 from bestmix.arrays import Flags
 from bestmix.problems.problem import Problem
@@ -110,13 +111,15 @@ def _moments(e: Estimate, costs: Sequence[str]) -> Moments:
         return Moments(1 + len(costs))
     from scipy.special import stdtrit
 
-    half = np.array([(high - low) / 2 for low, high in (e.reward_interval, *(e.cost_intervals[c] for c in costs))])
+    n, mean = e.trials, np.array([e.reward, *(e.costs[c] for c in costs)])
+    ends = np.array([e.reward_interval, *(e.cost_intervals[c] for c in costs)])
     # half = t sqrt(scatter / (n - 1) / n)
-    n = e.trials
-    spread = half / stdtrit(n - 1, 0.5 + LEVEL / 2) if n > 1 else np.zeros_like(half)
-    return Moments.from_statistics(
-        n, np.array([e.reward, *(e.costs[c] for c in costs)]), np.diag(spread**2 * n * (n - 1))
-    )
+    spread = (ends[:, 1] - ends[:, 0]) / 2.0 / stdtrit(n - 1, 0.5 + LEVEL / 2) if n > 1 else np.zeros_like(mean)
+    shares = (mean >= 0) & (mean <= 1) & (n > 1)
+    expected = np.column_stack(share_interval(mean[shares], n, (1.0 - LEVEL) / 2.0))
+    shares[shares] = (np.abs(ends[shares] - expected) <= EXACT).all(axis=1)
+    scatter = np.where(shares, n * mean * (1.0 - mean), spread**2 * n * (n - 1))
+    return Moments.from_statistics(n, mean, np.diag(scatter))
 
 
 def _look_binary(evidence: Evidence) -> Flags:
