@@ -7,6 +7,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TOOLS := $(VENV)/tools
 LOCK = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --generate-hashes
 
+unexport PYTHONDONTWRITEBYTECODE  # else each of the many processes of the tests compiles the package again
+
 .PHONY: help setup demo test lint types layers pytest docs bench soak lock audit clean
 
 help:  ## show this list
@@ -38,7 +40,7 @@ layers: setup
 	@$(BIN)/lint-imports
 
 pytest: setup
-	@$(BIN)/pytest -n 2
+	@$(BIN)/pytest -n 3
 
 docs: $(VENV)/.docs  ## run the gallery and build the site in docs/_build/html; warnings are errors
 	@$(BIN)/python docs/build_gallery.py

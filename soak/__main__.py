@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,7 +16,8 @@ from soak import corruption, crashes, edges, hostile, power, refusals, service, 
 from soak.crashes import Load
 from soak.postgres import Server
 
-RESULTS = Path(__file__).parent / "results"
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "soak/results"
 Part = Callable[[Path, bool], dict[str, Any]]
 
 
@@ -211,6 +214,14 @@ def greedy_reader(folder: Path, quick: bool) -> dict[str, Any]:
     return hostile.starvation(folder, 20 if quick else 60)
 
 
+def index_checks(folder: Path, quick: bool) -> dict[str, Any]:
+    """Kernels in machine code that checks every index, on programs of every size of float."""
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder)}
+    command = [sys.executable, "-m", "tests.kernels.extremes", "60" if quick else "2000"]
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    return {"checks": done.stdout.split(), "problems": [done.stderr[-3000:]] if done.returncode else []}
+
+
 def _sizes(quick: bool) -> dict[str, Any]:
     return {"trials": 10_000, "workers": 4, "seconds": 2.0, "turns": 1} if quick else {"trials": 1_000_000}
 
@@ -241,6 +252,7 @@ PARTS: dict[str, Part] = {
     "tabs": ten_tabs,
     "revocation": revoked_tokens,
     "starvation": greedy_reader,
+    "indices": index_checks,
 }
 
 

@@ -4,9 +4,13 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 LOG = "arm,reward,dollars\n" + "".join(f"a,{0.5 + i / 50},0.2\nb,{1.5 + i / 50},1.6\n" for i in range(20))
@@ -24,17 +28,40 @@ EXTRAS = {  # a command that needs it, and the extra that its sentence names
 }
 
 
+def requirements(dist, found):
+    """The names of what it asks for without extras, and of what those ask for."""
+    for asked in map(Requirement, dist.requires or []):
+        name = canonicalize_name(asked.name)
+        if name not in found and (asked.marker is None or asked.marker.evaluate({"extra": ""})):
+            found.add(name)
+            requirements(distribution(name), found)
+    return found
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """A folder with an environment ``env`` in which only the wheel and what it asks for are installed."""
+    """A folder with an environment ``env`` that has the wheel's files and links to what it asks for, and nothing else.
+
+    That pip installs it, how long that takes and how large it is: ``python -m bench install``.
+    """
     folder = tmp_path_factory.mktemp("wheel")
     build = "from hatchling.build import build_wheel; print(build_wheel(__import__('sys').argv[1]))"
     made = subprocess.run(
         [sys.executable, "-c", build, str(folder)], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    venv.create(folder / "env", with_pip=True)
-    pip = [folder / "env/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, folder / made.stdout.strip().splitlines()[-1]], check=True, capture_output=True, cwd=folder)
+    venv.create(folder / "env")
+    (site,) = (folder / "env/lib").glob("python3*/site-packages")
+    with zipfile.ZipFile(folder / made.stdout.strip().splitlines()[-1]) as wheel:
+        wheel.extractall(site)
+    (metadata,) = site.glob("bestmix-*.dist-info")
+    asked = requirements(Distribution.at(metadata), {"bestmix"}) - {"bestmix"}
+    for name in asked:
+        for top in {file.parts[0] for file in distribution(name).files if file.parts[0] != ".."}:
+            if not (site / top).exists():
+                (site / top).symlink_to(distribution(name).locate_file(top))
+    script = folder / "env/bin/bestmix"
+    script.write_text(f"#!{folder}/env/bin/python\nfrom bestmix.cli import main\nmain()\n")
+    script.chmod(0o755)
     (folder / "log.csv").write_text(LOG)
     (folder / "log.parquet").write_bytes(b"PAR1")
     (folder / "grid.toml").write_text('instances = ["A1"]\nstrategies = ["uniform"]\nbudgets = [100]\nruns = 10\n')

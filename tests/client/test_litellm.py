@@ -8,13 +8,8 @@ from datetime import datetime
 
 import pytest
 
-pytest.importorskip("litellm", reason="the strategy is for LiteLLM")
-
-import litellm
-
 from bestmix import Edge, Problem, Traffic
 from bestmix.client.edge_choices import EdgeError
-from bestmix.client.litellm import EdgeStrategy
 
 # LiteLLM's own: its types and how pydantic prints them
 pytestmark = pytest.mark.filterwarnings("ignore:Item:UserWarning", "ignore:Pydantic serializer warnings:UserWarning")
@@ -27,6 +22,14 @@ SEGMENTS = Problem(
     ["small", "large"], goal="maximise quality", limits=["dollars <= 1"], segments={"free": 0.5, "paid": 0.5}
 )
 HELLO = [{"role": "user", "content": "hello"}]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _litellm():
+    """Imported by the tests alone: it takes seconds, and every worker of pytest collects this file."""
+    global litellm, EdgeStrategy
+    litellm = pytest.importorskip("litellm", reason="the strategy is for LiteLLM")
+    from bestmix.client.litellm import EdgeStrategy
 
 
 def entry(arm, **more):

@@ -1,6 +1,7 @@
-"""Every finite float must be survived: checks of the kernels that ``test_extremes`` runs, once with bounds checked.
+"""Every finite float must be survived: checks of the kernels that ``test_extremes`` runs in plain Python.
 
-``python -m tests.kernels.extremes EXAMPLES`` runs them all; with NUMBA_BOUNDSCHECK=1 an index out of bounds raises.
+``python -m tests.kernels.extremes EXAMPLES`` runs them all in machine code, those of segments too; ``make soak`` does
+so with NUMBA_BOUNDSCHECK=1, where an index out of bounds raises.
 """
 
 import sys
@@ -118,6 +119,8 @@ CHECKS = (
 
 def main():
     """Run every check on so many examples, in machine code."""
+    from tests.kernels import segment_extremes
+
     use_machine_code()
     quiet = settings(
         max_examples=int(sys.argv[1]),
@@ -126,7 +129,7 @@ def main():
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    for check, strategies in CHECKS:
+    for check, strategies in CHECKS + segment_extremes.CHECKS:
         quiet(given(*strategies)(check))()
         print(check.__name__)
 

@@ -4,7 +4,7 @@ from soak import corruption
 
 
 def test_damage_is_found_or_does_no_harm(tmp_path):
-    found = corruption.campaign(tmp_path, cases=100, seed=7)
+    found = corruption.campaign(tmp_path, cases=40, seed=7)
     assert found["problems"] == []
     assert min(found["flip found"], found["edit found"], found["flip harmless"], found["edit harmless"]) > 0
 
