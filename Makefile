@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# uv is quicker, but does not read pip's settings: where it cannot install, pip does
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r $(1) || $(PIP) --require-hashes -r $(1)
 TOOLS := $(VENV)/tools
 LOCK = $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header --generate-hashes
 
@@ -20,7 +22,9 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11")'
 	@echo "building $(VENV) (a minute or two, once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) --require-hashes -r requirements.lock
+	@awk '/^uv==/ {on = 1} on; on && !/\\$$/ {exit}' requirements-tools.lock >$(VENV)/uv.lock
+	@$(PIP) --require-hashes -r $(VENV)/uv.lock
+	@$(call INSTALL,requirements.lock)
 	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -48,7 +52,7 @@ docs: $(VENV)/.docs  ## run the gallery and build the site in docs/_build/html; 
 	@echo "open docs/_build/html/index.html"
 
 $(VENV)/.docs: requirements-docs.lock $(STAMP)
-	@$(PIP) --require-hashes -r requirements-docs.lock
+	@$(call INSTALL,requirements-docs.lock)
 	@touch $@
 
 bench: setup  ## measure speed, as ratios in one run; prints tables, writes bench/results
