@@ -390,7 +390,7 @@ def user(rng):
 @pytest.mark.parametrize("segments", [{"free": 0.7, "paid": 0.3}, ["free", "paid"]])
 def test_where_users_arrive_only_the_arm_is_chosen(storage, name, clock, segments):
     rng = np.random.default_rng(0)
-    exp = storage.create(name, problem(segments=segments), 150, Challenger(), lease=10.0)
+    exp = storage.create(name, problem(segments=segments), 90, Challenger(), lease=10.0)
     out = []
     while not exp.done:
         segment = user(rng)
@@ -405,8 +405,8 @@ def test_where_users_arrive_only_the_arm_is_chosen(storage, name, clock, segment
                 clock.pass_time(11.0)
                 out.clear()
     assert audit(exp) == []
-    assert exp.state.complete == 150
-    assert sum(sum(r.pulls.values()) for r in exp.history) == 150
+    assert exp.state.complete == 90
+    assert sum(sum(r.pulls.values()) for r in exp.history) == 90
     assert set(exp.recommend().by_segment) == {"free", "paid"}
 
 

@@ -83,7 +83,7 @@ def test_new_experiments_plan_ahead_and_old_ones_go_on_as_they_were(storage, nam
     assert storage.create(f"{name} 5", PROBLEM, 400, Uniform()).strategy == Uniform()
 
 
-@pytest.mark.parametrize("made", [0, 30, 100, 170])
+@pytest.mark.parametrize("made", [0, 100])
 def test_an_arm_comes_while_rounds_are_planned_ahead(storage, name, made):
     exp = storage.create(name, PROBLEM, 200, Challenger(ahead=16, rounds=20))
     while exp.state.complete < made:

@@ -67,7 +67,7 @@ def test_searches_survive(strategy, arms, bounds, sizes, seed):
 def test_costs_too_small_for_a_reciprocal_are_at_a_bound_of_zero(strategy, size):
     problem = Problem(["a", "b", "c"], {"d": 0.0, "e": 0.0})
     tiny, zero = (
-        whole_run(STRATEGIES[strategy], problem, lambda n, cost=cost: np.tile([0.5, cost, cost], (n, 1)), 60)
+        whole_run(STRATEGIES[strategy], problem, lambda n, cost=cost: np.tile([0.5, cost, cost], (n, 1)), 24)
         for cost in (size, 0.0)
     )
     assert tiny.to_dict()["mixture"] == zero.to_dict()["mixture"]
