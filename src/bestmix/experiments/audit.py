@@ -71,7 +71,7 @@ def audit(experiment: Experiment) -> list[str]:
 
 def examine(contents: Contents, now: Revision, strategy: Strategy | None) -> Examination:
     """What is wrong with an experiment; without its strategy rounds are not replayed."""
-    log = read_log(contents.events)
+    log = read_log(contents.events, len(contents.run.rounds))
     if contents.traffic.versions:
         return _examine_traffic(contents, log, now, strategy)
     tally = read_trials(contents, log, len(now.cells), len(now.problem.metrics) - 1)
@@ -264,9 +264,6 @@ def _quota(contents: Contents, problem: Problem, strategy: Strategy) -> list[int
 
 def _replay(contents: Contents, course: Course, strategy: Strategy) -> Iterator[str]:
     """Give the strategy the same trials, and compare where it gets to."""
-    replanned = any("memory" in data for _, data in course.log.changes)
-    if course.log.extended or (replanned and course.ahead(strategy)):
-        return  # what the strategy made of it is not told
     now = contents.run
     try:
         step = course.replay(strategy)

@@ -84,27 +84,28 @@ def _go_on(transaction: Transaction, setup: Setup, budget: int, longer: Memory, 
         head.status, head.ended = ("done", head.ended) if step.quota is None else ("running", None)
     else:
         made = sum(m.count for m in revision.chosen([sums[arm] for arm in sorted(sums)])) + head.owing
-        added = _added(setup.recipe, made, (old, new), longer, memory)
-        if rounds.PLAN in longer:  # the open round has trials of a log, or was cut short by a change
-            whole = [n + more for n, more in zip(longer[rounds.PLAN], added, strict=True)]
-            longer = {**longer, rounds.PLAN: whole}
-        step = rounds.Step(longer, added, [])
+        step = grown(setup.recipe, made, (old, new), longer, memory)
     head.budget = budget
     transaction.advance(step.memory, step.rounds)
     head.round += len(step.rounds)
     transaction.add_event("extended", budget=budget, **told)
+    for ended in step.rounds:
+        transaction.add_event("round", number=ended.number, rejected=ended.rejected)
     if step.quota is not None:
         calls.enter(transaction, revision.spread(step.quota), 0.0)
 
 
-def _added(recipe: Recipe, made: int, budgets: tuple[int, int], longer: Memory, memory: Memory) -> list[int]:
+def grown(recipe: Recipe, made: int, budgets: tuple[int, int], longer: Memory, memory: Memory) -> rounds.Step:
     """What the open round owes each arm on top, under the larger budget; ``made`` are the trials that count or will."""
     old, new = (recipe.strategy.quota(recipe.problem, n, m) for n, m in zip(budgets, (memory, longer), strict=True))
     if old is None or new is None or (new < old).any() or made + (new - old).sum() > budgets[1]:
         raise RuntimeError(
             f"{recipe.strategy.name}: its open round does not fit a budget of {budgets[1]}; correct extended()"
         )
-    return [int(n) for n in new - old]
+    added = [int(n) for n in new - old]
+    if rounds.PLAN in longer:  # the open round has trials of a log, or was cut short by a change
+        longer = {**longer, rounds.PLAN: [n + more for n, more in zip(longer[rounds.PLAN], added, strict=True)]}
+    return rounds.Step(longer, added, [])
 
 
 def rename(transaction: Transaction, name: str) -> None:

@@ -4,7 +4,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from bestmix.experiments.model import Event, Row, Status, TrialState
 from bestmix.experiments.replay import WORKER
@@ -32,6 +32,14 @@ FIELDS: dict[str, dict[str, type]] = {  # what the data of each kind of event mu
 }
 
 
+class Turn(NamedTuple):
+    """A change or a larger budget: the round in which it came, results beside the plan until then, and what it was."""
+
+    round: int
+    extra: int
+    data: Mapping[str, Any]
+
+
 @dataclass
 class Log:
     """What the events say."""
@@ -41,8 +49,7 @@ class Log:
     first_name: str | None = None
     name: str | None = None
     budget: int | None = None
-    extended: bool = False
-    changes: list[tuple[int, Mapping[str, Any]]] = field(default_factory=list)  # the round in which each came
+    turns: list[Turn] = field(default_factory=list)
     status: str = "running"
     reason: str = ""
     may_be_done: bool = True  # no event tells whether an experiment was over as soon as it was created or extended
@@ -61,6 +68,8 @@ class Log:
     asks: list[tuple[int, int, str]] = field(default_factory=list)  # first trial, how many, who
     keys: set[tuple[str, int, int]] = field(default_factory=set)  # fingerprint of a key, first trial, how many
     rounds: int = 0  # the last one of which an event tells that it is over
+    handed: dict[int, int] = field(default_factory=dict)  # trials that were handed out when a round was over
+    seen: tuple[int, int] = (0, 0)  # turns, and results beside the plan, when rounds may have ended without an event
     problems: list[str] = field(default_factory=list)
 
     def add(self, event: Event) -> None:
@@ -95,9 +104,20 @@ class Log:
         self.extra |= dict.fromkeys(data.get("extra", ()), self.rounds + 1)
 
     def _round(self, data: Mapping[str, Any]) -> None:
+        self.catch_up(data["number"] - 1)
         self.rounds = data["number"]
+        self.handed[self.rounds] = sum(self.asks[-1][:2]) - 1 if self.asks else 0
         if "lost" in data:
             self.lost[self.rounds] = float(data["lost"])
+
+    def catch_up(self, rounds: int) -> None:
+        """Let so many rounds be over: those that owed nothing ended with the creation or a larger budget, untold."""
+        here, more, (turns, extra) = self.rounds + 1, rounds - self.rounds, self.seen
+        if more > 0:
+            self.turns[turns:] = [turn._replace(round=turn.round + more) for turn in self.turns[turns:]]
+            self.extra |= {trial: came + more for trial, came in list(self.extra.items())[extra:]}
+            self.short = {came + more if came == here else came for came in self.short}
+            self.rounds = rounds
 
     def _dropped(self, data: Mapping[str, Any]) -> None:
         self.dropped.update(data["slots"])
@@ -118,13 +138,20 @@ class Log:
         self.strikes = 0
 
     def _extended(self, data: Mapping[str, Any]) -> None:
-        self.budget, self.extended = data["budget"], True
+        self.budget = data["budget"]
+        self.turns.append(Turn(self.rounds + 1, len(self.extra), data))
         if self.status == "done":
             self.status, self.may_be_done = "running", True
+            self.seen = len(self.turns), len(self.extra)
 
     def _changed(self, data: Mapping[str, Any]) -> None:
         self.budget = data["budget"]
-        self.changes.append((self.rounds + 1, data))
+        self.turns.append(Turn(self.rounds + 1, len(self.extra), data))
+
+    @property
+    def changes(self) -> list[tuple[int, Mapping[str, Any]]]:
+        """Changes of the problem, with the round in which each came."""
+        return [(turn.round, turn.data) for turn in self.turns if "problem" in turn.data]
 
     @property
     def closed(self) -> set[int]:
@@ -144,11 +171,14 @@ def _is_a(value: Any, kind: type) -> bool:
     return isinstance(value, kind)
 
 
-def read_log(events: Iterable[Event]) -> Log:
-    """What the events say."""
+def read_log(events: Iterable[Event], rounds: int = 0) -> Log:
+    """What the events say of an experiment that has so many rounds behind it."""
     log = Log()
     for event in events:
         log.add(event)
+    told = log.rounds
+    log.catch_up(rounds)
+    log.rounds = told
     return log
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.arrays import Flags, Floats, Integers
+from bestmix.arrays import Flags, Floats
 from bestmix.kernels import allocation
 from bestmix.strategies.enough import Plan
 from bestmix.strategies.purse import Purse
@@ -75,13 +75,17 @@ def plan_round(gains: Gains, purse: Purse, money: float) -> Plan:
     array([16,  6])
     """
     trials, reasons = np.zeros_like(purse.counts), dict[int, dict[int, int]]()
-    part, given = money / allocation.decisions(len(trials)), 0.0
-    while given < money * (1.0 - 1e-9) and (open_ := purse.affordable(trials)).any():
-        gain = gains((purse.counts + trials).astype(np.float64), given / money)[: len(trials)]
-        worth = gain.sum(axis=1) / ((purse.counts + trials) ** 2 * purse.price)
-        arm = _best(np.where(open_, worth, 0.0), open_, purse, trials)
+    part, given, room = money / allocation.decisions(len(trials)), 0.0, purse.room()
+    while given < money * (1.0 - 1e-9):
+        left, made = purse.left - float(trials @ purse.reserve), purse.counts + trials
+        open_ = (purse.reserve <= left) & (trials < room)
+        if not open_.any():
+            break
+        gain = gains(made.astype(np.float64), given / money)[: len(trials)]
+        worth = gain.sum(axis=1) / (made**2 * purse.price)
+        arm = _best(np.where(open_, worth, 0.0), open_, np.sqrt(purse.price) * made)
         wanted = max(1, int(min(part, money - given) / purse.price[arm]))
-        some = min(wanted, int(purse.room(trials)[arm]), _fitting(purse, trials, arm))
+        some = min(wanted, int(room[arm] - trials[arm]), max(1, int(left / purse.reserve[arm])))
         reason = int(np.argmax(gain[arm])) if gain[arm].any() else arm
         used = reasons.setdefault(arm, {})
         used[reason] = used.get(reason, 0) + some
@@ -90,15 +94,9 @@ def plan_round(gains: Gains, purse: Purse, money: float) -> Plan:
     return Plan(trials, reasons)
 
 
-def _best(worth: Floats, open_: Flags, purse: Purse, trials: Integers) -> int:
+def _best(worth: Floats, open_: Flags, level: Floats) -> int:
     """The arm with the largest worth; where nothing is in doubt the one that is furthest behind n_a ~ 1 / sqrt(p_a)."""
     top = float(worth.max())
     if top > 0.0:
         return int(np.flatnonzero(worth * (1.0 + allocation.TIE) >= top)[0])
-    return int(np.argmin(np.where(open_, (purse.counts + trials) * np.sqrt(purse.price), np.inf)))
-
-
-def _fitting(purse: Purse, trials: Integers, arm: int) -> int:
-    """How many trials of an arm fit beside those that are planned, at least one."""
-    left = purse.left - float(trials @ purse.reserve)
-    return max(1, int(left / purse.reserve[arm]))
+    return int(np.argmin(np.where(open_, level, np.inf)))

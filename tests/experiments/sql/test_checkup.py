@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 from tests.experiments.kits import PROBLEM
 
-from bestmix import SFSR, Uniform
+from bestmix import SFSR, Challenger, Spend, Uniform
 from bestmix.experiments.sql import checkup, inspection
 
 
@@ -26,6 +26,20 @@ def test_a_strategy_of_ones_own_is_not_replayed_and_damage_is_not_taken_for_one(
     found = {f.what: f for f in checkup.look_at(database, thorough=True)}
     assert not found[name].good
     assert "not as they were when it was created" in found[name].found
+
+
+def test_experiments_with_money_are_replayed_unless_the_strategy_is_ones_own(opener, clock, name):
+    storage = opener("sqlite", clock)
+    exp = storage.create(name, PROBLEM, Spend(9.0, "dollars", most=1.0), Challenger())
+    own = storage.create(f"{name} 2", PROBLEM, Spend(9.0, "dollars", most=1.0), SFSR(mine))
+    for each in (exp, own):
+        each.tell_many([(t, 1.0 + 0.1 * t.token, [0.5]) for t in each.ask(9)])
+    found = {f.what: f.found for f in checkup.look_at(storage.store.database, thorough=True)}
+    assert found[name] == "9 results, counted again and replayed"
+    assert "not replayed: its strategy" in found[f"{name} 2"]
+    exp.storage.store.write(exp.record.key, lambda t: t.advance(t.memory() | {"quota": [1, 1, 1]}, []))
+    found = {f.what: f.found for f in checkup.look_at(storage.store.database, thorough=True)}
+    assert "replay: the strategy gets to another point" in found[name]
 
 
 def test_figures_on_postgres_are_repaired_after_a_copy_of_their_tables(opener, clock, name):

@@ -108,7 +108,11 @@ def builtin(data: Any) -> Strategy | None:
 
     >>> builtin({"kind": "Uniform"}), builtin({"kind": "Mine"})
     (Uniform(), None)
+    >>> builtin({"kind": "Paid", "strategy": {"kind": "Mine"}, "spend": {"amount": 9.0, "unit": "dollars"}}) is None
+    True
     """
+    if data.get("kind") == "Paid":
+        return restore_strategy(data) if builtin(data.get("strategy", {})) else None
     own = any(isinstance(value, str) and value.startswith("function ") for value in data.values())
     return None if own or data.get("kind") not in BUILT_IN else restore_strategy(data)
 
