@@ -1,34 +1,43 @@
 """A budget of money: how much less the price-aware Challenger has to spend than one that does not look at prices.
 
 Both stop when the money is spent; the blind one allocates as if all trials cost the same. Instances are those of the
-catalog, with prices drawn log-uniformly from 1 to 100, and real model traffic: every prompt of the package
-``paretobandit`` with the reward and the dollars of three models (``pip install paretobandit``, for this bench alone).
+catalog and random ones, with prices that are drawn log-uniformly from 1 to 100 for each run; the money is a multiple of
+what an allocation would need that knew the instance and its prices. Both rules get the same trials of an arm. And real
+model traffic: every prompt of the package ``paretobandit`` with the reward and the dollars of three models, whose
+prices are learnt. Where the dear model is not in the best mix prices matter, where it is they hardly do: both are
+shown.
 """
 
 import importlib.util
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from rich.progress import track
 
+from bench.ratios import Ratio, pooled, ratio, share
 from bench.timing import Figure, console
-from bestmix import Challenger, Instance, Problem, Spend, catalog, solve
+from bestmix import Challenger, Instance, Problem, Spend, catalog, families, solve
 from bestmix.answers.evidence import Evidence
+from bestmix.kernels import conditions, jit
+from bestmix.strategies.challenger_rounds import doubts
+from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Memory
-from bestmix.strategies.purse import Purse
+from bestmix.strategies.purse import Purse, purse_of
 
 TITLE = "A budget of money: spend of the blind rule over that of the price-aware one, at equal error"
 WRONG = (0.1, 0.01)  # shares of wrong supports at which the spends are compared
 GOAL = 1.4  # the blind rule's spend over the price-aware one's
-CASES = {"A1": 24_000.0, "A2": 32_000.0, "uniform 6 x 1": 24_000.0, "uniform 8 x 1": 8_000.0}
-STEPS = (0.5, 1.0, 2.0)  # of a case's amount
-DRAWS = 3  # of the prices of an instance
-BOUND = 0.0020  # dollars a prompt of the real models may cost in the mean
+CASES = ("A1", "A2", "uniform 6 x 1", "uniform 8 x 1")
+STEPS = (1.0, 2.0, 4.0, 8.0)  # of the spend at which the least certain condition is one standard error away
 REAL = 0.40  # dollars for all trials of the real models
+BOUND = 0.0020  # dollars a prompt of the real models may cost in the mean
+BOUNDS = (0.00045, BOUND)  # without the dear model in the best mix, and with it
+GOALS = (0.4, 13.1)  # per cent of wrong supports, of the price-aware rule and of the blind one
 
 
 class Blind(Challenger):
@@ -57,11 +66,17 @@ class Prompts:
     models: tuple[str, ...]
     rewards: np.ndarray
     dollars: np.ndarray
+    bound: float = BOUND
 
     @property
     def problem(self) -> Problem:
         """The best mix of the models within a mean price."""
-        return Problem(self.models, {"dollars": BOUND})
+        return Problem(self.models, {"dollars": self.bound})
+
+    @property
+    def truth(self) -> set[str]:
+        """The models of the best mix on all prompts."""
+        return support(Instance(self.rewards.mean(axis=0), [self.dollars.mean(axis=0)], [self.bound], arms=self.models))
 
     def draw(self, arm: int, count: int, rng: np.random.Generator) -> np.ndarray:
         """Reward and dollars of a model on prompts that are drawn."""
@@ -69,102 +84,151 @@ class Prompts:
         return np.column_stack([self.rewards[rows, arm], self.dollars[rows, arm]])
 
 
+class Sums(NamedTuple):
+    """As much of an ``Evidence`` as a decision on a plain problem with known prices looks at."""
+
+    problem: Problem
+    counts: np.ndarray
+    means: np.ndarray
+    scatters: np.ndarray
+
+    def add(self, arm: int, rows: np.ndarray) -> None:
+        """Further trials of an arm."""
+        n, m, mean = self.counts[arm], len(rows), rows.mean(axis=0)
+        apart, around = mean - self.means[arm], rows - mean
+        self.scatters[arm] += around.T @ around + np.outer(apart, apart) * n * m / (n + m)
+        self.means[arm] += apart * m / (n + m)
+        self.counts[arm] += m
+
+
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
-    runs = runs or (4 if quick else 100)
-    cases = list(CASES.items())[: 1 if quick else None]
-    steps = STEPS[:2] if quick else STEPS
-    ratios = {name: compared(load(name), amount, steps, runs) for name, amount in cases}
+    runs = runs or (10 if quick else 100)
+    cases = CASES[2:3] if quick else CASES
+    ratios = {name: compared(name, runs) for name in cases}
     found = []
     for place, wrong in enumerate(WRONG):
         what = f"prices 1 to 100, {wrong:.0%} wrong: blind over aware"
-        one = {name: pair[place] for name, pair in ratios.items()}
-        found += [Figure(f"{name}, {what}", ratio) for name, ratio in one.items()]
-        known = [ratio for ratio in one.values() if ratio is not None]
-        mean = float(np.exp(np.mean(np.log(known)))) if known else None
-        found.append(Figure(f"geometric mean, {what}", mean, "x", GOAL, note=f"{DRAWS * runs} runs of each spend"))
-    return [*found, *real_models(runs)]
+        found += [Figure(f"{name}, {what}", pair[place].value, note=str(pair[place])) for name, pair in ratios.items()]
+        mean = pooled([pair[place] for pair in ratios.values()])
+        note = f"{mean}; {runs} runs of each of {len(STEPS)} spends"
+        found.append(Figure(f"geometric mean, {what}", mean.value, "x", GOAL, note=note))
+    return [*found, *real_models(2 * runs)]
 
 
 def load(name: str) -> Instance:
-    from bestmix import families
-
     if name in catalog.names():
         return catalog.load(name)
     arms, costs = (int(n) for n in name.removeprefix("uniform ").split(" x "))
     return families.uniform_instance(arms, costs, 77)
 
 
-def compared(instance: Instance, amount: float, steps: tuple[float, ...], runs: int) -> list[float | None]:
+def compared(name: str, runs: int) -> list[Ratio]:
     """Spend of the blind rule over that of the aware one, at each of ``WRONG``."""
-    rates = {name: [0.0] * len(steps) for name in ("aware", "blind")}
-    arms = instance.problem.arms
-    for draw in range(DRAWS):
-        rng = np.random.default_rng([2024, draw])
-        price = np.exp(rng.uniform(0.0, np.log(100.0), len(arms)))
-        prices = dict(zip(arms, price.tolist(), strict=True))
-        scale = float(np.mean(price)) / 20.0
-        for place, step in enumerate(steps):
-            spend = Spend(step * amount * scale, "dollars", prices=prices)
-            for name, strategy in (("aware", Challenger()), ("blind", Blind())):
-                wrong = sum(is_wrong(strategy, instance, spend, [draw, place, run]) for run in range(runs))
-                rates[name][place] += wrong / runs / DRAWS
-    console.print({name: np.round(rate, 3).tolist() for name, rate in rates.items()})
-    seen = 1.0 / (DRAWS * runs)  # the smallest share that can be told from none
-    rates = {name: np.clip(rate, seen / 2, 1.0 - seen / 2).tolist() for name, rate in rates.items()}
-    needed = [[spend_for(steps, rate, wrong) for rate in rates.values()] for wrong in WRONG if wrong > 2 * seen]
-    ratios = [None if aware is None or blind is None else blind / aware for aware, blind in needed]
-    return [*ratios, *[None] * (len(WRONG) - len(ratios))]
+    instance = load(name)
+    truth, wrong = support(instance), np.zeros((2, len(STEPS), runs), dtype=bool)
+    for run in track(range(runs), name, console=console, transient=True):
+        price = np.exp(np.random.default_rng([2024, run]).uniform(0.0, np.log(100.0), len(instance.arms)))
+        one = spend_of_one(name, tuple(price))
+        for place, step in enumerate(STEPS):
+            spend = Spend(step * one, "dollars", prices=dict(zip(instance.arms, price.tolist(), strict=True)))
+            for way, strategy in enumerate((Blind(), Challenger())):
+                wrong[way, place, run] = support_by(strategy, instance, spend, [run, place]) != truth
+    for way, label in enumerate(("blind", "aware")):
+        console.print(
+            f"{name}, {label}:", ", ".join(f"{s:g}: {share(w)}" for s, w in zip(STEPS, wrong[way], strict=True))
+        )
+    return [ratio(STEPS, *wrong, error) for error in WRONG]
 
 
-def is_wrong(strategy: Challenger, instance: Any, spend: Spend, seed: Any, truth: set[str] | None = None) -> bool:
-    search, rng = strategy.start(instance.problem, spend), np.random.default_rng(seed)
-    names = list(instance.problem.names)
-    while owed := search.ask():
-        for arm, count in owed.items():
-            rows = instance.draw(names.index(arm), count, rng)
-            search.tell(arm, rows[:, 0], rows[:, 1:])
-    right = support(instance) if truth is None else truth
-    return set(search.recommend(safety=None).support) != right
+@cache
+def terms_of(name: str) -> np.ndarray:
+    """Terms of the variances of all conditions of the best mix, in units of their squared gaps (conditions, arms)."""
+    instance, many = load(name), 10**9
+    arms, costs, speed = len(instance.arms), len(instance.bound), jit.speed_for(1)
+    state = conditions.new_state(arms, arms, costs)
+    state.counts[:], state.scatter[:] = many, instance.covariance * (many - 1)
+    speed(conditions.solve)(instance.means, instance.bound, np.arange(arms + costs), state)
+    speed(conditions.pool)(state)
+    speed(conditions.conditions)(state)
+    found = doubts(speed, state)
+    asked = found.terms.any(axis=1)
+    asked[-1] = False  # whether any mix keeps the limits
+    return np.asarray(found.terms[asked] / found.gap[asked, None] ** 2)
+
+
+def spend_of_one(name: str, prices: tuple[float, ...]) -> float:
+    """The least spend at which every condition holds by one standard error, for who knows the instance.
+
+    Trials n_a = sqrt(sum_j weight_j k_ja / p_a), with weights that grow where a condition is less certain than others.
+    """
+    terms, price = terms_of(name), np.array(prices)
+    weight, best = np.full(len(terms), 1.0 / len(terms)), np.inf
+    for _ in range(300):
+        trials = np.maximum(np.sqrt(weight @ terms / price), 1e-12)
+        variance = (terms / trials).sum(axis=1)
+        best = min(best, float(variance.max() * (trials @ price)))
+        weight *= np.clip(variance / (weight @ variance), 0.2, 5.0) ** 0.5
+        weight /= weight.sum()
+    return best
+
+
+def support_by(strategy: Challenger, instance: Instance, spend: Spend, seed: list[int]) -> set[str]:
+    """The arms that a run answers with, whose trials depend on the seed and the arm alone."""
+    problem, arms, size = instance.problem, len(instance.arms), 1 + len(instance.bound)
+    rngs = [np.random.default_rng([*seed, arm]) for arm in range(arms)]
+    sums = Sums(problem, np.zeros(arms, dtype=np.int64), np.zeros((arms, size)), np.zeros((arms, size, size)))
+    memory = Paid(strategy, spend).begin(problem, 1)
+    while memory["quota"] is not None:
+        for arm, count in enumerate(memory["quota"]):
+            if count:
+                sums.add(arm, instance.draw(arm, count, rngs[arm]))
+        purse = purse_of(sums, spend, spend.amount)  # type: ignore[arg-type]
+        memory, _ = strategy.close_paid(sums, purse, memory)  # type: ignore[arg-type]
+    return {instance.arms[column] for column in memory["basis"] if column < arms}
 
 
 def support(instance: Instance) -> set[str]:
     return {arm for arm, share in zip(instance.arms, solve(instance).mixture, strict=True) if share > 0}
 
 
-def spend_for(steps: tuple[float, ...], rates: list[float], wrong: float) -> float | None:
-    """The spend at which so many are wrong: errors fall as normal tails of the root of the spend do."""
-    score = -ndtri(np.array(rates))
-    if score.max() <= score.min():
-        return None
-    slope, level = np.polyfit(np.sqrt(np.array(steps)), score, 1)
-    root = (-ndtri(wrong) - level) / slope
-    return None if slope <= 0 or root <= 0 else float(root**2)
-
-
 def real_models(runs: int) -> list[Figure]:
     """Wrong supports at equal spend on real prompts, whose prices are learnt."""
-    prompts = read_prompts()
-    name = f"real models, {REAL:g} dollars: wrong supports"
-    if prompts is None:
-        return [Figure(name, None, "%", note="pip install paretobandit")]
-    means = np.column_stack([prompts.rewards.mean(axis=0), prompts.dollars.mean(axis=0)])
-    truth = support(Instance(means[:, 0], means[:, 1:].T, [BOUND], arms=prompts.models))
-    aware, blind = (
-        100.0 * np.mean([is_wrong(s, prompts, Spend(REAL, "dollars"), [7, run], truth) for run in range(3 * runs)])
-        for s in (Challenger(), Blind())
-    )
-    note = f"the blind rule {blind:.1f}%, {3 * runs} runs, {len(prompts.rewards):,} prompts"
-    return [Figure(name, float(aware), "%", float(blind), at_most=True, note=note)]
+    found = []
+    for bound in BOUNDS:
+        prompts, name = read_prompts(bound), f"real models within {1000 * bound:g} dollars a thousand prompts"
+        if prompts is None:
+            return [Figure(name, None, "%", note="pip install --no-deps paretobandit")]
+        aware, blind = (
+            np.array([is_wrong(rule, prompts, [7, run]) for run in track(range(runs), name, console=console)])
+            for rule in (Challenger(), Blind())
+        )
+        note = f"{share(aware)}, the blind rule {share(blind)}; {runs} runs of {REAL:g} dollars"
+        less = 100.0 * float(blind.mean() - aware.mean())
+        goal = GOALS[1] - GOALS[0] if bound == BOUNDS[0] else None
+        found.append(Figure(f"{name}: fewer wrong supports", less, "points", goal, note=note))
+    return found
 
 
-def read_prompts() -> Prompts | None:
+def is_wrong(strategy: Challenger, prompts: Prompts, seed: list[int]) -> bool:
+    """Whether a run on real prompts answers with other models than those of the best mix."""
+    search, rng = strategy.start(prompts.problem, Spend(REAL, "dollars")), np.random.default_rng(seed)
+    while owed := search.ask():
+        for arm, count in owed.items():
+            rows = prompts.draw(prompts.models.index(arm), count, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    return set(search.recommend(safety=None).support) != prompts.truth
+
+
+def read_prompts(bound: float = BOUND) -> Prompts | None:
     """The prompts, if the package is installed; it is not imported, since that needs more."""
     spec = importlib.util.find_spec("pareto_bandit")
     if spec is None or spec.origin is None:
         return None
     file = Path(spec.origin).parent / "data/examples/test_holdout.jsonl"
-    rows = [json.loads(line)["arms"] for line in file.read_text().splitlines()]
-    models = tuple(sorted({model for row in rows for model in row}, key=lambda model: model))
+    rows = [json.loads(line)["arms"] for line in file.read_text().split("\n") if line]
+    models = tuple(sorted({model for row in rows for model in row}))
     whole = [row for row in rows if set(row) == set(models)]
-    tables = [np.array([[row[model][what] for model in models] for row in whole]) for what in ("reward", "cost")]
-    return Prompts(models, *tables)
+    rewards, dollars = (
+        np.array([[row[model][what] for model in models] for row in whole]) for what in ("reward", "cost")
+    )
+    return Prompts(models, rewards, dollars, bound)
