@@ -68,6 +68,15 @@ def test_the_last_trials_may_go_to_the_margin(place):
     assert "--margin-share: only challenger has it, got --strategy uniform" in result.stderr
 
 
+def test_a_range_alone_is_for_rare_events(place):
+    words = ["experiment", "create", "x.db", "x", "problem.toml", "--budget", 500, "--range"]
+    assert invoke(*words, "reward=0,50").exit_code == 0
+    with open_storage("x.db") as storage:
+        assert storage.open("x").strategy.to_dict()["ranges"] == {"reward": [0.0, 50.0]}
+    result = invoke("experiment", "create", "x.db", "y", "problem.toml", "--budget", 500, "--range", "sales=0,50")
+    assert "ranges: expected names of metrics: 'reward', 'dollars', got 'sales'" in result.stderr
+
+
 def test_a_proven_run_stops_and_recommends_what_it_proved(place):
     words = ["run", "problem.toml", "--budget", 500, "--exec", TRIAL, "--json"]
     proven = invoke(*words, *GOOD, "--proven", "--range", "reward=0.9,1.1", "--range", "dollars=0.4,0.6")

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import bestmix as bm
+from bestmix.kernels import jit
 
 SIZES = [(1, 1, 0), (5, 5, 0), (6, 6, 1), (7, 4, 1), (5, 5, 2), (6, 3, 2), (5, 4, 3), (20, 18, 2), (45, 45, 1)]
-RUNS = 12
+RUNS, FEW = 12, 4
 
 
 def flat(mu, u, e):
@@ -76,3 +77,27 @@ def test_compiled_runs_equal_live_runs(strategy, size, kind):
             assert tuple(answer[run]) == expected
             shares = [said.mixture.get(inst.problem.columns[j], 0.0) for j in expected if j < arms]
             np.testing.assert_allclose(weight[run][np.array(expected) < arms], shares, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"confidence": 0.6}])
+@pytest.mark.parametrize("size", [(5, 5, 0), (7, 4, 1), (5, 5, 2)])
+def test_runs_with_ranges_equal_live_runs(size, options):
+    """The kernels in plain Python, where an arm pays one time in 30: nothing to compile."""
+    arms, unknown, costs = size
+    old = instance(arms, unknown, costs, "continuous", seed=arms)
+    tables = list(old.noise.tables)
+    tables[0] = np.c_[np.where(np.arange(30) == 7, 15.0, 0.0), tables[0][:, 1:]]
+    means = np.array([t.mean(axis=0) for t in tables])
+    noise = bm.noise.Empirical(tables)
+    inst = bm.Instance(means[:, 0], means[:, 1:].T, old.bound, noise=noise, known=arms - unknown)
+    budget, python, chances = 12 * unknown + 7, jit.speed_for(0), []
+    for strategy in (bm.Challenger(**options, ranges={"reward": (-9, 15)}), bm.Challenger(**options)):
+        answer, weight = np.zeros((FEW, 1 + costs), dtype=np.int64), np.zeros((FEW, 1 + costs))
+        pulls, chance, rng = np.zeros(FEW, dtype=np.int64), np.zeros(FEW), np.random.default_rng(3)
+        strategy.with_chances(inst, budget).call(python, np.random.default_rng(3), answer, weight, pulls, chance)
+        for run in range(FEW):
+            expected, said = live(strategy, inst, budget, rng)
+            assert pulls[run] == said.trials
+            assert (answer[run, 0] == -1) if expected is None else (tuple(answer[run]) == expected)
+        chances.append(chance)
+    assert not np.array_equal(*chances)

@@ -8,6 +8,7 @@ import numpy as np
 
 from bestmix.answers.moments import Moments
 from bestmix.arrays import Flags, Floats, Integers
+from bestmix.kernels import sampling
 from bestmix.problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The problem and the running sums of its unknown arms, in order; by item too, where arms share these."""
+    """The problem and the running sums of its unknown arms, in order; by item too, where arms share these.
+
+    ``least`` (M,) is what the scatter of each measure counts as where an arm's trials were all alike; 0 by default.
+    """
 
     problem: Problem
     moments: list[Moments]
     items: "Blocks | None" = None
+    least: Floats | None = None
 
     @cached_property
     def counts(self) -> Integers:
@@ -52,6 +57,7 @@ class Evidence:
         known = ~np.isnan(self.problem.partly_known)
         arms, size = known.shape
         scatters = np.array([m.scatter() for m in self.moments]).reshape(arms, size, size)
+        sampling.raise_scatter(self.least, scatters)
         if known.any():
             scatters[known[:, :, None] | known[:, None, :]] = 0.0
         return scatters

@@ -1,4 +1,4 @@
-"""Options that say when Challenger stops, what its last trials are for, and the scale that a proof needs."""
+"""Options that say when Challenger stops, what its last trials are for, and the scale and ranges of metrics."""
 
 from typing import Annotated, Any
 
@@ -35,7 +35,11 @@ Sigma = Annotated[
 Ranges = Annotated[
     list[str] | None,
     typer.Option(
-        "--range", metavar="NAME=LOW,HIGH", help="Or where each metric lies, as reward=0,1.", show_default=False
+        "--range",
+        metavar="NAME=LOW,HIGH",
+        help="Where a metric lies, as reward=0,500: trials that are all alike then leave rare events possible. "
+        "For --proven: where each lies.",
+        show_default=False,
     ),
 ]
 MarginShare = Annotated[
@@ -66,8 +70,8 @@ def options(
             "--proven: expected a confidence, and the scale of the noise either as --sigma or as --range; try "
             "--confidence 0.95 --proven --range reward=0,1 --range COST=0,5"
         )
-    if (sigma or ranges) and not proven:
-        raise ValueError("--sigma and --range: only --proven uses the scale of the noise; add it, or leave them out")
+    if sigma and not proven:
+        raise ValueError("--sigma: only --proven uses the scale of the noise; add it, or leave it out")
     given = {
         "confidence": confidence,
         "tolerance": tolerance,

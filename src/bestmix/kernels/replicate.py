@@ -47,6 +47,7 @@ def challenger(
     budget: int,
     settings: conditions.Settings,
     stop: conditions.Settings | None,
+    least: Floats | None,
     answer: Integers,
     weight: Floats,
     pulls: Integers,
@@ -55,13 +56,14 @@ def challenger(
     """Spend each round's trials on the conditions that are most in doubt, then solve the program.
 
     A run needs the trials only through each arm's count, mean and scatter, so that Gaussian noise costs a draw for
-    each arm and round. ``stop`` are the settings of a run that may end before its budget is spent. ``chance`` (runs,)
-    receives the estimated chance that the answer is right.
+    each arm and round. ``stop`` are the settings of a run that may end before its budget is spent. ``least`` (1 + L,)
+    is what the scatter of each metric counts as at least. ``chance`` (runs,) receives the estimated chance that the
+    answer is right.
     """
     chunks = allocation.decisions(unknown)
     tally = new_tally(sampling.origin(model, means, unknown), means.copy(), chunks)
     state = conditions.new_state(unknown, means.shape[0], bound.shape[0])
-    run_all(rng, model, means, bound, budget, settings, stop, tally, state, answer, weight, pulls, chance)
+    run_all(rng, model, means, bound, budget, settings, stop, least, tally, state, answer, weight, pulls, chance)
 
 
 class Tally(NamedTuple):
@@ -116,6 +118,7 @@ def run_all(
     budget: int,
     settings: conditions.Settings,
     stop: conditions.Settings | None,
+    least: Floats | None,
     tally: Tally,
     state: conditions.State,
     answer: Integers,
@@ -137,6 +140,7 @@ def run_all(
             for a in range(unknown):
                 counts[a] += owed[a]
             sampling.summarise(start, owed, counts, sums, squares, estimate, state.scatter)
+            sampling.raise_scatter(least, state.scatter)
             status = conditions.solve(estimate, bound, everything, state)
             if status != simplex.OPTIMAL:
                 break

@@ -21,6 +21,7 @@ Model = tuple[int, Floats, Floats | None, Integers, Floats]
 
 GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL, STUDENT_T, MIXED = 0, 1, 2, 3, 4, 5, 6, 7
 SUPPLY = 4096  # normals drawn at a time
+ALIKE = 1e-6  # of the least scatter, up to which trials count as all alike: within a thousandth of the range
 
 
 @compiled
@@ -246,6 +247,20 @@ def summarise(
                 for k in range(i + 1):
                     scatter[a, i, k] = squares[a, i, k] - sums[a, i] * sums[a, k] / counts[a]
                     scatter[a, k, i] = scatter[a, i, k]
+
+
+@borrowing
+def raise_scatter(least: Floats | None, scatter: Floats) -> None:
+    """Give trials that were all alike the scatter ``least`` (M,): each arm of ``scatter`` (arms, M, M) for itself.
+
+    Without such numbers nothing of it is compiled.
+    """
+    if least is None:
+        return
+    for a in range(scatter.shape[0]):
+        for i in range(least.shape[0]):
+            if scatter[a, i, i] <= ALIKE * least[i]:
+                scatter[a, i, i] = least[i]
 
 
 @compiled

@@ -18,7 +18,7 @@ from bestmix.simulation.executors import Chunk, run_chunks
 from bestmix.simulation.results import CellResult, SweepResult
 from bestmix.simulation.segment_cells import SegmentCell
 from bestmix.simulation.store import ChunkFolder
-from bestmix.strategies import Strategy
+from bestmix.strategies import Challenger, Strategy
 from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import MOST_TRIALS
 
@@ -155,7 +155,9 @@ def new_cell(instance: Instance, strategy: Strategy, budget: int, seed: int, arr
     """
     if not isinstance(instance, SegmentInstance):
         return Cell(instance, strategy, budget, seed)
-    plain = instance.as_plain()
+    plain, recipe = instance.as_plain(), strategy.strategy if isinstance(strategy, Paid) else strategy
+    if plain is not None and isinstance(recipe, Challenger) and recipe.ranges and not recipe.proven:
+        plain = plain if plain.problem.metrics == instance.problem.metrics else None  # ranges are by their names
     return (
         SegmentCell(instance, strategy, budget, seed, arriving)
         if plain is None

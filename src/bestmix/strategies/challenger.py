@@ -6,7 +6,7 @@ tolerance when it is good enough. Nothing about these is proven, what is claimed
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from bestmix.strategies import enough, enough_program, proven, proven_support
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.purse import Purse, first_round
+from bestmix.strategies.ranges import check_within, least_scatter
 from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
@@ -71,8 +72,10 @@ class Challenger:
         the costs); for Gaussian noise its standard deviation. Without a tolerance the metrics of a trial must be
         independent, or Gaussian without correlation.
     ranges
-        Or the lowest and the highest value of each metric by name, whose noise then has half the width as its scale. A
-        trial outside is refused.
+        The lowest and the highest value of metrics by name, such as ``{"reward": (0, 500)}``; a trial outside is
+        refused. An arm whose trials were all alike in such a metric then does not count as known: its mean may still be
+        off by about the width of the range over the number of trials. For what is rare and large. With ``proven``
+        every metric needs a range, instead of ``sigma``, and its noise has half the width as its scale.
     heuristic_stop
         Stop as soon as the estimated chance of a wrong support is at most this, such as 0.05, without the margin
         and the exact check that ``confidence`` has. A heuristic: its errors can be more frequent than it says.
@@ -153,7 +156,6 @@ class Challenger:
             )
 
     def _check_tolerance(self) -> None:
-        scaled = self.sigma is not None or self.ranges is not None
         if self.proven and (not self._delta or self.heuristic_stop or (self.sigma is None) == (self.ranges is None)):
             raise checks.InvalidInput(
                 "proven",
@@ -161,7 +163,7 @@ class Challenger:
                 got=f"confidence {self.confidence}, sigma {self.sigma} and ranges {self.ranges}",
                 remedy="the proof needs the scale of the noise: try ranges={'reward': (0, 1), ...}",
             )
-        if scaled and not self.proven:
+        if self.sigma is not None and not self.proven:
             raise checks.InvalidInput("sigma", "the scale of the noise is only used with proven=True", "leave it out")
         if self.tolerance is None:
             return
@@ -182,13 +184,16 @@ class Challenger:
     @property
     def name(self) -> str:
         """Challenger, with how it stops."""
-        if self.tolerance is not None:
-            return f"Challenger[{1 - self._delta:g}, within {self.tolerance}{', proven' if self.proven else ''}]"
+        how = []
         if self._delta:
-            return f"Challenger[{1 - self._delta:g}{', proven' if self.proven else ''}]"
-        if self.margin_share:
-            return f"Challenger[{self.margin_share:.0%} margin]"
-        return f"Challenger[stop {self.heuristic_stop:g}]" if self.heuristic_stop else "Challenger"
+            how = [f"{1 - self._delta:g}", *([] if self.tolerance is None else [f"within {self.tolerance}"])]
+        elif self.margin_share:
+            how = [f"{self.margin_share:.0%} margin"]
+        elif self.heuristic_stop:
+            how = [f"stop {self.heuristic_stop:g}"]
+        if self.proven or self.ranges is not None:
+            how.append("proven" if self.proven else "ranges")
+        return f"Challenger[{', '.join(how)}]" if how else "Challenger"
 
     @property
     def _delta(self) -> float:
@@ -199,6 +204,10 @@ class Challenger:
     def _settings(self, unknown: int) -> conditions.Settings:
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
         return float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0)
+
+    def _least_scatter(self, problem: Problem) -> Floats | None:
+        """Scatter of each measure (M,) of trials that were all alike; None where they count as they are."""
+        return None if self.ranges is None or self.proven else least_scatter(problem, self.ranges)
 
     def start(
         self, problem: Problem, budget: int | Spend | None = None, items: Any = None, shared: bool = True
@@ -217,6 +226,7 @@ class Challenger:
         if self.proven:
             check_plain("Challenger with proven", problem, "leave out proven: Challenger(confidence=0.95)")
             proven.scales(problem, self.sigma, self.ranges)
+        self._least_scatter(problem)
         first = allocation.first_pulls(budget, unknown, self._settings(unknown))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
 
@@ -252,6 +262,7 @@ class Challenger:
         return closed | {"filling": False, "began": began}, told
 
     def _close(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
+        evidence = replace(evidence, least=self._least_scatter(evidence.problem))
         if not evidence.problem.plain:
             return self._close_program(evidence, memory, lot)
         if lot.empty and not evidence.counts.any():  # other arms took the place of all, with nothing left to try them
@@ -353,7 +364,9 @@ class Challenger:
     def check_trials(self, problem: Problem, rows: Floats) -> None:
         """Refuse values outside of the given ranges."""
         if self.ranges is not None:
-            proven.check_within(problem, self.ranges, rows)
+            names = [proven.REWARD, *problem.costs] if self.proven else list(problem.metrics)
+            what = "what is proven rests" if self.proven else "decisions rest"
+            check_within(names, self.ranges, rows, f"{what} on the range: start anew with a wider one")
 
     def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
         """The mix to deploy as things stand (K,), where a tolerance asks for a certified one; else None.
@@ -408,12 +421,12 @@ class Challenger:
             return None
         settings = self._settings(len(instance.problem.cells))
         stop = settings if self._delta or self.heuristic_stop else None
-        return bind(replicate.challenger, instance, budget, settings, stop)
+        return bind(replicate.challenger, instance, budget, settings, stop, self._least_scatter(instance.problem))
 
     def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
         """Compiled runs on problems of segments."""
         self.begin(instance.problem, budget)
-        if self.tolerance is not None or self.margin_share is not None:
+        if self.tolerance is not None or self.margin_share is not None or self.ranges is not None:
             return None
         settings = self._settings(len(instance.problem.cells))
         return bind_segments(segment_runs.challenger, instance, settings[1], budget, way, settings)

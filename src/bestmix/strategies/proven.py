@@ -23,6 +23,7 @@ from bestmix.arrays import Floats
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import solve_means
 from bestmix.strategies.enough import Tolerance, Verdict
+from bestmix.strategies.ranges import ends_of
 
 RHO = 30.0  # trials at which the mixture is sharpest
 REWARD = "reward"
@@ -63,7 +64,7 @@ def scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
     if ranges is not None:
         table = checks.mapping("ranges", ranges, "of metrics to (lowest, highest)")
         checks.same_names("ranges", table, names, "metric")
-        ends = np.array([_ends(name, table[name]) for name in names])
+        ends = np.array([ends_of(name, table[name]) for name in names])
         return np.asarray((ends[:, 1] - ends[:, 0]) / 2.0)
     if isinstance(sigma, Mapping):
         checks.same_names("sigma", sigma, names, "metric")
@@ -73,30 +74,3 @@ def scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
     if min(values) < 0:
         raise checks.InvalidInput("sigma", expected="scales of at least 0", got=f"{min(values):g}", remedy="see ranges")
     return np.array(values)
-
-
-def _ends(name: str, ends: Any) -> tuple[float, float]:
-    if isinstance(ends, (tuple, list)) and len(ends) == 2:
-        low, high = (checks.number(f"range of {name}", end) for end in ends)
-        if low < high:
-            return low, high
-    raise checks.InvalidInput(
-        "ranges", expected=f"the lowest and the highest value of {name}", got=checks.shown(ends), remedy="as in (0, 1)"
-    )
-
-
-def check_within(problem: Problem, ranges: Mapping[str, Any], rows: Floats) -> None:
-    """Refuse trials (m, 1 + L) with a value outside of its range: the proof rests on them.
-
-    >>> check_within(Problem(["a"]), {"reward": (0, 1)}, np.array([[0.5]]))
-    """
-    for place, name in enumerate([REWARD, *problem.costs]):
-        low, high = _ends(name, ranges[name])
-        outside = (rows[:, place] < low) | (rows[:, place] > high)
-        if outside.any():
-            raise checks.InvalidInput(
-                name,
-                expected=f"values from {low:g} to {high:g}, as its range says",
-                got=f"{rows[outside, place][0]:g}",
-                remedy="what is proven rests on the range: start anew with a wider one",
-            )
