@@ -55,7 +55,7 @@ $(VENV)/.docs: requirements-docs.lock $(STAMP)
 	@$(call INSTALL,requirements-docs.lock)
 	@touch $@
 
-bench: setup  ## measure speed, as ratios in one run; prints tables, writes bench/results
+bench: $(VENV)/.docs  ## measure speed, as ratios in one run; prints tables, writes bench/results
 	@$(BIN)/python -m bench
 
 soak: setup  ## experiments under load and faults: kills, power cuts, a million trials; writes soak/results
