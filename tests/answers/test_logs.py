@@ -98,6 +98,7 @@ def test_missing_values_are_dropped_when_asked():
         ({"bounds": {"euros": 1.0}}, "log: there is no column 'euros'"),
         ({"bounds": {"dollars": float("nan")}}, r"bounds\['dollars'\]: .*nan"),
         ({"bounds": [1.0]}, "bounds: expected a mapping"),
+        ({"arm": {"dollars": 1.0}}, "log: expected the name of a column, got {'dollars': 1.0}; bounds and limits"),
         ({"arm": "quality"}, "log: the column 'quality' is named twice"),
         ({"reward": "model"}, "log: the column 'model' is named twice"),
         ({"known": {"k": Known(1.0)}}, r"known\['k'\].costs"),

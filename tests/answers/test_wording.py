@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from tests.answers.kits import answer
 from tests.answers.segmented import evidence, problem
 
-from bestmix import Challenger, Problem
+from bestmix import Challenger, Problem, from_log
 from bestmix.answers.recommend import recommend
 from bestmix.answers.wording import above, chance_text, measured, mix_text
+
+TRIED = [("cheap", "x", 0.1), ("dear", "x", 1.0), ("dear", "y", 1.0), ("other", "y", 0.1)]
 
 
 def test_the_sentence_of_the_optimum_at_the_estimates():
@@ -142,3 +144,14 @@ def test_a_mean_and_its_interval_are_what_they_say(mean, half):
 def test_the_smallest_number_that_there_is_is_rounded_up_as_well():
     assert above(5e-324) == "4.9e-324"
     assert above(0.0) == "0"
+
+
+def test_an_option_that_was_not_tried_in_a_segment_is_not_called_unsafe():
+    rows = [(a, s, 1.0 + 0.01 * i, c + 0.01 * i) for a, s, c in TRIED for i in range(8)]
+    log = {key: [row[k] for row in rows] for k, key in enumerate(("arm", "who", "reward", "cost"))}
+    assert (
+        "no single option that was tried in every segment keeps"
+        in from_log(log, bounds={"cost": 0.6}, segment="who").sentence()
+    )
+    log["cost"] = [3.0 * (a == "dear") + 0.01 * i for i, a in enumerate(log["arm"])]
+    assert "tried in every segment" not in from_log(log, bounds={"cost": 9.0}, segment="who").sentence()

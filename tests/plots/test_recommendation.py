@@ -137,3 +137,15 @@ def test_ticks_of_small_costs_do_not_run_into_each_other():
         boxes = [label.get_window_extent().padded(4) for label in ax.get_xticklabels() if label.get_text()]
         assert len(boxes) > 2
         assert not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
+
+
+def test_a_long_interval_of_one_arm_does_not_flatten_all_others():
+    data = log(12)
+    data["arm"] += ["rare", "rare"]
+    data["reward"] += [-400.0, 400.0]
+    for cost in ("dollars", "seconds"):
+        data[cost] += [0.1, 0.2]
+    ax = plots.plot_recommendation(from_log(data, bounds=ONE))
+    low, high = ax.get_ylim()
+    assert -20 < low < 0
+    assert 10.9 < high < 30

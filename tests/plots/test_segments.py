@@ -59,3 +59,15 @@ def test_the_best_shares_of_an_instance_are_those_of_its_mix():
     assert len(ax.texts) == len(instance.mixture)
     alone = Instance.from_problem(Problem(["a", "b"], limits=["share(b) <= 40%"]), [[1.0], [2.0]])
     assert [t.get_text() for t in plots.plot_best_shares(alone).get_yticklabels()] == ["everyone, 100% of users"]
+
+
+def test_long_names_stand_aslant_and_do_not_overlap():
+    def columns(names):
+        rows = [(a, s, float(i + k)) for a in names for s in ("x", "y") for i, k in ((0, 1), (1, 0), (2, 1))]
+        log = {key: [row[i] for row in rows] for i, key in enumerate(("arm", "who", "reward"))}
+        figure = plots.recommendation_figure(from_log(log, segment="who"))
+        figure.canvas.draw()
+        return next(ax for ax in figure.axes if ax.collections and ax.get_xticklabels()[0].get_text()).get_xticklabels()
+
+    assert {label.get_rotation() for label in columns(["small", "large"])} == {0.0}
+    assert {label.get_rotation() for label in columns([f"a vendor's long name {i}" for i in range(3)])} == {30.0}

@@ -143,6 +143,10 @@ def places(available: Sequence[Any], wanted: Sequence[str]) -> list[Any]:
     >>> places(["arm", " reward", "x"], ["reward", "arm"])
     [' reward', 'arm']
     """
+    for name in wanted:
+        if not isinstance(name, str) and name not in available:
+            got, remedy = checks.shown(name), "bounds and limits are passed by name, as in bounds={...}"
+            raise checks.InvalidInput("log", expected="the name of a column", got=got, remedy=remedy)
     duplicate = [name for name in wanted if wanted.count(name) > 1]
     if duplicate:
         raise checks.InvalidInput(

@@ -131,12 +131,18 @@ def _worth(rec: "Recommendation") -> str:
         worst = f"at most {above(rec.regret)} {less} than the best mix there is"
         parts.append(worst if rec.regret > 0 else f"the {most} that any mix can {can}")
     if rec.single is None and rec.limits and rec.certified:
-        parts.append("and no single option keeps all limits with that certainty")
+        judged = "" if _tried_everywhere(rec) else " that was tried in every segment"
+        parts.append(f"and no single option{judged} keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
         gain = measured(abs(rec.gain), reach(rec.gain, rec.gain_interval))
         best = f"the best single option{' that surely keeps the limits' if rec.limits else ''}, {rec.single}"
         parts.append(f"and {gain} {more if rec.gain >= 0 else less} than {best}{_unshown(rec.gain_interval)}")
     return ", ".join(parts)
+
+
+def _tried_everywhere(rec: "Recommendation") -> bool:
+    """Whether every arm could be judged alone."""
+    return all(e.trials or e.known for e in rec.estimates.values()) if rec.by_segment else True
 
 
 def _unshown(interval: tuple[float, float]) -> str:

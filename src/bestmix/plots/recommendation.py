@@ -1,6 +1,7 @@
 """A recommendation in the plane of cost and reward, and its shares."""
 
 import math
+import statistics
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LABELS = 16  # beyond this many arms only those that matter are named
+MOST_INTERVALS = 4.0  # halves of the middle interval that fit on each side of the points
 WORDS = {"support": "in the mix", "other": "not in the mix", "rejected": "rejected", "known": "not in the mix"}
 
 
@@ -105,8 +107,20 @@ def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
     ax.set_xlabel(f"mean {rec.problem.charted[cost]}", parse_math=False)  # a name may hold a dollar sign
     ax.set_ylabel(f"mean {rec.problem.measures[0]}", parse_math=False)
     ax.margins(0.1)
+    _cut_long_intervals(ax, arms)
     scale_costs(ax, [bound, *(e.costs[cost] for e in arms)])
     _shade(ax, bound, relation)
+
+
+def _cut_long_intervals(ax: "Axes", arms: list[Estimate]) -> None:
+    """Arms of two trials have intervals beside which all others would be a line: those run out of the figure."""
+    if not arms:
+        return
+    rewards, halves = [e.reward for e in arms], [_half(e.reward_interval) for e in arms]
+    room = max(max(rewards) - min(rewards), MOST_INTERVALS * statistics.median(halves))
+    low, high = ax.get_ylim()
+    if room > 0:
+        ax.set_ylim(max(low, min(rewards) - room), min(high, max(rewards) + room))
 
 
 def _shade(ax: "Axes", bound: float, relation: str) -> None:

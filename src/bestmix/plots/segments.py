@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MOST_SEGMENTS = 60  # rows, those with the most users; more cannot be read
 MOST_ARMS = 30  # columns, those with the largest shares
 DARK = 0.55  # share from which on a number is written in white
+LETTERS_ACROSS = 36  # of all names above the columns; more have no room side by side
 
 
 def plot_segments(rec: Recommendation, ax: "Axes | None" = None) -> "Axes":
@@ -107,13 +108,15 @@ def _draw(ax: "Axes", segments: list[tuple[str, float]], arms: list[str], shares
             colour = COLOURS["paper"] if share > DARK else COLOURS["ink"]
             place = column + 0.5, row + 0.5
             ax.text(*place, share_text(float(share)), ha="center", va="center", color=colour, fontsize=8)
-    ax.set_xticks(np.arange(len(arms)) + 0.5, [shortened(arm) for arm in arms], parse_math=False)
+    columns = [shortened(arm) for arm in arms]
+    ax.set_xticks(np.arange(len(arms)) + 0.5, columns, parse_math=False)
     labels = [f"{shortened(name)}, {share_text(share)} of users" for name, share in segments]
     ax.set_yticks(np.arange(len(segments)) + 0.5, labels, parse_math=False)
     ax.invert_yaxis()
     ax.xaxis.tick_top()
-    if max(map(len, arms), default=0) > 9 and len(arms) > 4:
-        ax.tick_params(axis="x", rotation=35)
+    if max(map(len, columns), default=0) * len(columns) > LETTERS_ACROSS:
+        for label in ax.get_xticklabels():
+            label.set(rotation=30, ha="left", rotation_mode="anchor")
     ax.tick_params(length=0)
     ax.grid(visible=False)
     for side in ax.spines.values():
