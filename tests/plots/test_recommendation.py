@@ -40,6 +40,17 @@ def test_the_mix_is_drawn_with_its_intervals():
     assert upwards[:, 1] == pytest.approx(rec.value_interval)
 
 
+def test_an_event_that_was_not_seen_has_no_interval_below_zero():
+    told = {"arm": ["a", "b"] * 50, "reward": [0.5, 0.6, 0.7, 0.9] * 25, "refusal": [0, 0, 0, 1] * 25}
+    rec = from_log(told, bounds={"refusal": 0.4})
+    drawn = plots.plot_recommendation(rec).containers
+    bars = [bar[:, 0] for arms in drawn for bar in arms.lines[2][0].get_segments()]
+    never = rec.estimates["a"].cost_intervals["refusal"]
+    assert never[0] == 0 < never[1]
+    assert any(bar == pytest.approx(never) for bar in bars)
+    assert min(bar.min() for bar in bars) >= 0
+
+
 def test_own_axes_are_drawn_on():
     _, axes = pyplot.subplots(1, 2)
     rec = from_log(log(), bounds=TWO)

@@ -10,8 +10,9 @@ from bestmix import checks
 from bestmix.answers.history import ROLES, role
 from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.answers.wording import exact_share
+from bestmix.arrays import Floats
 from bestmix.plots.axes import join, scale_costs
-from bestmix.plots.labels import Box, bound_box, name_points, pixels, point_boxes, settle
+from bestmix.plots.labels import Box, bound_box, name_points, pixels, settle
 from bestmix.plots.segments import MOST_SEGMENTS, plot_segments
 from bestmix.plots.theme import COLOURS, MARKERS, new_axes, style
 
@@ -146,17 +147,10 @@ def _colour(kind: str) -> str:
     return COLOURS["rejected" if kind == "other" else kind]
 
 
-def _half(interval: tuple[float, float]) -> float:
-    """Half the width of an interval; none is drawn where it is unknown."""
-    half = (interval[1] - interval[0]) / 2
-    return half if math.isfinite(half) else 0.0
-
-
-def _sides(middle: float, interval: tuple[float, float]) -> list[list[float]]:
-    """Lengths of an interval below and above a point; none is drawn where it is unknown."""
-    if not math.isfinite(interval[1] - interval[0]):
-        return [[0.0], [0.0]]
-    return [[max(middle - interval[0], 0.0)], [max(interval[1] - middle, 0.0)]]
+def _sides(middles: list[float], intervals: list[tuple[float, float]]) -> Floats:
+    """Lengths of intervals below and above points (2, n); none is drawn where one is unknown."""
+    lengths = np.array([[x - low, high - x] for x, (low, high) in zip(middles, intervals, strict=True)]).T
+    return np.where(np.isfinite(lengths).all(axis=0), np.maximum(lengths, 0.0), 0.0)
 
 
 def _draw_arms(ax: "Axes", arms: list[Estimate], cost: str, kind: str) -> None:
@@ -164,11 +158,12 @@ def _draw_arms(ax: "Axes", arms: list[Estimate], cost: str, kind: str) -> None:
         return
     known = arms[0].known
     label = ("known, " if known else "") + WORDS[kind]
+    across, upwards = [e.costs[cost] for e in arms], [e.reward for e in arms]
     points, _, crosses = ax.errorbar(
-        [e.costs[cost] for e in arms],
-        [e.reward for e in arms],
-        xerr=[_half(e.cost_intervals[cost]) for e in arms],
-        yerr=[_half(e.reward_interval) for e in arms],
+        across,
+        upwards,
+        xerr=_sides(across, [e.cost_intervals[cost] for e in arms]),
+        yerr=_sides(upwards, [e.reward_interval for e in arms]),
         fmt=MARKERS["known" if known and kind != "rejected" else kind],
         color=_colour(kind),
         markersize=8 if kind == "support" else 5.5,
@@ -192,7 +187,7 @@ def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
     point = rec.mean_cost(cost), rec.value
     look: dict[str, Any] = {"markersize": 15, "markeredgecolor": COLOURS["ink"], "markeredgewidth": 0.9}
     look |= {"ecolor": COLOURS["ink"], "elinewidth": 1.3}
-    across, upwards = _sides(point[0], rec.cost_interval(cost)), _sides(point[1], rec.value_interval)
+    across, upwards = _sides([point[0]], [rec.cost_interval(cost)]), _sides([point[1]], [rec.value_interval])
     star = ax.errorbar(*point, xerr=across, yerr=upwards, fmt=MARKERS["mix"], color=COLOURS["mix"], zorder=5, **look)
     star.lines[0].set_label(label)
 
@@ -205,8 +200,8 @@ def _plot_rewards(rec: Recommendation, ax: "Axes") -> "Axes":
         rows = [(i, e) for i, e in enumerate(arms) if role(rec, e.arm) == kind]
         if rows:
             where = [e.reward for _, e in rows], [i for i, _ in rows]
-            half = [_half(e.reward_interval) for _, e in rows]
-            ax.errorbar(*where, xerr=half, fmt=MARKERS[kind], color=_colour(kind), elinewidth=1.3)
+            sides = _sides(where[0], [e.reward_interval for _, e in rows])
+            ax.errorbar(*where, xerr=sides, fmt=MARKERS[kind], color=_colour(kind), elinewidth=1.3)
     ax.set_yticks(range(len(arms)), [e.arm for e in arms], parse_math=False)
     ax.set_xlabel(f"mean {rec.problem.measures[0]}", parse_math=False)
     return ax
@@ -246,17 +241,17 @@ def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
 def _occupied(rec: Recommendation, cost: str, ax: "Axes") -> list[Box]:
     """Boxes (left, low, right, high), in pixels, of what names should leave free."""
     point = pixels(ax)
-    boxes: list[Box] = []
-    for e in rec.estimates.values():
-        if math.isfinite(e.reward):
-            middle = np.array([e.costs[cost], e.reward])
-            half = np.array([_half(e.cost_intervals[cost]), _half(e.reward_interval)])
-            begin = np.maximum(middle - half, [ax.get_xlim()[0], -np.inf])  # a logarithmic axis has no zero
-            (left, low), (x, y), (right, high) = ax.transData.transform([begin, middle, middle + half])
-            boxes += [(x - 5 * point, y - 5 * point, x + 5 * point, y + 5 * point)]
-            boxes += [(left, y - 2 * point, right, y + 2 * point), (x - 2 * point, low, x + 2 * point, high)]
-    boxes.append(bound_box(ax, rec.bound(cost)))
+    known = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
+    crosses = [((e.costs[cost], e.reward), (e.cost_intervals[cost], e.reward_interval), 5) for e in known]
     if math.isfinite(rec.value):
-        boxes += point_boxes(ax, [(rec.mean_cost(cost), rec.value)], reach=9)
+        crosses.append(((rec.mean_cost(cost), rec.value), (rec.cost_interval(cost), rec.value_interval), 9))
+    boxes: list[Box] = []
+    for middle, intervals, size in crosses:
+        below, above = np.hstack([_sides([x], [ends]) for x, ends in zip(middle, intervals, strict=True)])
+        begin = np.maximum(middle - below, [ax.get_xlim()[0], -np.inf])  # a logarithmic axis has no zero
+        (left, low), (x, y), (right, high) = ax.transData.transform([begin, middle, middle + above])
+        boxes += [(x - size * point, y - size * point, x + size * point, y + size * point)]
+        boxes += [(left, y - 2 * point, right, y + 2 * point), (x - 2 * point, low, x + 2 * point, high)]
+    boxes.append(bound_box(ax, rec.bound(cost)))
     legend = ax.get_legend()
     return boxes if legend is None else [*boxes, tuple(legend.get_window_extent().extents)]
