@@ -1,7 +1,6 @@
 """A recommendation in the plane of cost and reward, and its shares."""
 
 import math
-import statistics
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,8 +116,9 @@ def _cut_long_intervals(ax: "Axes", arms: list[Estimate]) -> None:
     """Arms of two trials have intervals beside which all others would be a line: those run out of the figure."""
     if not arms:
         return
-    rewards, halves = [e.reward for e in arms], [_half(e.reward_interval) for e in arms]
-    room = max(max(rewards) - min(rewards), MOST_INTERVALS * statistics.median(halves))
+    rewards = [e.reward for e in arms]
+    halves = _sides(rewards, [e.reward_interval for e in arms]).mean(axis=0)
+    room = max(max(rewards) - min(rewards), MOST_INTERVALS * float(np.median(halves)))
     low, high = ax.get_ylim()
     if room > 0:
         ax.set_ylim(max(low, min(rewards) - room), min(high, max(rewards) + room))
