@@ -182,6 +182,8 @@ def unprintable(text: str, allowed: str = "") -> bool:
     >>> unprintable("small"), unprintable("\x1b[2J"), unprintable("two\nlines", allowed="\n")
     (False, True, False)
     """
+    if text.isascii() and text.isprintable():
+        return False
     return any(unicodedata.category(letter) == "Cc" and letter not in allowed for letter in text)
 
 
@@ -191,6 +193,8 @@ def hidden(text: str) -> bool:
     >>> hidden("small"), hidden("sm\u200ball"), hidden("\u202ellams"), hidden("\U0001f469\u200d\U0001f52c")
     (False, True, True, False)
     """
+    if text.isascii() and text.isprintable():
+        return False
     return any(_is_hidden(text, place) for place in range(len(text)))
 
 
@@ -220,7 +224,7 @@ def _is_hidden(text: str, place: int) -> bool:
 
 def unencodable(text: str) -> bool:
     """Whether a text has half of a surrogate pair, which no file and no database takes."""
-    return any("\ud800" <= letter <= "\udfff" for letter in text)
+    return not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def names(name: str, values: Iterable[Any], what: str) -> tuple[str, ...]:
@@ -274,7 +278,7 @@ def array(name: str, values: Any, shape: tuple[int | None, ...], axes: str) -> F
 
 def mapping(name: str, value: Any, what: str) -> Mapping[str, Any]:
     """A mapping, or an error that shows the form."""
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise InvalidInput(name, expected=f"a mapping {what}", got=shown(value), remedy="give a dict")
     return value
 

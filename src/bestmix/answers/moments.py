@@ -4,7 +4,7 @@ A float is a whole number times a power of two, so a sum of floats is one too. K
 integer with its exponent, it never rounds: means and scatter are rounded once, when they are read.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +49,12 @@ class ExactSum:
         """
         shift = max(self.shift, other.shift)
         return ExactSum((self.total << (shift - self.shift)) + (other.total << (shift - other.shift)), shift)
+
+    @classmethod
+    def together(cls, parts: "Sequence[ExactSum]") -> "ExactSum":
+        """The sum of several."""
+        shift = max([part.shift for part in parts])
+        return cls(sum([part.total << (shift - part.shift) for part in parts]), shift)
 
     def __str__(self) -> str:
         # Trailing zeros say nothing: equal sums look alike however they came about.
@@ -171,6 +177,17 @@ class Moments:
         sums = [a.plus(b) for a, b in zip(self.sums, other.sums, strict=True)]
         products = [a.plus(b) for a, b in zip(self.products, other.products, strict=True)]
         return Moments(self.size, self.count + other.count, sums, products)
+
+    @classmethod
+    def together(cls, parts: "Sequence[Moments]") -> "Moments":
+        """The trials of several, at least one, exactly.
+
+        >>> Moments.together([Moments(1).plus(np.array([[1.0], [0.5]])), Moments(1).plus(np.array([[3.0]]))]).mean()
+        array([1.5])
+        """
+        sums = [ExactSum.together(every) for every in zip(*(part.sums for part in parts), strict=True)]
+        products = [ExactSum.together(every) for every in zip(*(part.products for part in parts), strict=True)]
+        return cls(parts[0].size, sum(part.count for part in parts), sums, products)
 
     def without(self, other: "Moments") -> "Moments":
         """These trials less those of another that are among them, exactly.

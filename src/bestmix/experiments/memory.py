@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -240,9 +240,9 @@ class MemoryTransaction:
         for arm, sums in moments.items():
             self._put(self._stored.sums, (version, arm), sums)
 
-    def edge(self, name: str) -> EdgeRow | None:
-        """Who reports sums under this name."""
-        return self._stored.edges.get(name)
+    def edges(self, names: Collection[str]) -> dict[str, EdgeRow]:
+        """Who reports sums under these names."""
+        return {name: self._stored.edges[name] for name in names if name in self._stored.edges}
 
     def write_edge(self, edge: EdgeRow) -> None:
         """Write who reports sums."""

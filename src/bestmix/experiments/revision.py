@@ -44,6 +44,11 @@ class Revision:
         """
         return (*self.cells[: self.first], *self.problem.known_cells, *self.cells[self.first :])
 
+    @cached_property
+    def served_places(self) -> dict[Cell, int]:
+        """Where each of them stands."""
+        return {cell: place for place, cell in enumerate(self.served)}
+
     @property
     def newcomers(self) -> frozenset[str]:
         """Arms that were not there from the beginning."""

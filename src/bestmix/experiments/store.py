@@ -74,7 +74,7 @@ hands out no slots, ``owing`` counts the requests that the round waits for, and 
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -232,8 +232,8 @@ class Transaction(Protocol):
     def write_version_sums(self, version: int, moments: dict[int, Moments]) -> None:
         """Write sums of the requests of a version."""
 
-    def edge(self, name: str) -> EdgeRow | None:
-        """Who reports sums under this name."""
+    def edges(self, names: Collection[str]) -> dict[str, EdgeRow]:
+        """Who reports sums under these names, as far as they have."""
 
     def write_edge(self, edge: EdgeRow) -> None:
         """Write who reports sums, anew or for the first time."""

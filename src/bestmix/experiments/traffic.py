@@ -57,25 +57,32 @@ def tell_sums(
     transaction: Transaction, lease_clock: LeaseClock, setup: Setup, reports: Sequence[Report]
 ) -> list[Outcome | Exception]:
     """Count reports, each once; what is refused is told in its place, and leaves the others alone."""
-    told = [_admitted(transaction, lease_clock, report) for report in reports]
+    known = transaction.edges({report.edge for report in reports})
+    told = [_admitted(transaction, lease_clock, report, known) for report in reports]
     counted = [report for report, outcome in zip(reports, told, strict=True) if outcome is Outcome.counted]
     if not counted:
         return told
-    head, time, sums = transaction.head, advance_clock(transaction, lease_clock), dict[tuple[int, int], SumsRow]()
+    head, time, parts = (
+        transaction.head,
+        advance_clock(transaction, lease_clock),
+        dict[tuple[int, int], list[Moments]](),
+    )
     for row in (row for report in counted for row in report.rows):
-        held = sums.get((row.version, row.arm))
-        sums[row.version, row.arm] = row if held is None else row._replace(moments=held.moments.joined(row.moments))
-    _count(transaction, setup.revision, list(sums.values()))
-    head.complete += sum(row.moments.count for row in sums.values())
-    came = sum(row.moments.count for row in sums.values() if row.version == head.round + 1)
+        parts.setdefault((row.version, row.arm), []).append(row.moments)
+    sums = [SumsRow(*place, Moments.together(found)) for place, found in parts.items()]
+    _count(transaction, setup.revision, sums)
+    head.complete += sum(row.moments.count for row in sums)
+    came = sum(row.moments.count for row in sums if row.version == head.round + 1)
     head.owing -= min(came, head.owing)
     _turn(transaction, lease_clock, setup, time)
     return told
 
 
-def _admitted(transaction: Transaction, lease_clock: LeaseClock, report: Report) -> Outcome | Exception:
-    """Whether a report is new; it is then noted, and to be counted."""
-    head, known = transaction.head, transaction.edge(report.edge)
+def _admitted(
+    transaction: Transaction, lease_clock: LeaseClock, report: Report, edges: dict[str, EdgeRow]
+) -> Outcome | Exception:
+    """Whether a report is new; it is then noted, among the edges too, and to be counted."""
+    head, known = transaction.head, edges.get(report.edge)
     last = 0 if known is None else known.sequence
     if report.sequence <= last:
         return Outcome.repeated
@@ -91,7 +98,8 @@ def _admitted(transaction: Transaction, lease_clock: LeaseClock, report: Report)
     total = sum(row.moments.count for row in report.rows)
     before, version = (0, newest) if known is None else (known.requests, newest or known.version)
     now = lease_clock.clock.now()
-    transaction.write_edge(EdgeRow(report.edge, report.sequence, before + total, version, now))
+    edges[report.edge] = EdgeRow(report.edge, report.sequence, before + total, version, now)
+    transaction.write_edge(edges[report.edge])
     return Outcome.counted
 
 

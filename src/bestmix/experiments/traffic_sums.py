@@ -13,6 +13,7 @@ from bestmix.problems.problem import Cell, Problem
 MOST_ROWS = 100_000  # in one report
 MOST_REQUESTS = 2**53  # in one row
 ROUNDING = 10**9  # one part in so many of a sum of squares may be missing of what the sums ask for
+ENTRIES = {"version", "arm", "n", "sums", "products"}  # of a row, beside its segment
 UNDERFLOW = -1000  # bits: what is smaller may have been rounded to zero
 KEY = re.compile(r"(.+):([1-9][0-9]{0,15})")
 
@@ -69,11 +70,12 @@ def place_of(now: Revision, arm: Any, segment: Any) -> int:
     >>> place_of(Revision.beginning(Problem(["a", "b"], known={"off": Known(0.0)})), "off", None)
     2
     """
-    cell = Cell(arm, segment)
-    if isinstance(arm, str) and isinstance(segment, str | None) and cell in now.served:
-        return now.served.index(cell)
+    if isinstance(arm, str) and isinstance(segment, str | None):
+        place = now.served_places.get(Cell(arm, segment))
+        if place is not None:
+            return place
     now.problem.index(arm, segment)  # says what is wrong
-    return now.served.index(cell)
+    return now.served_places[Cell(arm, segment)]
 
 
 class _Names:
@@ -82,13 +84,13 @@ class _Names:
     def __init__(self, problem: Problem) -> None:
         self.sums = problem.measures
         pairs = [(i, j) for i in range(len(self.sums)) for j in range(i, len(self.sums))]
+        self.named = [(name, name) for name in self.sums]
         self.products = [(f"{self.sums[i]}*{self.sums[j]}", f"{self.sums[j]}*{self.sums[i]}") for i, j in pairs]
 
 
 def _row(now: Revision, names: _Names, place: str, row: Any) -> tuple[int, int, Moments]:
     entry = checks.mapping(place, row, "with version, arm, n, sums and products")
-    unknown = set(entry) - {"version", "segment", "arm", "n", "sums", "products"}
-    missing = {"version", "arm", "n", "sums", "products"} - set(entry)
+    unknown, missing = entry.keys() - ENTRIES - {"segment"}, ENTRIES - entry.keys()
     if unknown or missing:
         what = f"the unknown entry {sorted(unknown)[0]!r}" if unknown else f"no entry {sorted(missing)[0]!r}"
         raise checks.InvalidInput(
@@ -97,7 +99,7 @@ def _row(now: Revision, names: _Names, place: str, row: Any) -> tuple[int, int, 
     version = checks.whole(f"{place}.version", entry["version"], 1, "give that of the weights", MOST_REQUESTS)
     arm = place_of(now, entry["arm"], entry.get("segment"))
     count = checks.whole(f"{place}.n", entry["n"], 1, "leave out arms without requests", MOST_REQUESTS)
-    sums = _values(f"{place}.sums", entry["sums"], [(name, name) for name in names.sums])
+    sums = _values(f"{place}.sums", entry["sums"], names.named)
     products = _values(f"{place}.products", entry["products"], names.products)
     if now.served[arm] in now.problem.known_cells:
         return version, arm, Moments(len(names.sums), count)
@@ -106,7 +108,10 @@ def _row(now: Revision, names: _Names, place: str, row: Any) -> tuple[int, int, 
 
 def _values(place: str, given: Any, names: list[tuple[str, str]]) -> list[float]:
     """Numbers by name, in order; a product may be named in either order."""
-    entry = checks.mapping(place, given, "of names to numbers")
+    entry, most = checks.mapping(place, given, "of names to numbers"), checks.LARGEST
+    plain: list[Any] = [entry.get(name) for name, _ in names]
+    if len(entry) == len(names) and all(type(value) is float and -most <= value <= most for value in plain):
+        return plain
     result = []
     for name, turned in names:
         value = entry.get(name, entry.get(turned))

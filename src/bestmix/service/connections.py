@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from bestmix.checks import InvalidInput
 
 LONGEST_HEAD = 64 * 1024  # bytes of a request's first line and headers, or of its trailers
+LONGEST_LINE = 1024  # of a report's first line
 HEAD_SECONDS = 10.0  # in which the head of a request must have come
 REST_SECONDS = 10.0  # in which the rest of a body must have come that is no longer wanted
 WRITE_SECONDS = 60.0  # that somebody may leave an answer unread
@@ -26,6 +27,10 @@ RESERVED = 512  # descriptors for the database, files and logs
 FEWEST = 64  # connections below which it is not worth starting
 CLOSE_SECONDS = 2.0  # in which the last words must have been taken
 SWEEP = 0.5  # seconds between two looks at the clock
+GATHER = 0.4  # seconds in which reports of live traffic are gathered, to be read and written together
+MANY = 10  # of them in a second, from which on they are gathered
+MOST_HELD = 16 * 1024 * 1024  # bytes of reports that are gathered
+REPORT, REPORTED = b"POST /v1/experiments/", b"/sums HTTP/1."  # how the first line of a report begins and ends
 
 
 def ceiling(most: int = MOST_DESCRIPTORS) -> int:
@@ -75,6 +80,7 @@ class Connections:
         self.most = most
         self.of_address = of_address
         self.heads = 0  # bytes of unfinished heads
+        self.reports = HeldReports()
         self._is_proxy = is_among(proxies)
         self._all: set[Limited] = set()
         self._count: Counter[str] = Counter()
@@ -137,6 +143,54 @@ class Connections:
             loop.call_later(SWEEP, self._sweep, loop)
 
 
+class HeldReports:
+    """Reports of live traffic, as they come in: those of many edges are read together, each a little later.
+
+    A process that wakes up for each of them spends most of its time on waking up, and a transaction costs several
+    times what a report adds to it. Few do not wait for each other.
+    """
+
+    def __init__(self, many: int = MANY, tick: Callable[[], float] = time.monotonic) -> None:
+        self._many, self._tick = many, tick
+        self._began, self._came, self._before = 0.0, 0, 0  # reports in this second, and in the one before
+        self._held: dict[Limited, list[bytes]] = {}
+        self._size = 0
+
+    def holds(self, one: "Limited", data: bytes) -> bool:
+        """Whether the data of a connection are kept for now: a report of many, or what follows on it."""
+        held = self._held.get(one)
+        if held is None:
+            if not (data.startswith(REPORT) and data.find(REPORTED, 0, LONGEST_LINE) > 0 and self._are_many()):
+                return False
+            if not self._held:
+                one.loop.call_later(GATHER, self.release)
+            held = self._held[one] = []
+        held.append(data)
+        self._size += len(data)
+        if self._size > MOST_HELD or sum(map(len, held)) > LONGEST_HEAD:
+            self.release()
+        return True
+
+    def drop(self, one: "Limited") -> None:
+        """A connection is gone; whoever reported has no answer, and reports again."""
+        self._size -= sum(map(len, self._held.pop(one, [])))
+
+    def release(self) -> None:
+        """Have all of them read."""
+        held, self._held, self._size = self._held, {}, 0
+        for one, parts in held.items():
+            if not one.transport.is_closing():
+                one.read(b"".join(parts))
+
+    def _are_many(self) -> bool:
+        now = self._tick()
+        if now - self._began >= 1.0:
+            self._before = self._came if now - self._began < 2.0 else 0
+            self._began, self._came = now, 0
+        self._came += 1
+        return max(self._came, self._before) >= self._many
+
+
 class Limited(HttpToolsProtocol):
     """HTTP by httptools, which alone would wait and collect without end."""
 
@@ -164,14 +218,22 @@ class Limited(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
+        self.registry.reports.drop(self)
         self._count_head(0)
         self.registry.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the head or the trailers are too long."""
+        """Read on; a report of many edges a little later."""
         if self.transport.is_closing():
             return
+        if self._whole and self.registry.reports.holds(self, data):
+            self._unset_keepalive_if_required()
+        else:
+            self.read(data)
+
+    def read(self, data: bytes) -> None:
+        """Read on, unless the head or the trailers are too long."""
         self._moved = False
         super().data_received(data)
         self._count_head(0 if self._moved else self._head + len(data))
@@ -229,6 +291,7 @@ class Limited(HttpToolsProtocol):
 
     def shutdown(self) -> None:
         """The server stops: only calls that are there as a whole are waited for."""
+        self.registry.reports.release()
         if self._at_work and self._whole and not self.flow.write_paused:
             super().shutdown()
         elif self.flow.write_paused:

@@ -102,6 +102,8 @@ def serve(app: FastAPI, listener: socket.socket, proxies: str | None = None) -> 
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)
+    # Of threads, processes and tasks no line tells; finding them out takes a good part of the time of a line.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it once more when all is done
         signal.signal(number, lambda *_: None)
     sys.setswitchinterval(SWITCH)

@@ -14,7 +14,8 @@ from bestmix import open_experiment
 from bestmix.experiments.audit import audit
 from bestmix.experiments.errors import OutOfOrder
 from bestmix.experiments.experiment import read_report
-from bestmix.service.routes.traffic import MANY, Documents, Gathering
+from bestmix.service import connections
+from bestmix.service.routes.traffic import Documents, Gathering
 from bestmix.service.tokens import Scope
 
 
@@ -76,7 +77,7 @@ def test_a_change_is_published_to_whoever_waits(live, running):
     assert b"dollars &lt;= 0.5 instead of" in running.send("GET", f"/experiments/{live.record.key}/report")[2]
 
 
-def test_reports_of_many_edges_are_counted_together_and_each_is_answered(tmp_path, monkeypatch):
+def test_reports_that_come_together_are_counted_together_and_each_is_answered(tmp_path, monkeypatch):
     exp = open_experiment(f"sqlite:///{tmp_path / 'x.db'}", "live", ROUTER, traffic=QUICK)
     written, submit = [], exp.storage.store.submit
     monkeypatch.setattr(exp.storage.store, "submit", lambda *given: written.append(given) or submit(*given))
@@ -89,20 +90,41 @@ def test_reports_of_many_edges_are_counted_together_and_each_is_answered(tmp_pat
             rows = [row(1, "small", drawn("small", n, rng))]
             return gathering.count(exp, read_report(exp, rows, key))
 
-        gathering._began = time.monotonic()
-        alone = [await count(f"edge {k}:1") for k in range(MANY)]
-        gathering._began -= 1.0  # the next second, after one in which many reported
-        keys = [f"edge {k}:2" for k in range(MANY)] + ["edge 0:1", "edge 1:7", "edge 2:3"]
+        alone = [await count(f"edge {k}:1") for k in range(3)]
+        keys = [f"edge {k}:2" for k in range(3)] + ["edge 0:1", "edge 1:7", "edge 2:3"]
         return alone, await asyncio.gather(*map(count, keys), return_exceptions=True)
 
     alone, together = asyncio.run(reported())
-    assert len(written) == MANY + 1
-    assert {outcome.value for outcome in [*alone, *together[:MANY]]} == {"counted"}
-    assert (together[MANY].value, together[-1].value) == ("repeated", "counted")
+    assert len(written) == 3 + 1
+    assert {outcome.value for outcome in [*alone, *together[:3]]} == {"counted"}
+    assert (together[3].value, together[-1].value) == ("repeated", "counted")
     assert isinstance(together[-2], OutOfOrder)
-    assert exp.state.complete == 20 * (2 * MANY + 1)
+    assert exp.state.complete == 20 * 7
     assert audit(exp) == []
     exp.close()
+
+
+def test_reports_of_many_edges_wait_for_each_other_and_nobody_else_does(live, running, monkeypatch):
+    monkeypatch.setattr(connections, "GATHER", 1.0)
+
+    def sums(k, body=None):
+        body = body or json.dumps({"key": f"edge {k}:1", "rows": [row(1, "small", drawn("small", 2, rng))]})
+        head = f"POST {path(live, '/sums')} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {running.token}\r\n"
+        return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n", body
+
+    rng = np.random.default_rng(0)
+    alone = running.raw(*sums(0))
+    assert alone.recv(1000).startswith(b"HTTP/1.1 200")
+    many = [running.raw(*sums(k, body="{}" if k == 15 else None)) for k in range(1, 20)]  # each in two parts
+    gone = running.raw(*sums(20))
+    began = time.monotonic()
+    assert running.send("GET", "/healthz")[0] == 200
+    quick = time.monotonic() - began
+    gone.close()
+    answers = [connection.recv(1000)[9:12] for connection in many]
+    assert answers == [b"422" if k == 15 else b"200" for k in range(1, 20)]
+    assert quick < 1.0 < time.monotonic() - began
+    assert live.state.complete == 2 * (1 + 18)  # of whoever hung up before it was read nothing is counted
 
 
 def test_whoever_waits_gets_new_weights_at_once(live, running):

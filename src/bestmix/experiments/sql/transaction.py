@@ -1,7 +1,7 @@
 """One experiment of a database inside a transaction."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -75,8 +75,8 @@ VERSION_SUMS = (
     .where(tables.sums.c.experiment == ID, tables.sums.c.version == N)
     .order_by(tables.sums.c.arm)
 )
-EDGE = sa.select(*(c for c in tables.edges.c if c.name != "experiment")).where(
-    tables.edges.c.experiment == ID, tables.edges.c.name == sa.bindparam("name")
+EDGES = sa.select(*(c for c in tables.edges.c if c.name != "experiment")).where(
+    tables.edges.c.experiment == ID, tables.edges.c.name.in_(sa.bindparam("names", expanding=True))
 )
 HANDED = sa.select(a.arm, a.handed).where(mine_arm, a.arm.in_(sa.bindparam("numbers", expanding=True)))
 HAND = sa.update(tables.arms).where(mine_arm, a.arm == N).values(handed=a.handed + sa.bindparam("more"))
@@ -85,7 +85,7 @@ ITEM_SUMS = sa.select(s.item, s.arm, s.count, s.totals).where(
     s.experiment == ID, s.item.in_(sa.bindparam("numbers", expanding=True))
 )
 
-EDGE_TEXT, VERSION_SUMS_TEXT = queries.sqlite_text(EDGE), queries.sqlite_text(VERSION_SUMS)
+VERSION_SUMS_TEXT = queries.sqlite_text(VERSION_SUMS)
 
 
 class Savepoint(NamedTuple):
@@ -411,12 +411,15 @@ class SqlTransaction:
         self._traffic[version] = dict(sorted((self._of_version(version) | moments).items()))
         self._gather().traffic |= {(version, arm): sums for arm, sums in moments.items()}
 
-    def edge(self, name: str) -> EdgeRow | None:
-        """Who reports sums under this name."""
-        if name not in self._edges:
-            found = self._look(EDGE, EDGE_TEXT, name=name).one_or_none()
-            self._edges[name] = None if found is None else EdgeRow(*found)
-        return self._edges[name]
+    def edges(self, names: Collection[str]) -> dict[str, EdgeRow]:
+        """Who reports sums under these names."""
+        missing = [name for name in names if name not in self._edges]
+        for start in range(0, len(missing), FEW_NUMBERS):
+            some = missing[start : start + FEW_NUMBERS]
+            found = self._connection.execute(EDGES, {"e": self._id, "names": some})
+            self._edges |= dict.fromkeys(some) | {row.name: EdgeRow(*row) for row in found}
+        known = {name: self._edges[name] for name in names}
+        return {name: edge for name, edge in known.items() if edge is not None}
 
     def write_edge(self, edge: EdgeRow) -> None:
         """Write who reports sums."""

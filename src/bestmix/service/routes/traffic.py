@@ -25,8 +25,6 @@ from bestmix.service.routes.experiments import CALL, ONE, Current
 PATTERN = "/v1/experiments/{experiment}/sums"
 FRESH = 0.25  # seconds that a document may be old
 PACE = 0.5  # seconds between two looks for those who wait
-GATHER = 0.4  # seconds in which reports are gathered, to be written together
-MANY = 10  # edges that report in a second, from which on reports are gathered
 LONGEST_WAIT = 60.0  # seconds
 
 router = APIRouter(route_class=GuardedRoute, prefix="/v1/experiments", tags=["traffic"])
@@ -99,33 +97,20 @@ class Documents:
 
 
 class Gathering:
-    """Has the reports of many edges counted together: a transaction costs several times what a report adds to it.
-
-    Few edges do not wait for each other.
-    """
+    """Has reports that were read at the same moment counted in one transaction."""
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._edges = set[str]()  # that have reported in this second
-        self._began, self._many = 0.0, False
         self._gathered: dict[str, tuple[Experiment, list[tuple[Report, asyncio.Future[Outcome]]]]] = {}
 
     def count(self, experiment: Experiment, report: Report) -> "asyncio.Future[Outcome]":
-        """Have a report counted, now or soon."""
-        now, loop = time.monotonic(), asyncio.get_running_loop()
-        if now - self._began >= 1.0:
-            self._many = len(self._edges) >= MANY and now - self._began < 2.0
-            self._edges, self._began = set(), now
-        self._edges.add(report.edge)
+        """Have a report counted, with those that are at hand."""
+        loop = asyncio.get_running_loop()
         key, told = experiment.record.key, loop.create_future()
-        if key in self._gathered:
-            self._gathered[key][1].append((report, told))
-        else:
-            self._gathered[key] = experiment, [(report, told)]
-            if self._many:
-                loop.call_later(GATHER, self._write, key)
-            else:
-                self._write(key)
+        if key not in self._gathered:
+            self._gathered[key] = experiment, []
+            loop.call_soon(self._write, key)
+        self._gathered[key][1].append((report, told))
         return told
 
     def _write(self, key: str) -> None:
