@@ -1,10 +1,10 @@
 """Trials on shared items: how many fewer they are than trials on items of each arm's own, at equal error.
 
-An instance of the catalog with normal noise, part of which an item has in common for all arms: the correlation of two
-arms' results on one item. And real prompts: the package ``paretobandit`` with the reward and the dollars of three
-models on each (``pip install paretobandit``, for this bench alone). Both ways run Challenger, which does not know of
-items; the answers know them. A claim is safe when what was claimed of the support, or of the limits, was true at least
-as often.
+Instances with normal noise, part of which an item has in common for all arms: the correlation of two arms' results on
+one item. Real prompts: the package ``paretobandit`` with the reward and the dollars of three models on each. And an
+instance built so that sharing hurts: whether its best mix keeps a second limit is a matter of levels, not of contrasts.
+Both ways run Challenger, which does not know of items; the answers know them. A claim is safe when what was claimed of
+the support, or of the limits, was true at least as often.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,22 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 from rich.progress import track
-from scipy.special import ndtri
 
-from bench.spend import BOUND, read_prompts, support
+from bench.ratios import Ratio, pooled, ratio, share
+from bench.runs import challenger, use_machine_code
+from bench.spend import load, read_prompts, support
 from bench.timing import Figure, console
-from bestmix import Challenger, Instance, Items, Problem, catalog
+from bestmix import Challenger, Instance, Items, Problem
 
 TITLE = "Shared items: trials on fresh items over trials on shared ones, at equal error"
-CASES = {"A1": 2_000}  # about the fresh trials that 10% error takes
-CORRELATIONS = {0.0: 0.9, 0.3: 1.2, 0.6: 1.7, 0.9: 3.0}  # with the least ratio at 10% error
-SIGMA = np.array([1.0, 0.5])  # of reward and costs
+CASES = {"A1": 1_600, "A2": 2_400, "uniform 8 x 1": 700}  # about the fresh trials that 10% error takes
+CORRELATIONS = {0.3: 1.4, 0.6: 1.9, 0.9: 3.7}  # with the ratio that is wanted at 10% error
+SIGMA = 1.0, 0.5  # of reward and costs
 STEPS = (0.35, 0.7, 1.4, 2.8)  # of a case's trials
 ERRORS = (0.1, 0.01)
-REAL = (60, 120, 240, 480)  # trials on real prompts
+REAL = (60, 120, 240, 480, 960)  # trials on real prompts
+REAL_GOAL = 1.6
 NOISE = 3.0  # standard errors by which a share of runs may be below a claim by chance
 
-Draw = Callable[[int, Sequence[int]], np.ndarray]  # an arm's results on items (m, 1 + L)
+Results = Callable[[int, Sequence[int]], np.ndarray]  # an arm's results on items (m, 1 + L)
 
 
 class Ended(NamedTuple):
@@ -40,48 +42,41 @@ class Ended(NamedTuple):
 
 
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
-    runs = runs or (4 if quick else 60)
-    cases, claims = dict(list(CASES.items())[: 1 if quick else None]), list[Ended]()
-    ratios: dict[float, list[list[float | None]]] = {rho: [] for rho in CORRELATIONS}
-    for name, trials in track(cases.items(), "instances", console=console, transient=True):
-        instance = catalog.load(name)
-        fresh = needed(instance, trials, None, runs, [])
-        for rho in CORRELATIONS:
-            shared = needed(instance, trials, rho, runs, claims)
-            ratios[rho].append([None if f is None or s is None else f / s for f, s in zip(fresh, shared, strict=True)])
-    found = []
-    for rho, least in CORRELATIONS.items():
+    use_machine_code()
+    runs = runs or (20 if quick else 400)
+    found, claims = list[Figure](), list[Ended]()
+    for rho, goal in CORRELATIONS.items():
+        ratios = [fewer(name, trials, rho, runs) for name, trials in list(CASES.items())[: 1 if quick else None]]
         for place, error in enumerate(ERRORS):
-            known = [pair[place] for pair in ratios[rho] if pair[place] is not None]
-            mean = float(np.exp(np.mean(np.log(known)))) if known else None  # type: ignore[arg-type]
+            mean = pooled([pair[place] for pair in ratios])
             what = f"correlation {rho:g}, {100 * error:g}% error: fresh over shared"
-            found.append(Figure(what, mean, "x", least if error == ERRORS[0] else None))
-    return [*found, *safe("drawn instances", claims), *real(runs)]
+            note = f"{mean}; by instance {', '.join(str(pair[place]) for pair in ratios)}"
+            found.append(Figure(what, mean.value, "x", goal if error == ERRORS[0] else None, note=note))
+        claims += claimed(rho, max(runs // 10, 2))
+    return [*found, *safe("drawn instances", claims), *real(runs), hurt(10 * runs)]
 
 
-def needed(instance: Instance, trials: int, rho: float | None, runs: int, claims: list[Ended]) -> list[float | None]:
-    """Trials for each error, on shared items with a correlation or on fresh ones."""
-    steps = STEPS if rho is None else tuple(step * (1.0 - 0.9 * rho) for step in STEPS)
-    means, truth, rates = np.column_stack([instance.reward, instance.cost.T]), support(instance), []
-    scale = np.r_[SIGMA[0], np.full(means.shape[1] - 1, SIGMA[1])]
-    for place, step in enumerate(steps):
-        budget, ended = int(step * trials), list[Ended]()
-        for run in range(runs):
-            rng = np.random.default_rng([31, place, run, 0 if rho is None else 1 + int(100 * rho)])
-            draw = noisy(means, scale, rho or 0.0, budget, rng)
-            items = None if rho is None else Items(budget, seed=run)
-            ended.append(one(instance.problem, budget, items, draw, truth, means))
-        rates.append(1.0 - float(np.mean([run.right for run in ended])))
-        claims += ended
-    console.print(
-        "fresh" if rho is None else f"shared, {rho:g}", np.round(steps, 2).tolist(), np.round(rates, 3).tolist()
-    )
-    return [trials_for(steps, rates, error) for error in ERRORS]
+def fewer(name: str, trials: int, rho: float, runs: int) -> list[Ratio]:
+    """Trials on fresh items over those on shared ones, at each of ``ERRORS``."""
+    instance = load(name)
+    truth, wrong = support(instance), np.zeros((2, len(STEPS), runs), dtype=bool)
+    sizes = [[int(step * trials * (1.0 - 0.8 * rho * way)) for step in STEPS] for way in range(2)]  # fresh, shared
+    for number in track(range(runs), f"{name}, {rho:g}", console=console, transient=True):
+        for way, place in np.ndindex(2, len(STEPS)):
+            draw = noisy(instance, rho if way else 0.0, sizes[way][place], [31, place, number, way])
+            answer = challenger(instance.problem, sizes[way][place], lambda a, n, m, d=draw: d(a, range(n, n + m)))
+            wrong[way, place, number] = answer != truth
+    for way, label in enumerate(("fresh", "shared")):
+        shares = (f"{n}: {share(w)}" for n, w in zip(sizes[way], wrong[way], strict=True))
+        console.print(f"{name}, {rho:g}, {label}:", ", ".join(shares))
+    return [ratio(sizes, *wrong, error) for error in ERRORS]
 
 
-def noisy(means: np.ndarray, scale: np.ndarray, rho: float, items: int, rng: np.random.Generator) -> Draw:
+def noisy(instance: Instance, rho: float, items: int, seed: list[int]) -> Results:
     """Results with noise that items have in common."""
-    common = rng.normal(size=(items, means.shape[1]))
+    rng, means = np.random.default_rng(seed), instance.means
+    scale = np.r_[SIGMA[0], np.full(means.shape[1] - 1, SIGMA[1])]
+    common = rng.normal(size=(items, means.shape[1])) if rho else np.zeros((items, means.shape[1]))
 
     def draw(arm: int, on: Sequence[int]) -> np.ndarray:
         own = rng.normal(size=(len(on), means.shape[1]))
@@ -90,27 +85,28 @@ def noisy(means: np.ndarray, scale: np.ndarray, rho: float, items: int, rng: np.
     return draw
 
 
-def one(problem: Problem, budget: int, items: Items | None, draw: Draw, truth: set[str], means: np.ndarray) -> Ended:
-    """A run of Challenger."""
+def claimed(rho: float, runs: int) -> list[Ended]:
+    """Runs on shared items of the first case, with what they claim."""
+    name, trials = next(iter(CASES.items()))
+    instance, ended = load(name), list[Ended]()
+    for number in range(runs):
+        budget = int(STEPS[number % len(STEPS)] * trials * (1.0 - 0.8 * rho))
+        draw = noisy(instance, rho, budget, [32, number])
+        ended.append(one(instance.problem, budget, Items(budget, seed=number), draw, support(instance), instance.means))
+    return ended
+
+
+def one(problem: Problem, budget: int, items: Items, draw: Results, truth: set[str], means: np.ndarray) -> Ended:
+    """A search on items."""
     search, names = Challenger().start(problem, budget, items=items), list(problem.arms)
     while owed := search.ask():
-        for arm, count in owed.items():
-            rows = draw(names.index(arm), range(count) if items is None else search.items(arm))
+        for arm in owed:
+            rows = draw(names.index(arm), search.items(arm))
             search.tell(arm, rows[:, 0], rows[:, 1:])
     rec = search.recommend()
     cost = np.array([rec.mixture.get(arm, 0.0) for arm in names]) @ means[:, 1:]
     kept = bool((cost <= problem.bound + 1e-12).all())
     return Ended(set(rec.support) == truth, rec.support_probability or 0.0, kept, rec.certainty or 0.0)
-
-
-def trials_for(steps: Sequence[float], rates: Sequence[float], error: float) -> float | None:
-    """The trials at which so many are wrong: errors fall as normal tails of the root of the trials do."""
-    score = -ndtri(np.clip(np.array(rates), 2e-3, 1 - 2e-3))
-    if score.max() <= score.min():
-        return None
-    slope, level = np.polyfit(np.sqrt(np.array(steps)), score, 1)
-    root = (-ndtri(error) - level) / slope
-    return None if slope <= 0 or root <= 0 else float(root**2)
 
 
 def safe(where: str, claims: Sequence[Ended]) -> list[Figure]:
@@ -131,27 +127,46 @@ def real(runs: int) -> list[Figure]:
     """The same on real prompts: shared, or drawn for each model by itself."""
     prompts = read_prompts()
     if prompts is None:
-        return [Figure("real prompts: fresh over shared", None, "x", note="pip install paretobandit")]
+        return [Figure("real prompts: fresh over shared", None, "x", note="pip install --no-deps paretobandit")]
     tables = np.stack([prompts.rewards, prompts.dollars], axis=2)  # (prompts, models, 2)
-    means, number = tables.mean(axis=0), len(tables)
-    truth = support(Instance(means[:, 0], means[:, 1:].T, [BOUND], arms=prompts.models))
-    rates, claims = {True: list[float](), False: list[float]()}, list[Ended]()
-    for place, budget in enumerate(REAL):
-        for shared in (True, False):
-            ended = []
-            for run in range(2 * runs):
-                order = Items(number, shared, seed=1000 * place + run)
-                ended.append(one(prompts.problem, budget, order, lambda arm, on: tables[list(on), arm], truth, means))
-            rates[shared].append(1.0 - float(np.mean([run.right for run in ended])))
-            claims += ended if shared else []
-    console.print("real prompts", REAL, {k: np.round(v, 3).tolist() for k, v in rates.items()})
-    found = []
-    for error in ERRORS:
-        few, many = (trials_for(REAL, rates[shared], error) for shared in (True, False))
-        ratio = None if few is None or many is None else many / few
-        found.append(
-            Figure(
-                f"real prompts, {100 * error:g}% error: fresh over shared", ratio, "x", 1.2 if error == 0.1 else None
+    wrong, claims = np.zeros((2, len(REAL), runs), dtype=bool), list[Ended]()
+    for number in track(range(runs), "real prompts", console=console, transient=True):
+        rng = np.random.default_rng([33, number])
+        orders = [rng.permutation(len(tables)) for _ in prompts.models]
+        for way, place in np.ndindex(2, len(REAL)):
+            answer = challenger(
+                prompts.problem,
+                REAL[place],
+                lambda a, n, m, way=way: tables[orders[0 if way else a].take(range(n, n + m), mode="wrap"), a],
             )
-        )
+            wrong[way, place, number] = answer != prompts.truth
+    for way, label in enumerate(("fresh", "shared")):
+        shares = (f"{n}: {share(w)}" for n, w in zip(REAL, wrong[way], strict=True))
+        console.print(f"real prompts, {label}:", ", ".join(shares))
+    for number in range(max(runs // 4, 2)):
+        order, budget = Items(len(tables), seed=number), REAL[number % 4]
+        means = tables.mean(axis=0)
+        claims.append(one(prompts.problem, budget, order, lambda a, on: tables[list(on), a], prompts.truth, means))
+    found = []
+    for error, goal in zip(ERRORS, (REAL_GOAL, None), strict=True):
+        seen = ratio((REAL, REAL), *wrong, error)
+        what = f"real prompts, {100 * error:g}% error: fresh over shared"
+        found.append(Figure(what, seen.value, "x", goal, note=str(seen)))
     return [*found, *safe("real prompts", claims)]
+
+
+def hurt(runs: int) -> Figure:
+    """Right supports where the mean cost of a mix of two arms is close to a second limit."""
+    instance = Instance(
+        reward=[0.0, 2.0, 0.3], cost=[[0.0, 2.0, 1.0], [0.965, 0.965, 0.0]], bound=[1.0, 1.0], arms=["a", "b", "c"]
+    )
+    truth, wrong = support(instance), np.zeros((2, runs), dtype=bool)
+    for number in track(range(runs), "built to hurt", console=console, transient=True):
+        for way in range(2):
+            draw = noisy(instance, 0.6 * way, 400, [34, number])
+            answer = challenger(instance.problem, 400, lambda a, n, m, d=draw: d(a, range(n, n + m)))
+            wrong[way, number] = answer != truth
+    fresh, shared = ~wrong
+    note = f"{share(fresh)} right on fresh items, {share(shared)} on shared ones; {runs} runs, correlation 0.6"
+    less = 100.0 * float(fresh.mean() - shared.mean())
+    return Figure("an instance built so that sharing hurts: fewer right supports", less, "points", note=note)

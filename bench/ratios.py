@@ -43,15 +43,19 @@ def size_for(sizes: Sequence[float], wrong: np.ndarray, runs: int, error: float)
     return float(root**2) if root > 0 else np.nan
 
 
-def ratio(sizes: Sequence[float], plain: np.ndarray, better: np.ndarray, error: float, seed: int = 0) -> Ratio:
-    """What the plain way needs over what the better one needs, from wrong runs (sizes, runs) that are made in pairs."""
-    rng, runs = np.random.default_rng(seed), plain.shape[1]
+def ratio(sizes: Sequence[Sequence[float]], plain: np.ndarray, better: np.ndarray, error: float) -> Ratio:
+    """What the plain way needs over what the better one needs, from wrong runs (sizes, runs) that are made in pairs.
+
+    Each way has its own sizes, as many as the other.
+    """
+    rng, runs = np.random.default_rng(0), plain.shape[1]
 
     def found(chosen: np.ndarray) -> float:
-        needs = [size_for(sizes, np.take_along_axis(w, chosen, 1).sum(axis=1), runs, error) for w in (plain, better)]
+        ways = zip(sizes, (plain, better), strict=True)
+        needs = [size_for(n, np.take_along_axis(w, chosen, 1).sum(axis=1), runs, error) for n, w in ways]
         return float(np.log(needs[0] / needs[1]))
 
-    value = found(np.tile(np.arange(runs), (len(sizes), 1)))
+    value = found(np.tile(np.arange(runs), (len(plain), 1)))
     again = np.array([found(rng.integers(runs, size=plain.shape)) for _ in range(DRAWS)])
     if not np.isfinite(value) or np.isfinite(again).mean() < 0.9:
         return Ratio(None, None)

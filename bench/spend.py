@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from rich.progress import track
 
 from bench.ratios import Ratio, pooled, ratio, share
+from bench.runs import run, use_machine_code
 from bench.timing import Figure, console
 from bestmix import Challenger, Instance, Problem, Spend, catalog, families, solve
 from bestmix.answers.evidence import Evidence
@@ -84,25 +85,9 @@ class Prompts:
         return np.column_stack([self.rewards[rows, arm], self.dollars[rows, arm]])
 
 
-class Sums(NamedTuple):
-    """As much of an ``Evidence`` as a decision on a plain problem with known prices looks at."""
-
-    problem: Problem
-    counts: np.ndarray
-    means: np.ndarray
-    scatters: np.ndarray
-
-    def add(self, arm: int, rows: np.ndarray) -> None:
-        """Further trials of an arm."""
-        n, m, mean = self.counts[arm], len(rows), rows.mean(axis=0)
-        apart, around = mean - self.means[arm], rows - mean
-        self.scatters[arm] += around.T @ around + np.outer(apart, apart) * n * m / (n + m)
-        self.means[arm] += apart * m / (n + m)
-        self.counts[arm] += m
-
-
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
-    runs = runs or (10 if quick else 100)
+    use_machine_code()
+    runs = runs or (10 if quick else 200)
     cases = CASES[2:3] if quick else CASES
     ratios = {name: compared(name, runs) for name in cases}
     found = []
@@ -112,7 +97,7 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
         mean = pooled([pair[place] for pair in ratios.values()])
         note = f"{mean}; {runs} runs of each of {len(STEPS)} spends"
         found.append(Figure(f"geometric mean, {what}", mean.value, "x", GOAL, note=note))
-    return [*found, *real_models(2 * runs)]
+    return [*found, *real_models(runs)]
 
 
 def load(name: str) -> Instance:
@@ -126,18 +111,18 @@ def compared(name: str, runs: int) -> list[Ratio]:
     """Spend of the blind rule over that of the aware one, at each of ``WRONG``."""
     instance = load(name)
     truth, wrong = support(instance), np.zeros((2, len(STEPS), runs), dtype=bool)
-    for run in track(range(runs), name, console=console, transient=True):
-        price = np.exp(np.random.default_rng([2024, run]).uniform(0.0, np.log(100.0), len(instance.arms)))
+    for number in track(range(runs), name, console=console, transient=True):
+        price = np.exp(np.random.default_rng([2024, number]).uniform(0.0, np.log(100.0), len(instance.arms)))
         one = spend_of_one(name, tuple(price))
         for place, step in enumerate(STEPS):
             spend = Spend(step * one, "dollars", prices=dict(zip(instance.arms, price.tolist(), strict=True)))
-            for way, strategy in enumerate((Blind(), Challenger())):
-                wrong[way, place, run] = support_by(strategy, instance, spend, [run, place]) != truth
+            for way, rule in enumerate((Blind(), Challenger())):
+                wrong[way, place, number] = support_by(rule, instance, spend, [number, place]) != truth
     for way, label in enumerate(("blind", "aware")):
         console.print(
             f"{name}, {label}:", ", ".join(f"{s:g}: {share(w)}" for s, w in zip(STEPS, wrong[way], strict=True))
         )
-    return [ratio(STEPS, *wrong, error) for error in WRONG]
+    return [ratio((STEPS, STEPS), *wrong, error) for error in WRONG]
 
 
 @cache
@@ -172,19 +157,15 @@ def spend_of_one(name: str, prices: tuple[float, ...]) -> float:
     return best
 
 
-def support_by(strategy: Challenger, instance: Instance, spend: Spend, seed: list[int]) -> set[str]:
+def support_by(rule: Challenger, instance: Instance, spend: Spend, seed: list[int]) -> set[str]:
     """The arms that a run answers with, whose trials depend on the seed and the arm alone."""
-    problem, arms, size = instance.problem, len(instance.arms), 1 + len(instance.bound)
-    rngs = [np.random.default_rng([*seed, arm]) for arm in range(arms)]
-    sums = Sums(problem, np.zeros(arms, dtype=np.int64), np.zeros((arms, size)), np.zeros((arms, size, size)))
-    memory = Paid(strategy, spend).begin(problem, 1)
-    while memory["quota"] is not None:
-        for arm, count in enumerate(memory["quota"]):
-            if count:
-                sums.add(arm, instance.draw(arm, count, rngs[arm]))
-        purse = purse_of(sums, spend, spend.amount)  # type: ignore[arg-type]
-        memory, _ = strategy.close_paid(sums, purse, memory)  # type: ignore[arg-type]
-    return {instance.arms[column] for column in memory["basis"] if column < arms}
+    rngs = [np.random.default_rng([*seed, arm]) for arm in range(len(instance.arms))]
+    return run(
+        instance.problem,
+        Paid(rule, spend).begin(instance.problem, 1),
+        lambda sums, memory: rule.close_paid(sums, purse_of(sums, spend, spend.amount), memory),
+        lambda arm, _, count: instance.draw(arm, count, rngs[arm]),
+    )
 
 
 def support(instance: Instance) -> set[str]:
@@ -199,7 +180,7 @@ def real_models(runs: int) -> list[Figure]:
         if prompts is None:
             return [Figure(name, None, "%", note="pip install --no-deps paretobandit")]
         aware, blind = (
-            np.array([is_wrong(rule, prompts, [7, run]) for run in track(range(runs), name, console=console)])
+            np.array([is_wrong(rule, prompts, [7, number]) for number in track(range(runs), name, console=console)])
             for rule in (Challenger(), Blind())
         )
         note = f"{share(aware)}, the blind rule {share(blind)}; {runs} runs of {REAL:g} dollars"

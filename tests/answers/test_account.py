@@ -20,8 +20,9 @@ def test_plain_data_and_back():
 
 
 def test_what_is_left_over_where_trials_cost_next_to_nothing():
-    account = Account(Spend(50.0, "dollars"), 48.94, {"tiny": 0.00003, "large": 0.015})
+    account = Account(Spend(50.0, "dollars"), 48.94, {"tiny": 0.0, "large": 0.015})
     told = account.sentence()
     assert "the budget is soft, and may be exceeded a little. " in told
-    assert told.endswith("A trial counts as a millionth of the budget at least, 5e-05 dollars; one of tiny costs less.")
-    assert "millionth" not in Account(Spend(50.0, "dollars"), 50.1, {"tiny": 0.00003}).sentence()
+    assert told.endswith("A trial that costs nothing counts as a millionth of the budget, 5e-05 dollars: one of tiny.")
+    assert "millionth" not in Account(Spend(50.0, "dollars"), 50.1, {"tiny": 0.0}).sentence()
+    assert "millionth" not in Account(Spend(50.0, "dollars"), 48.94, {"tiny": 0.00003}).sentence()  # as it is

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests import naive
 
-from bestmix import Problem, Spend
+from bestmix import Problem, Spend, Uniform
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.strategies.purse import Purse, first_round, purse_of, rejects_round, root_round, spent_on
@@ -93,6 +93,17 @@ def test_the_most_of_a_trial_is_what_is_reserved():
     found = purse_of(evidence([[1.0, 3.0], [10.0]]), Spend(100.0, "dollars", most={"a": 5.0, "b": 20.0}), 100.0)
     assert found.price.tolist() == [2.0, 10.0]
     assert found.reserve.tolist() == [5.0, 20.0]
+
+
+def test_trials_that_cost_next_to_nothing_count_as_what_they_cost():
+    """A small model's prompt costs less than a millionth of what is to be spent."""
+    spend = Spend(200.0, "dollars", prices={"tiny": 0.00003, "large": 0.015})
+    search = Uniform().start(Problem(["tiny", "large"]), spend)
+    while owed := search.ask():
+        for arm, count in owed.items():
+            search.tell(arm, np.ones(count))
+    assert 200.0 - 0.015 < search.account.spent <= 200.0
+    assert "nothing" not in search.account.sentence()
 
 
 def test_free_trials_count_as_a_millionth_of_the_amount():

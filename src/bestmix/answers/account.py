@@ -6,8 +6,18 @@ from typing import Any
 
 from bestmix.problems.spend import Spend
 
-FREE = 1e-6  # of the amount: a trial that costs less counts as costing this, so that free arms end too
+FREE = 1e-6  # of the amount: what a trial that costs nothing counts as, so that free arms end too
+LEAST = 1e-9  # of the amount: what any other counts as at least
 ROUNDING = 1e-9  # of the amount: less than this beyond it is no overspending
+
+
+def counted(price: float, amount: float) -> float:
+    """What a trial counts as, of a budget of this amount.
+
+    >>> counted(0.0, 200.0), counted(0.00003, 200.0)
+    (0.0002, 3e-05)
+    """
+    return max(price, LEAST * amount) if price > 0 else FREE * amount
 
 
 @dataclass(frozen=True)
@@ -63,12 +73,12 @@ class Account:
 
     def _cheap(self) -> str:
         """Why money is left over where trials cost next to nothing."""
-        cheap = [name for name, price in self.prices.items() if price < FREE * self.spend.amount]
-        if not cheap or self.left <= ROUNDING * self.spend.amount:
+        amount = self.spend.amount
+        free = [name for name, price in self.prices.items() if counted(price, amount) > price]
+        if not free or self.left <= ROUNDING * amount:
             return ""
-        least = self.spend.say(FREE * self.spend.amount)
-        names = ", ".join(cheap[:3]) + (", ..." if len(cheap) > 3 else "")
-        return f" A trial counts as a millionth of the budget at least, {least}; one of {names} costs less."
+        least, names = self.spend.say(FREE * amount), ", ".join(free[:3]) + (", ..." if len(free) > 3 else "")
+        return f" A trial that costs nothing counts as a millionth of the budget, {least}: one of {names}."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers.account import FREE
+from bestmix.answers.account import counted
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.problem import Problem
@@ -79,18 +79,20 @@ def purse_of(evidence: Evidence, spend: Spend, amount: float) -> Purse:
     """Where the money stands after these trials."""
     problem, counts = evidence.problem, evidence.counts
     if spend.prices is not None:
-        price = np.maximum(spend.of_cells(problem, spend.prices, "prices"), FREE * amount)
+        price = _counted(spend.of_cells(problem, spend.prices, "prices"), amount)
         return Purse(amount, float(counts @ price), counts, price, price, learnt=False)
     column = problem.measures.index(spend.unit)
     told = np.array([moments.mean()[column] if moments.count else 0.0 for moments in evidence.moments])
-    mean = np.where(counts > 0, np.maximum(told, FREE * amount), _typical(told, counts, amount))
-    reserve = mean if spend.most is None else np.maximum(spend.of_cells(problem, spend.most, "most"), FREE * amount)
-    return Purse(amount, float(counts @ np.maximum(told, FREE * amount)), counts, mean, reserve, learnt=True)
+    price = _counted(told, amount)
+    others = float(told[counts > 0].mean()) if counts.any() else 0.0  # what an arm without trials is taken to cost
+    mean = np.where(counts > 0, price, counted(others, amount))
+    reserve = mean if spend.most is None else _counted(spend.of_cells(problem, spend.most, "most"), amount)
+    return Purse(amount, float(counts @ price), counts, mean, reserve, learnt=True)
 
 
-def _typical(told: Floats, counts: Integers, amount: float) -> float:
-    """What a trial of an arm without trials is taken to cost: the mean of the others."""
-    return max(float(told[counts > 0].mean()), FREE * amount) if counts.any() else FREE * amount
+def _counted(prices: Floats, amount: float) -> Floats:
+    """What trials of each arm count as."""
+    return np.array([counted(price, amount) for price in prices.tolist()])
 
 
 def spent_on(spend: Spend, evidence: Evidence) -> float:
