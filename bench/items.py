@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from rich.progress import track
 
-from bench.ratios import Ratio, pooled, ratio, share
+from bench.ratios import Ratio, gain, pooled, ratio, share
 from bench.runs import challenger, use_machine_code
 from bench.spend import load, read_prompts, support
 from bench.timing import Figure, console
 from bestmix import Challenger, Instance, Items, Problem
 
 TITLE = "Shared items: trials on fresh items over trials on shared ones, at equal error"
-CASES = {"A1": 1_600, "A2": 2_400, "uniform 8 x 1": 700}  # about the fresh trials that 10% error takes
+CASES = {"A1": 1_200, "A2": 2_400}  # about the fresh trials that 10% error takes
 CORRELATIONS = {0.3: 1.4, 0.6: 1.9, 0.9: 3.7}  # with the ratio that is wanted at 10% error
 SIGMA = 1.0, 0.5  # of reward and costs
 STEPS = (0.35, 0.7, 1.4, 2.8)  # of a case's trials
@@ -45,31 +45,40 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
     use_machine_code()
     runs = runs or (20 if quick else 400)
     found, claims = list[Figure](), list[Ended]()
+    cases = dict(list(CASES.items())[: 1 if quick else None])
+    fresh = {name: wrong_runs(name, sizes(trials, 0.0), 0.0, runs) for name, trials in cases.items()}
     for rho, goal in CORRELATIONS.items():
-        ratios = [fewer(name, trials, rho, runs) for name, trials in list(CASES.items())[: 1 if quick else None]]
+        ratios = list[list[Ratio]]()
+        for name, trials in cases.items():
+            both = sizes(trials, 0.0), sizes(trials, rho)
+            shared = wrong_runs(name, both[1], rho, runs)
+            ratios.append([ratio(both, fresh[name], shared, error) for error in ERRORS])
         for place, error in enumerate(ERRORS):
-            mean = pooled([pair[place] for pair in ratios])
             what = f"correlation {rho:g}, {100 * error:g}% error: fresh over shared"
-            note = f"{mean}; by instance {', '.join(str(pair[place]) for pair in ratios)}"
-            found.append(Figure(what, mean.value, "x", goal if error == ERRORS[0] else None, note=note))
+            note = f"by instance {', '.join(str(pair[place]) for pair in ratios)}"
+            mean = pooled([pair[place] for pair in ratios])
+            found.append(gain(what, mean, goal if error == ERRORS[0] else None, note))
         claims += claimed(rho, max(runs // 10, 2))
-    return [*found, *safe("drawn instances", claims), *real(runs), hurt(10 * runs)]
+    return [*found, *safe("drawn instances", claims), *real(runs), hurt(4 * runs)]
 
 
-def fewer(name: str, trials: int, rho: float, runs: int) -> list[Ratio]:
-    """Trials on fresh items over those on shared ones, at each of ``ERRORS``."""
+def sizes(trials: int, rho: float) -> list[int]:
+    """Numbers of trials around those that 10% error takes."""
+    return [int(step * trials * (1.0 - 0.8 * rho)) for step in STEPS]
+
+
+def wrong_runs(name: str, budgets: Sequence[int], rho: float, runs: int) -> np.ndarray:
+    """Which runs (budgets, runs) answer with a wrong support; without a correlation items are as good as fresh."""
     instance = load(name)
-    truth, wrong = support(instance), np.zeros((2, len(STEPS), runs), dtype=bool)
-    sizes = [[int(step * trials * (1.0 - 0.8 * rho * way)) for step in STEPS] for way in range(2)]  # fresh, shared
+    truth, wrong = support(instance), np.zeros((len(budgets), runs), dtype=bool)
     for number in track(range(runs), f"{name}, {rho:g}", console=console, transient=True):
-        for way, place in np.ndindex(2, len(STEPS)):
-            draw = noisy(instance, rho if way else 0.0, sizes[way][place], [31, place, number, way])
-            answer = challenger(instance.problem, sizes[way][place], lambda a, n, m, d=draw: d(a, range(n, n + m)))
-            wrong[way, place, number] = answer != truth
-    for way, label in enumerate(("fresh", "shared")):
-        shares = (f"{n}: {share(w)}" for n, w in zip(sizes[way], wrong[way], strict=True))
-        console.print(f"{name}, {rho:g}, {label}:", ", ".join(shares))
-    return [ratio(sizes, *wrong, error) for error in ERRORS]
+        for place, budget in enumerate(budgets):
+            draw = noisy(instance, rho, budget, [31, place, number, int(100 * rho)])
+            answer = challenger(instance.problem, budget, lambda a, n, m, d=draw: d(a, range(n, n + m)))
+            wrong[place, number] = answer != truth
+    shares = (f"{n}: {share(w)}" for n, w in zip(budgets, wrong, strict=True))
+    console.print(f"{name}, correlation {rho:g}:", ", ".join(shares))
+    return wrong
 
 
 def noisy(instance: Instance, rho: float, items: int, seed: list[int]) -> Results:
@@ -137,7 +146,7 @@ def real(runs: int) -> list[Figure]:
             answer = challenger(
                 prompts.problem,
                 REAL[place],
-                lambda a, n, m, way=way: tables[orders[0 if way else a].take(range(n, n + m), mode="wrap"), a],
+                lambda a, n, m, way=way, own=orders: tables[own[0 if way else a].take(range(n, n + m), mode="wrap"), a],
             )
             wrong[way, place, number] = answer != prompts.truth
     for way, label in enumerate(("fresh", "shared")):
@@ -151,7 +160,7 @@ def real(runs: int) -> list[Figure]:
     for error, goal in zip(ERRORS, (REAL_GOAL, None), strict=True):
         seen = ratio((REAL, REAL), *wrong, error)
         what = f"real prompts, {100 * error:g}% error: fresh over shared"
-        found.append(Figure(what, seen.value, "x", goal, note=str(seen)))
+        found.append(gain(what, seen, goal, f"{runs} runs"))
     return [*found, *safe("real prompts", claims)]
 
 

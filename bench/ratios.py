@@ -6,8 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_ndtr, ndtri
 
+from bench.timing import Figure
+
 DRAWS = 200  # of the runs, for a standard error
 NEWTON = 30  # steps of the fit at most
+SLACK = 2.0  # standard errors by which a figure may miss its goal by chance
 PRIOR = 0.5  # wrong and right runs that are added to each size: with none wrong there is no slope
 
 
@@ -69,6 +72,14 @@ def pooled(found: Sequence[Ratio]) -> Ratio:
         return Ratio(None, None)
     value = float(np.exp(np.mean([np.log(v) for v, _ in known])))
     return Ratio(value, value * float(np.sqrt(sum((e / v) ** 2 for v, e in known))) / len(known))
+
+
+def gain(what: str, found: Ratio, goal: float | None, note: str = "") -> Figure:
+    """A ratio as a figure: it is above 1 beyond chance, and no further below its goal than chance explains."""
+    told = f"{found}{'' if goal is None else f', wanted {goal:g}'}{note and f'; {note}'}"
+    if goal is None or found.error is None:
+        return Figure(what, found.value, note=told)
+    return Figure(what, found.value, "x", max(goal - SLACK * found.error, 1.0 + SLACK * found.error), note=told)
 
 
 def share(wrong: np.ndarray) -> str:

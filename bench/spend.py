@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from rich.progress import track
 
-from bench.ratios import Ratio, pooled, ratio, share
+from bench.ratios import SLACK, Ratio, gain, pooled, ratio, share
 from bench.runs import run, use_machine_code
 from bench.timing import Figure, console
 from bestmix import Challenger, Instance, Problem, Spend, catalog, families, solve
@@ -93,10 +93,9 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
     found = []
     for place, wrong in enumerate(WRONG):
         what = f"prices 1 to 100, {wrong:.0%} wrong: blind over aware"
-        found += [Figure(f"{name}, {what}", pair[place].value, note=str(pair[place])) for name, pair in ratios.items()]
-        mean = pooled([pair[place] for pair in ratios.values()])
-        note = f"{mean}; {runs} runs of each of {len(STEPS)} spends"
-        found.append(Figure(f"geometric mean, {what}", mean.value, "x", GOAL, note=note))
+        found += [gain(f"{name}, {what}", pair[place], None) for name, pair in ratios.items()]
+        mean, note = pooled([pair[place] for pair in ratios.values()]), f"{runs} runs of each of {len(STEPS)} spends"
+        found.append(gain(f"geometric mean, {what}", mean, GOAL, note))
     return [*found, *real_models(runs)]
 
 
@@ -180,13 +179,19 @@ def real_models(runs: int) -> list[Figure]:
         if prompts is None:
             return [Figure(name, None, "%", note="pip install --no-deps paretobandit")]
         aware, blind = (
-            np.array([is_wrong(rule, prompts, [7, number]) for number in track(range(runs), name, console=console)])
+            np.array(
+                [
+                    is_wrong(rule, prompts, [7, number])
+                    for number in track(range(runs), name, console=console, transient=True)
+                ]
+            )
             for rule in (Challenger(), Blind())
         )
-        note = f"{share(aware)}, the blind rule {share(blind)}; {runs} runs of {REAL:g} dollars"
-        less = 100.0 * float(blind.mean() - aware.mean())
-        goal = GOALS[1] - GOALS[0] if bound == BOUNDS[0] else None
-        found.append(Figure(f"{name}: fewer wrong supports", less, "points", goal, note=note))
+        less = 100.0 * (blind.astype(float) - aware)
+        error, note = float(less.std() / np.sqrt(runs)), f"{share(aware)}, the blind rule {share(blind)}; {runs} runs"
+        goal = GOALS[1] - GOALS[0] - SLACK * error if bound == BOUNDS[0] else None
+        note += f", wanted {GOALS[0]}% and {GOALS[1]}%" if bound == BOUNDS[0] else ""
+        found.append(Figure(f"{name}: fewer wrong supports", float(less.mean()), "points", goal, note=note))
     return found
 
 

@@ -93,11 +93,12 @@ def power_cuts(folder: Path, quick: bool) -> dict[str, Any]:
 
 
 def power_with_money(folder: Path, quick: bool) -> dict[str, Any]:
-    """The same with a budget of money, and with Challenger that plans ahead."""
+    """The same with a budget of money, with Challenger that plans ahead, and with trials on items."""
     if not vfs.available():
         return {"skipped": "this Python's SQLite cannot be reached from outside"}
     result: dict[str, Any] = {"problems": []}
-    for kind, some in {"money": Load(amount=60.0), "ahead": Load(trials=60, ahead=6)}.items():
+    kinds = {"money": Load(amount=60.0), "ahead": Load(trials=60, ahead=6), "items": Load(trials=40, items=40)}
+    for kind, some in kinds.items():
         path = folder / kind / "a.db"
         path.parent.mkdir()
         found = power.cut(power.record(path, some), path, folder / f"{kind} cuts", 20 if quick else 200)

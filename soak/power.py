@@ -82,7 +82,7 @@ def record(path: Path, load: Load, careless: bool = False) -> list[Operation]:
         if careless:  # to see that the model of the disk finds losses where there are some
             event.listen(database._engine, "connect", lambda c, _: c.execute("PRAGMA synchronous = OFF"))
         storage = Storage(SqlStore(database, SystemClock()), SystemClock())
-        experiment = storage.create(NAME, PROBLEM, load.budget, load.strategy)
+        experiment = storage.create(NAME, PROBLEM, load.budget, load.strategy, items=load.items)
         while given := experiment.ask(2):
             told = [(t, value(t.token)[0], [value(t.token)[1]]) for t in given]
             experiment.tell_many(told)
