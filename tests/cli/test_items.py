@@ -93,3 +93,19 @@ def test_an_experiment_on_items_with_a_worker(place):
     assert "item" in good("experiment", "trials", "x.db", "r")
     assert "4 were used" in good("experiment", "show", "x.db", "r")
     assert "expected {item}" in invoke("worker", "x.db", "r", "--exec", "echo {arm}").stderr
+
+
+def test_a_log_tells_which_items_its_trials_were_made_on(place):
+    with (place / "pilot.csv").open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["arm", "reward", "dollars", "prompt"])
+        table.writerows([[arm, 1.0, 0.25, item] for arm, item in (("a", "Swap."), ("a", "Sift."), ("b", "Search."))])
+    good(*RUN, "--items", "prompts.txt", "--log", "pilot.csv", "--item", "prompt")
+    made = calls(place)
+    assert len(set(made)) == len(made) == 7  # 11 with the pilot's: five of each
+    assert not set(made) & {("a", "Swap."), ("a", "Sift."), ("b", "Search.")}
+    good("experiment", "create", "e.db", "r", "problem.toml", "--budget", "8", "--strategy", "uniform", "--items",
+         "prompts.txt", "--log", "pilot.csv", "--item", "prompt")  # fmt: skip
+    with open_storage("e.db") as storage:
+        given = [(t.arm, t.item) for t in storage.open("r").ask(8)]
+    assert not set(given) & {("a", "Swap."), ("a", "Sift."), ("b", "Search.")}

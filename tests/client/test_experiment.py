@@ -133,6 +133,17 @@ def test_a_log_is_read_here_and_counts_there(running, segments):
     assert exp.recommend(everything=True).trials == 6
 
 
+def test_items_of_a_log_are_sent_and_not_handed_out_again(running):
+    problem = Problem(["a", "b"], {"dollars": 1.0})
+    log = {"arm": ["a", "a", "b"], "reward": [0.5, 0.6, 0.7], "dollars": [0.25] * 3, "prompt": ["sum", "sort", None]}
+    exp = running.connect().create(
+        "a log on items", problem, 7, Uniform(), log=log, item="prompt", items=["sum", "sort", "swap", "sift", "seek"]
+    )
+    given = [(t.arm, t.item) for t in exp.ask(7)]
+    assert len(given) == 7
+    assert {item for arm, item in given if arm == "a"} == {"swap", "sift", "seek"}
+
+
 def test_the_problem_is_changed_there(running):
     exp = running.create("changing", budget=40)
     exp.tell(exp.ask()[0], 1.0, [0.5])

@@ -1,5 +1,7 @@
 """Experiments on items: slots keep theirs, sums by item follow, and the answer is that of a log of the same trials."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tests.experiments.kits import PROBLEM
@@ -155,3 +157,43 @@ def test_an_experiment_without_items_keeps_its_digest():
     record = Record("0123456789ab", "a", {"arms": ["x"]}, {"kind": "Uniform"}, 9, 60.0, 100)
     assert digest(record) == "76d81835ff916dc1"
     assert Record.from_dict({k: v for k, v in record.to_dict().items() if k != "items"}) == record
+
+
+@pytest.mark.parametrize("strategy", [bm.Uniform(), bm.SFSR(), bm.Challenger(ahead=6)], ids=lambda s: s.name)
+def test_items_of_a_log_are_not_handed_out_again_and_count_as_shared(storage, name, strategy):
+    rng, log = np.random.default_rng(4), {"arm": [], "reward": [], "dollars": [], "prompt": []}
+    for arm in PROBLEM.arms:
+        for place in rng.choice(30, 8, replace=False).tolist():
+            reward, cost = result(SimpleNamespace(arm=arm, item=place))
+            for column, value in zip(log, (arm, reward, cost, PROMPTS[place]), strict=True):
+                log[column].append(value)
+    exp = storage.create(name, PROBLEM, 36, strategy, log=log, item="prompt", items=PROMPTS)
+    assert audit(exp) == []
+    finish(exp)
+    assert audit(exp) == []
+    fresh = [(t.arm, t.item) for t in exp.trials() if t.worker != "log"]
+    assert len(set(fresh)) == len(fresh) > 0
+    assert not set(fresh) & set(zip(log["arm"], log["prompt"], strict=True))
+    if strategy.name != "SFSR":
+        whole = {column: list(values) for column, values in log.items()}
+        for t in exp.trials():
+            if t.worker != "log":
+                for column, value in zip(whole, (t.arm, t.reward, t.costs["dollars"], t.item), strict=True):
+                    whole[column].append(value)
+        wanted = bm.from_log(whole, bounds={"dollars": 1.0}, item="prompt")
+        assert exp.recommend().support_probability == pytest.approx(wanted.support_probability)
+    again = storage.open(name)
+    assert again.recommend().to_json() == exp.recommend().to_json()
+
+
+def test_a_log_of_less_weight_has_its_items_passed_over(storage, name):
+    log = {"arm": ["a", "a"], "reward": [1.0, 2.0], "dollars": [0.5, 0.6], "item": [3, 7]}
+    exp = storage.create(name, PROBLEM, 24, bm.Uniform(), log=log, item="item", log_weight=0.5, items=9)
+    trials = exp.ask(24)
+    assert [t.item for t in trials if t.arm == "a"] == [i for i in ITEMS_OF_NINE if i not in (3, 7)][:7]
+    assert audit(exp) == []
+    with pytest.raises(ValueError, match="item: this experiment has no items; leave it out, or give items="):
+        storage.create(f"{name} 2", PROBLEM, 24, bm.Uniform(), log=log, item="item")
+
+
+ITEMS_OF_NINE = [bm.Items(9).at(place, "a") for place in range(9)]

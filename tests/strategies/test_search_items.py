@@ -210,3 +210,61 @@ def test_an_item_that_is_not_owed_is_refused_and_changes_nothing():
     with pytest.raises(ValueError, match="expected the items of 2 trials"):
         search.tell("a", [1.0, 2.0], [[0.5], [0.5]], item=[late])
     assert search.to_json() == before
+
+
+def pilot(rng, trials=12):
+    """A log of trials on items that were picked at random, no arm on one twice."""
+    found = {"arm": [], "reward": [], "cost": [], "item": []}
+    for arm in PROBLEM.arms:
+        for item in rng.sample(PROMPTS, trials):
+            for name, value in zip(found, (arm, *result(arm, item), item), strict=True):
+                found[name].append(value)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_arm_gets_an_item_of_the_pilot_again_and_the_answer_is_that_of_all_trials(seed, tmp_path):
+    rng = random.Random(seed)
+    log = pilot(rng)
+    search = bm.Uniform().start(PROBLEM, 60, items=PROMPTS)
+    search.start_from(log, item="item")
+    search.save(tmp_path / "s.json")
+    search = bm.Search.load(tmp_path / "s.json")
+    tried = [*zip(log["arm"], log["item"], log["reward"], log["cost"], strict=True), *finish(search, rng)]
+    assert len(tried) == 96
+    assert len({(arm, item) for arm, item, *_ in tried}) == 96  # of 40 prompts for each of 3 arms
+    frame = {name: [row[i] for row in tried] for i, name in enumerate(["arm", "item", "reward", "cost"])}
+    whole = bm.from_log(frame, bounds={"cost": 1.0}, item="item")
+    rec = search.recommend()
+    assert rec.mixture == pytest.approx(whole.mixture)
+    assert rec.support_probability == pytest.approx(whole.support_probability)
+    apart = bm.Uniform().start(PROBLEM, 60, items=PROMPTS)
+    apart.start_from(log)
+    assert apart.items("a")[0] == bm.Items(PROMPTS).name(bm.Items(PROMPTS).at(0, "a"))
+
+
+def test_items_of_a_pilot_that_counts_less_are_passed_over_and_strange_ones_have_none():
+    log = {"arm": ["a", "a", "b"], "reward": [1.0, 2.0, 3.0], "cost": [0.5] * 3, "item": [3, 99, None]}
+    for options in ({}, {"weight": 0.5}):
+        search = bm.Uniform().start(PROBLEM, 9, items=5)
+        search.start_from(log, item="item", **options)
+        order = [bm.Items(5).at(place, "a") for place in range(5)]
+        assert search.items("a", most=4) == [i for i in order if i != 3][: len(search.items("a"))]
+        assert 3 in search.items("b", most=5) or len(search.items("b")) < 5
+    with pytest.raises(ValueError, match=r"item: expected some of the 3 items in column 'item' of the log, got '3'"):
+        bm.Uniform().start(PROBLEM, 9, items=["x", "y", "z"]).start_from(log, item="item")
+    with pytest.raises(ValueError, match="item: this run has no items"):
+        bm.Uniform().start(PROBLEM, 9).start_from(log, item="item")
+
+
+def test_identify_takes_the_items_of_its_start():
+    log, made = pilot(random.Random(1), trials=5), []
+
+    def pull(arm, item):
+        made.append((arm, item))
+        reward, cost = result(arm, item)
+        return reward, {"cost": cost}
+
+    rec = bm.identify(PROBLEM, pull, 60, start=log, items=PROMPTS)
+    assert rec.trials == 75
+    assert not set(made) & set(zip(log["arm"], log["item"], strict=True))

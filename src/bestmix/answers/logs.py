@@ -15,9 +15,10 @@ from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.sum_tables import check_item
-from bestmix.answers.tables import Group, read_groups
+from bestmix.answers.tables import Group, read_groups, read_groups_on_items
 from bestmix.arrays import Floats
 from bestmix.problems.goals import Goal
+from bestmix.problems.items import Items
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known, Problem
 from bestmix.problems.rows import log_rows
@@ -155,6 +156,35 @@ def read_metrics(
     tables = {problem.index(*group): table for group, table in found.items()}
     none = np.empty((0, len(problem.metrics)))
     return [tables.get(place, none) for place in range(len(problem.cells))]
+
+
+def read_on_items(
+    problem: Problem, frame: Any, arm: str, reward: str, segment: str | None, item: str, items: Items
+) -> tuple[list[Floats], list[list[int | None]]]:
+    """``read_metrics`` with the item of each trial, None where it is none of a run's items."""
+    tables, texts = read_texts(problem, frame, arm, reward, segment, item)
+    on = [[None if text is None else items.find(text) for text in own] for own in texts]
+    if not any(index is not None for own in on for index in own):
+        named = [text for own in texts for text in own if text is not None]
+        raise checks.InvalidInput(
+            "item",
+            expected=f"some of the {len(items)} items in column {item!r} of the log",
+            got=f"{checks.shown(named[0])} and its like" if named else "none",
+            remedy="name another column, or leave it out, and the log's trials count without items",
+        )
+    return tables, on
+
+
+def read_texts(
+    problem: Problem, frame: Any, arm: str, reward: str, segment: str | None, item: str
+) -> tuple[list[Floats], list[list[str | None]]]:
+    """``read_metrics`` with the text of each trial's item, None where it has none."""
+    first, *rest = problem.metrics
+    found = read_groups_on_items(frame, arm, [reward if first == "reward" else first, *rest], segment, item)
+    trials = {problem.index(*group): own for group, own in found.items()}
+    none = np.empty((0, len(problem.metrics))), list[str | None]()
+    chosen = [trials.get(place, none) for place in range(len(problem.cells))]
+    return [table for table, _ in chosen], [texts for _, texts in chosen]
 
 
 def _note(evidence: Evidence, note: str) -> str:

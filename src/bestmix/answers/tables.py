@@ -10,7 +10,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.log_columns import Column, Labels, NotANumber, Slice, Values, places
-from bestmix.answers.log_files import read_file
+from bestmix.answers.log_files import STANDARD_INPUT, read_file
 from bestmix.arrays import Flags, Floats, Integers
 
 ROWS = 2**16  # of a frame that are looked at together
@@ -57,6 +57,23 @@ def read_groups(
     return {group: checks.array(f"log[{group[0]!r}]", table, (None, None), "") for group, table in sorter.tables()}
 
 
+def read_groups_on_items(
+    frame: Any, arm: str, metrics: list[str], segment: str | None, item: str
+) -> dict[Group, tuple[Floats, list[str | None]]]:
+    """The same with the text of each trial's item, None where a row has none.
+
+    >>> log = {"arm": ["a", "a"], "reward": [1.0, 2.0], "prompt": ["sum", None]}
+    >>> read_groups_on_items(log, "arm", ["reward"], None, "prompt")["a", None][1]
+    ['sum', None]
+    """
+    sorter = Sorter(arm, metrics, segment, item)
+    for chunk in log_chunks(frame, [arm, *metrics, *([] if segment is None else [segment]), item]):
+        sorter.add(chunk)
+    sorter.check(False)
+    names = [*sorter.items, None]
+    return {group: (table[:, :-1], [names[int(place)] for place in table[:, -1]]) for group, table in sorter.tables()}
+
+
 @dataclass
 class Sorter:
     """Sorts a log by arm and segment as it comes, and counts what is missing.
@@ -70,6 +87,8 @@ class Sorter:
     arm: str
     metrics: Sequence[str]
     segment: str | None = None
+    item: str | None = None  # a column whose place in ``items`` is one more number of each trial, -1 for none
+    items: dict[str, int] = field(default_factory=dict)
     rows: int = 0
     missing: list[int] = field(default_factory=lambda: [0, 0])  # how many rows miss a value, and the first of them
     infinite: int = 0  # the first row with an infinity, counted from 1
@@ -80,6 +99,10 @@ class Sorter:
         values = np.column_stack([self._numbers(name, chunk[name]) for name in self.metrics])
         arms = chunk[self.arm].labels()
         segments = None if self.segment is None else chunk[self.segment].labels()
+        if self.item is not None:
+            found = chunk[self.item].labels()
+            known = np.array([*(self.items.setdefault(name, len(self.items)) for name in found.names), -1])
+            values = np.column_stack([values, known[found.codes]])
         whole = np.isfinite(values).all(axis=1) & (arms.codes >= 0)
         if segments is not None:
             whole &= segments.codes >= 0
@@ -158,6 +181,21 @@ def log_chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
         )
     found = dict(zip(wanted, places(available, wanted), strict=True))
     return _slices({name: _sized(frame[column]) for name, column in found.items()})
+
+
+def has_column(frame: Any, name: str) -> bool:
+    """Whether a log has a column; of standard input, which can be read but once, it is not known.
+
+    >>> has_column({"arm": ["a"], "item": [3]}, "item"), has_column({"arm": ["a"]}, "item")
+    (True, False)
+    """
+    if isinstance(frame, (str, os.PathLike)) and str(frame) == STANDARD_INPUT:
+        return False
+    try:
+        next(iter(log_chunks(frame, [name])), None)
+    except checks.InvalidInput:
+        return False
+    return True
 
 
 def _sized(values: Any) -> Any:

@@ -92,6 +92,7 @@ def create(
         str | None, typer.Option(help="Column of the log that has the segment.", show_default=False)
     ] = None,
     log_weight: Annotated[float, typer.Option(help="What a result of the log counts, such as 0.5 for an old one.")] = 1,
+    log_item: items.LogItem = None,
     item_list: items.ItemList = None,
     shared: items.Shared = True,
     items_seed: items.ItemsSeed = 0,
@@ -121,6 +122,7 @@ def create(
     terms: dict[str, Any] = {"lease": lease, "failures": failures, "notes": notes, "items": on}
     if log is not None:
         terms |= {"log": log, "arm": arm, "reward": reward, "segment": segment, "log_weight": log_weight}
+        terms |= {} if log_item is None else {"item": log_item}
     options = stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     chosen = common.make_strategy(strategy, options if ahead is None else options | {"ahead": ahead})
     live = traffic.settings(explore, serve, round_requests, round_seconds, carry)

@@ -21,6 +21,12 @@ Shared = Annotated[
     bool,
     typer.Option("--shared/--separate", help="All arms go through the items in one order, or each in one of its own."),
 ]
+LogItem = Annotated[
+    str | None,
+    typer.Option(
+        "--item", metavar="COLUMN", help="Column of the log that names the items of its trials.", show_default=False
+    ),
+]
 ItemsSeed = Annotated[int, typer.Option("--items-seed", min=0, help="Of the order of the items.")]
 
 

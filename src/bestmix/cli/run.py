@@ -61,6 +61,7 @@ def run(
         str | None, typer.Option(metavar="COLUMN", help="Column of the log that names the segment.", show_default=False)
     ] = None,
     log_weight: Annotated[float, typer.Option(help="What a result of the log counts, such as 0.5 for an old one.")] = 1,
+    log_item: items.LogItem = None,
     item_list: items.ItemList = None,
     shared: items.Shared = True,
     items_seed: items.ItemsSeed = 0,
@@ -110,7 +111,9 @@ def run(
     )
     with locked(state):
         with common.missing_values("fill them in, or take these rows out of the log"):
-            search = open_search(asked, chosen, amount, state, fresh, log, (arm, reward, segment), log_weight, on)
+            search = open_search(
+                asked, chosen, amount, state, fresh, log, (arm, reward, segment, log_item), log_weight, on
+            )
         if search.trials and not search.done:
             common.messages().print(_beginning(search, log), markup=False, soft_wrap=True)
         go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
@@ -150,7 +153,7 @@ def open_search(
     state: Path,
     fresh: bool,
     log: Path | None = None,
-    columns: tuple[str, str, str | None] = ("arm", "reward", None),
+    columns: tuple[str, str, str | None, str | None] = ("arm", "reward", None, None),
     log_weight: float = 1.0,
     on: "Items | None" = None,
 ) -> "Search":
@@ -162,7 +165,8 @@ def open_search(
         new = strategy.start(problem, budget)
         new.try_on(on)
         if log is not None:
-            new.start_from(log, *columns, log_weight)
+            arm, reward, segment, item = columns
+            new.start_from(log, arm, reward, segment, log_weight, item)
         return new
     try:
         search = Search.load(state)

@@ -52,13 +52,15 @@ class Server:
         reward: str = "reward",
         segment: str | None = None,
         log_weight: float = 1.0,
+        item: str | None = None,
         items: Any = None,
         shared: bool = True,
     ) -> "RemoteExperiment":
         """Create an experiment; one that is there already with the same terms is opened.
 
-        A log is read here, and its trials are sent. ``items``, a list of texts or how many there are, are what trials
-        are made on; with ``shared=False`` each arm has an order of its own.
+        A log is read here, and its trials are sent, with their items where ``item`` names the column. ``items``, a list
+        of texts or how many there are, are what trials are made on; with ``shared=False`` each arm has an order of its
+        own.
 
         With ``traffic`` it is one on live traffic, which has no budget and no other strategy.
         """
@@ -78,7 +80,7 @@ class Server:
         body |= {} if strategy is None else {"strategy": strategy.to_dict()}
         if log is not None:
             weight = checks.weight("log_weight", log_weight)
-            body |= {"log": _columns(problem, log, arm, reward, segment), "log_weight": weight}
+            body |= {"log": _columns(problem, log, arm, reward, segment, item), "log_weight": weight}
         if (found := as_items(items, shared)) is not None:
             given = len(found) if found.names is None else list(found.names)
             body |= {"items": given, "shared": found.shared, "items_seed": found.seed}
@@ -395,12 +397,18 @@ class RemoteExperiment:
         return self._call("POST", f"/{path}", body)
 
 
-def _columns(problem: Problem, log: Any, arm: str, reward: str, segment: str | None) -> dict[str, list[Any]]:
+def _columns(
+    problem: Problem, log: Any, arm: str, reward: str, segment: str | None, item: str | None = None
+) -> dict[str, list[Any]]:
     """The trials of a log as plain columns, with the names that the server knows."""
-    from bestmix.answers.logs import read_metrics  # loads the arithmetic, which no other call here needs
+    from bestmix.answers.logs import read_metrics, read_texts  # load the arithmetic, which no other call here needs
 
-    tables = read_metrics(problem, log, arm, reward, segment)
     found: dict[str, list[Any]] = {"arm": [], **({"segment": []} if problem.segments else {})}
+    if item is None:
+        tables = read_metrics(problem, log, arm, reward, segment)
+    else:
+        tables, texts = read_texts(problem, log, arm, reward, segment, item)
+        found["item"] = [text for own in texts for text in own]
     found |= {metric: [value for table in tables for value in table[:, i]] for i, metric in enumerate(problem.metrics)}
     for cell, table in zip(problem.cells, tables, strict=True):
         found["arm"] += [cell.arm] * len(table)

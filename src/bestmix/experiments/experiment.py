@@ -16,6 +16,7 @@ from bestmix.answers.account import Account
 from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.item_sums import evidence_on_items, item_blocks
+from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import calls, control, replan, traffic
@@ -347,6 +348,9 @@ class Experiment:
         if self.record.items is not None:
             blocks = item_blocks(now.by_item, current.places, len(problem.measures))
             logs = [None if log is None else log.weighted(now.weight) for log in earlier]
+            if "apart" in self.record.items:  # the others are on items
+                apart = [None if one is None else Moments.from_dict(one) for one in self.record.items["apart"]]
+                logs = current.chosen([*apart, *[None] * (len(now.moments) - len(apart))])
             evidence = evidence_on_items(problem, moments, blocks, logs)
         rec = recommend(
             evidence,

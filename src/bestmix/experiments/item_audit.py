@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bestmix.experiments.item_slots import described, item_order, with_results
+from bestmix.experiments.item_slots import described, free_place, item_order, with_results
 from bestmix.experiments.revision import Revision
 from bestmix.experiments.store import Contents
 from bestmix.experiments.tally import Slot, Tally
 from bestmix.problems.items import Items
+
+OF_LOG = ("used", "apart")  # what a record says of a log's trials on items
 
 
 def damage(contents: Contents, tally: Tally, now: Revision) -> Iterator[str]:
@@ -22,9 +24,11 @@ def damage(contents: Contents, tally: Tally, now: Revision) -> Iterator[str]:
         return
     if record.items is not None and record.items["named"]:
         yield from _texts(contents, items)
+    used = (record.items or {}).get("used", {})
     for arm, slots in _handed(tally).items():
+        name = str(now.cells[arm])
         for place, (number, slot) in enumerate(slots):
-            if slot.item != items.at(place, str(now.cells[arm])):
+            if slot.item != items.at(free_place(place, used.get(name, ())), name):
                 yield f"slot {number}: its item is {slot.item}, in its arm's order it is another"
                 return
     if _sums(tally, now) != {key: found.to_list() for key, found in contents.run.by_item.items()}:
@@ -37,7 +41,7 @@ def _texts(contents: Contents, items: Items) -> Iterator[str]:
         found = described(Items(contents.items, items.shared, items.seed))
     except ValueError as error:
         found = {"fault": str(error)}
-    if found != contents.record.items:
+    if found != {name: value for name, value in (contents.record.items or {}).items() if name not in OF_LOG}:
         yield "items: their texts are not as they were when it was created"
 
 

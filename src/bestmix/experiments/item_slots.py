@@ -49,10 +49,26 @@ def hand_out(transaction: Transaction, setup: Setup, arms: Sequence[int]) -> lis
     if items is None or not arms:
         return [None] * len(arms)
     place, found, cells = transaction.hand_out(Counter(arms)), list[int | None](), setup.revision.cells
+    used = (transaction.record.items or {}).get("used", {})
     for arm in arms:
-        found.append(items.at(place[arm], str(cells[arm])))
+        name = str(cells[arm])
+        found.append(items.at(free_place(place[arm], used.get(name, ())), name))
         place[arm] += 1
     return found
+
+
+def free_place(number: int, used: Sequence[int]) -> int:
+    """The place of an arm's slot of that number, counted from 0, where a log's trials have had some (in order).
+
+    >>> [free_place(number, [0, 2]) for number in range(3)]
+    [1, 3, 4]
+    """
+    place = number
+    for taken in used:
+        if taken > place:
+            break
+        place += 1
+    return place
 
 
 def add_results(transaction: Transaction, rows: Sequence[Row], problem: Problem) -> None:

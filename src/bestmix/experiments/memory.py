@@ -270,6 +270,7 @@ class MemoryStore:
                 draft.record, now, head, {"memory": draft.memory}, rounds, {}, dict(enumerate(draft.moments)), due, {}
             )
             stored.earlier, stored.weight, stored.items = draft.earlier, draft.weight, draft.items
+            stored.by_item = dict(draft.by_item)
             transaction = MemoryTransaction(stored, self.clock)
             transaction.add_trials(draft.rows)
             if draft.version is not None:

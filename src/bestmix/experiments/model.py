@@ -272,6 +272,7 @@ class Draft:
     weight: float = 1.0  # what each of them counts
     version: "Version | None" = None  # the first weights of an experiment on live traffic
     items: Sequence[str] = ()  # their texts, where they have any
+    by_item: "Mapping[tuple[int, int], ItemSum]" = field(default_factory=dict)  # of the log's trials, by item and arm
 
     @property
     def budget(self) -> int:

@@ -4,14 +4,20 @@ Where the strategy decides from counts they all count, whatever a round had plan
 what it owes, round by round, and what it has no place for is left out.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from bestmix import checks
-from bestmix.answers.logs import read_metrics
+from bestmix.answers.item_sums import ItemSum
+from bestmix.answers.logs import read_metrics, read_on_items
 from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats
+from bestmix.experiments.item_slots import with_results
 from bestmix.experiments.model import Row
+from bestmix.problems.items import Items
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
 from bestmix.strategies.protocol import MOST_TRIALS, Checking, decides_from_counts
@@ -28,6 +34,8 @@ class Start:
     rows: list[Row]
     moments: list[Moments]
     earlier: list[Moments | None]  # sums of the log's trials of each arm
+    on: Mapping[str, Any] = field(default_factory=dict)  # what a record says of their items
+    by_item: Mapping[tuple[int, int], ItemSum] = field(default_factory=dict)  # their sums by item and arm
 
 
 @dataclass(frozen=True)
@@ -39,11 +47,40 @@ class Log:
     reward: str = "reward"
     segment: str | None = None
     weight: float = 1.0
+    item: str | None = None
 
 
-def replay(recipe: Recipe, budget: int, log: Log, now: float) -> Start:
+def replay(recipe: Recipe, budget: int, log: Log, now: float, items: Items | None = None) -> Start:
     """Where an experiment begins that has a log."""
-    tables = read_metrics(recipe.problem, log.frame, log.arm, log.reward, log.segment)
+    problem, columns = recipe.problem, (log.frame, log.arm, log.reward, log.segment)
+    if log.item is None:
+        return _start(recipe, budget, log, read_metrics(problem, *columns), now)
+    if items is None:
+        raise checks.InvalidInput("item", "this experiment has no items", "leave it out, or give items=")
+    tables, on = read_on_items(problem, *columns, log.item, items)
+    return _on_items(problem, _start(recipe, budget, log, tables, now), on, items, log.weight)
+
+
+def _on_items(problem: Problem, start: Start, on: list[list[int | None]], items: Items, weight: float) -> Start:
+    """The same with the items of the log's trials, which no arm is given again; with less weight that is all."""
+    named = [(str(cell), own) for cell, own in zip(problem.cells, on, strict=True)]
+    used = {arm: sorted(n for n in items.places_of(own, arm) if n is not None) for arm, own in named}
+    if weight != 1.0:
+        return replace(start, on={"used": used})
+    left, measure = [iter(own) for own in on], problem.rows.measure
+    rows = [replace(row, item=next(left[row.arm])) for row in start.rows]
+    counted = [row for row in rows if row.state == "complete" and row.values is not None]
+    keys = [(row.item, row.arm) for row in counted if row.item is not None]
+    paired = np.array([row.values for row in counted if row.item is not None]).reshape(len(keys), len(problem.metrics))
+    apart = rounds.no_trials(problem)
+    for row in counted:
+        if row.item is None:
+            apart[row.arm] = apart[row.arm].plus(measure(np.array([row.values])))
+    told = {"used": used, "apart": [sums.to_dict() if sums.count else None for sums in apart]}
+    return replace(start, rows=rows, on=told, by_item=with_results({}, keys, measure(paired)))
+
+
+def _start(recipe: Recipe, budget: int, log: Log, tables: list[Floats], now: float) -> Start:
     if isinstance(recipe.strategy, Checking):
         for table in tables:
             recipe.strategy.check_trials(recipe.problem, table)

@@ -87,12 +87,13 @@ class Storage:
         reward: str = "reward",
         segment: str | None = None,
         log_weight: float = 1.0,
+        item: str | None = None,
         items: Any = None,
         shared: bool = True,
     ) -> Experiment:
         """Create an experiment; ``open_experiment`` describes the arguments."""
         budget, strategy = on_traffic(name, traffic, budget, strategy)
-        held = _log(log, arm, reward, segment, log_weight), as_items(items, shared)
+        held = _log(log, arm, reward, segment, log_weight, item), as_items(items, shared)
         terms = Terms(lease, failures, notes, *held)
         made = self._create(name, problem, budget, strategy, terms)
         if made is None:
@@ -125,10 +126,14 @@ class Storage:
         if terms.log is None:
             start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem), [])
         else:
-            start = replay.replay(recipe, record.first_budget, terms.log, self.lease_clock.clock.now())
+            now = self.lease_clock.clock.now()
+            start = replay.replay(recipe, record.first_budget, terms.log, now, terms.items)
+        if start.on:
+            record = replace(record, items={**(record.items or {}), **start.on})
         step, log = start.step, (start.earlier, 1.0 if terms.log is None else terms.log.weight)
         texts = () if terms.items is None else terms.items.names or ()
         draft = Draft(record, notes, step.memory, step.quota, step.rounds, start.moments, start.rows, *log, items=texts)
+        draft = replace(draft, by_item=start.by_item)
         return Experiment(self, record, recipe.strategy) if self.store.create(draft) else None
 
     def _traffic_draft(self, record: Record, recipe: Recipe, plan: Traffic, notes: str, terms: "Terms") -> Draft:
@@ -232,6 +237,7 @@ def open_experiment(
     reward: str = "reward",
     segment: str | None = None,
     log_weight: float = 1.0,
+    item: str | None = None,
     items: Any = None,
     shared: bool = True,
     patience: float = 60.0,
@@ -270,11 +276,14 @@ def open_experiment(
         metrics have their own names.
     log_weight
         What a result of the log counts, such as 0.5 for an old log; 1 by default.
+    item
+        Name of the log's column with the items that its trials were made on, where there are ``items``: no arm is given
+        one of them again, and arms that meet on them are compared on them (not with less weight). Without it the log's
+        trials count as trials that have no item.
     items
         What trials are made on, such as prompts: a list of texts, or how many there are; ``trial.item`` is then what to
         make a trial on. All arms go through them in one order, which is shuffled once, so that they meet on the same
         items; ``Items(prompts, seed=7)`` shuffles otherwise. An arm that has had all begins with the first again.
-        Trials of a log have none.
     shared
         Whether arms meet on the same items; with False each arm has an order of its own.
     patience
@@ -295,7 +304,7 @@ def open_experiment(
     if problem is not None and storage.store.find(check_text("name", name)) is None:
         budget, strategy = on_traffic(name, None, budget, strategy)
         held = LEASE if lease is None else lease, FAILURES if failures is None else failures
-        terms = Terms(*held, notes, _log(log, arm, reward, segment, log_weight), as_items(items, shared))
+        terms = Terms(*held, notes, _log(log, arm, reward, segment, log_weight, item), as_items(items, shared))
         made = storage._create(name, problem, budget, strategy, terms)
         if made is not None:
             return made
@@ -372,10 +381,12 @@ def _check_same_items(found: Experiment, items: Items | None) -> None:
         )
 
 
-def _log(frame: Any, arm: str, reward: str, segment: str | None, weight: float) -> replay.Log | None:
+def _log(
+    frame: Any, arm: str, reward: str, segment: str | None, weight: float, item: str | None = None
+) -> replay.Log | None:
     if frame is None:
         return None
-    return replay.Log(frame, arm, reward, segment, checks.weight("log_weight", weight))
+    return replay.Log(frame, arm, reward, segment, checks.weight("log_weight", weight), item)
 
 
 def _looking_ahead(strategy: Strategy, problem: Problem, budget: Any) -> Strategy:

@@ -5,6 +5,7 @@ of them begins with the first again; its trials on one item are then no further 
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -82,6 +83,32 @@ class Items:
             raise checks.InvalidInput(
                 "item", expected=f"one of the {len(self)} items, {kind}", got=checks.shown(item), remedy="see items()"
             )
+        return found
+
+    def find(self, text: str) -> int | None:
+        """The place of an item that a log names; None where it is none of these.
+
+        >>> Items(["sum", "sort"]).find("sort"), Items(9).find("4.0"), Items(9).find("sort")
+        (1, 4, None)
+        """
+        if not isinstance(self.given, int):
+            return self._places.get(text)
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        return int(number) if number.is_integer() and 0 <= number < self.given else None
+
+    def places_of(self, indices: Iterable[int | None], arm: str) -> list[int | None]:
+        """Numbers of an arm's trials on items that it has had in no order: on one again in a later pass through all.
+
+        >>> Items(3, seed=1).places_of([0, 2, 0, None], "small")
+        [0, 1, 3, None]
+        """
+        had, found = Counter[int](), list[int | None]()
+        for index in indices:
+            found.append(None if index is None else self.place(index, arm) + had[index] * len(self))
+            had.update([] if index is None else [index])
         return found
 
     @cached_property

@@ -112,7 +112,7 @@ class Create(Body):
     notes: Note = ""
     log: dict[str, list[Any]] | None = Field(
         None,
-        description="Trials from before by column: arm, segment where there are any, and the metrics.",
+        description="Trials from before by column: arm, segment and item where there are any, and the metrics.",
         examples=[{"arm": ["small", "large"], "reward": [0.6, 0.9], "dollars": [1.0, 9.1]}],
     )
     log_weight: Number = Field(1.0, gt=0, le=1, description="What a result of the log counts.")

@@ -9,6 +9,7 @@ from typing import Any
 from bestmix import checks
 from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommendation import Recommendation
+from bestmix.answers.tables import has_column
 from bestmix.problems.items import Items, as_items
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
@@ -73,7 +74,8 @@ def identify(
     start
         Trials that were made already, such as a pilot's, in any form that ``from_log`` takes, with the columns ``arm``,
         ``reward`` (or the goal's metric), the other metrics and ``segment`` where there are any. They count in full,
-        and the budget is for further trials. They have no items.
+        and the budget is for further trials. Where there are ``items``, a column ``item`` tells which of them they were
+        made on, and no arm is given one of these again; without it they count as trials that have no item.
     items
         What trials are made on, such as prompts: a list of texts; or how many there are, and an item is then a number
         from 0 on. The list is shuffled once, and the i-th trial of every arm (in every segment) is made on item i of
@@ -146,7 +148,8 @@ def resume(
     fresh = strategy.start(problem, budget)
     fresh.try_on(items)
     if start is not None:
-        fresh.start_from(start, segment="segment" if problem.segments else None)
+        on = "item" if items is not None and has_column(start, "item") else None
+        fresh.start_from(start, segment="segment" if problem.segments else None, item=on)
     if checkpoint is None or not check_path(checkpoint).exists():
         return fresh
     search = Search.load(checkpoint, fresh.strategy)

@@ -13,7 +13,7 @@ from bestmix import checks, files
 from bestmix.answers.account import Account
 from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs import read_metrics
+from bestmix.answers.logs import read_metrics, read_on_items
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round
@@ -392,7 +392,13 @@ class Search:
         return self.budget - sum(m.count for m in self._retired.values())
 
     def start_from(
-        self, log: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None, weight: float = 1.0
+        self,
+        log: Any,
+        arm: str = "arm",
+        reward: str = "reward",
+        segment: str | None = None,
+        weight: float = 1.0,
+        item: str | None = None,
     ) -> None:
         """Count trials that were made before the run, such as a pilot's, in full; the budget is for further ones.
 
@@ -406,6 +412,9 @@ class Search:
             Names of the columns that hold them; other metrics have columns of their names.
         weight
             What each of them counts, such as 0.5 for an old log.
+        item
+            Name of the column with their items, where the run has items: no arm is given one of them again, and arms
+            that meet on them are compared on them, unless they have less weight or a schedule takes them.
 
         Examples
         --------
@@ -418,7 +427,7 @@ class Search:
         if self.trials:
             raise RuntimeError(f"start_from: {self.trials} trials were told already; begin a new search with the log")
         weight = checks.weight("log_weight", weight)
-        tables = read_metrics(self.problem, log, arm, reward, segment)
+        tables, on = self._read(log, arm, reward, segment, item)
         for table in tables:
             if isinstance(self.strategy, Checking):
                 self.strategy.check_trials(self.problem, table)
@@ -435,6 +444,21 @@ class Search:
                 f"{self.strategy.name} fills the places of its schedule with whole results",
                 "leave it out, or use Challenger() or Uniform()",
             )
+        if self._items is not None and on is not None:
+            if decides_from_counts(self.strategy) and weight == 1.0:
+                self._items.start_from(self.problem.cells, on, measured)
+            else:
+                self._items.pass_over(self.problem.cells, on)
+
+    def _read(
+        self, log: Any, arm: str, reward: str, segment: str | None, item: str | None
+    ) -> tuple[list[Floats], list[list[int | None]] | None]:
+        """The metrics of a log's trials, and their items where it tells them."""
+        if item is None:
+            return read_metrics(self.problem, log, arm, reward, segment), None
+        if self._items is None:
+            raise checks.InvalidInput("item", "this run has no items", "leave it out, or start it with items=")
+        return read_on_items(self.problem, log, arm, reward, segment, item, self._items.items)
 
     def _fill(self, tables: Sequence[Floats]) -> None:
         """Take trials as the rounds owe them; what they have no place for is left out."""

@@ -26,12 +26,16 @@ class Told:
     beyond: set[int] = field(default_factory=set)
     sums: dict[int, ItemSum] = field(default_factory=dict)
 
-    def add(self, place: int, item: int, row: Sequence[float]) -> None:
-        """A trial by its number, the item that it was made on and what was measured."""
+    def mark(self, place: int) -> None:
+        """A trial by its number is made."""
         self.beyond.add(place)
         while self.first in self.beyond:
             self.beyond.discard(self.first)
             self.first += 1
+
+    def add(self, place: int, item: int, row: Sequence[float]) -> None:
+        """A trial by its number, the item that it was made on and what was measured."""
+        self.mark(place)
         new = ItemSum.of(row)
         self.sums[item] = self.sums[item].plus(new) if item in self.sums else new
 
@@ -61,6 +65,7 @@ class ItemTrials:
     def __init__(self, items: Items) -> None:
         self.items = items
         self._told: dict[Cell, Told] = {}
+        self._without: dict[Cell, Moments] | None = None  # sums of a log's trials that have no item, if others have one
 
     def owed(self, cell: Cell, most: int) -> list[int]:
         """Numbers of the first trials of an arm that were not told."""
@@ -96,6 +101,23 @@ class ItemTrials:
             )
         return place
 
+    def start_from(self, cells: Sequence[Cell], on: Sequence[Sequence[int | None]], tables: Sequence[Floats]) -> None:
+        """Take a log's trials on items that the run has as well: they are told, and are not owed again."""
+        self._without = {cell: Moments(table.shape[1]) for cell, table in zip(cells, tables, strict=True)}
+        for cell, own, table in zip(cells, on, tables, strict=True):
+            for number, index, row in zip(self.items.places_of(own, str(cell)), own, table, strict=True):
+                if number is None or index is None:
+                    self._without[cell] = self._without[cell].plus(row[None, :])
+                else:
+                    self._of(cell).add(number, index, row.tolist())
+
+    def pass_over(self, cells: Sequence[Cell], on: Sequence[Sequence[int | None]]) -> None:
+        """Do not hand out items that a log's trials were made on, which count as if they had none."""
+        for cell, own in zip(cells, on, strict=True):
+            for number in self.items.places_of(own, str(cell)):
+                if number is not None:
+                    self._of(cell).mark(number)
+
     def tell(self, cell: Cell, places: Sequence[int], rows: Floats) -> None:
         """Take what was measured in trials."""
         told = self._of(cell)
@@ -105,8 +127,9 @@ class ItemTrials:
     def _of(self, cell: Cell) -> Told:
         return self._told.setdefault(cell, Told())
 
-    def evidence(self, problem: Problem, moments: list[Moments], without: Sequence[Moments] = ()) -> Evidence:
-        """What the trials of a problem tell; ``without`` are the sums of those that have no item."""
+    def evidence(self, problem: Problem, moments: list[Moments], log: Sequence[Moments] = ()) -> Evidence:
+        """What trials tell; ``log`` are the sums of a log, which have no items unless it told them."""
+        without = log if self._without is None else [self._without.get(cell) for cell in problem.cells]
         return evidence_on_items(problem, moments, self._blocks(problem), without)
 
     def _blocks(self, problem: Problem) -> Blocks:
@@ -116,15 +139,20 @@ class ItemTrials:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, exact."""
-        cells = sorted((cell for cell, found in self._told.items() if found.sums), key=str)
+        cells = sorted((cell for cell, found in self._told.items() if found != Told()), key=str)
         told = [[*cell, self._told[cell].to_dict()] for cell in cells]
-        return {**self.items.to_dict(), "told": told}
+        found = {**self.items.to_dict(), "told": told}
+        if self._without is not None:
+            found["without"] = [[*cell, sums.to_dict()] for cell, sums in self._without.items()]
+        return found
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "ItemTrials":
         """Inverse of ``to_dict``."""
         made = cls(Items.from_dict(data))
         made._told = {Cell(*cell): Told.from_dict(found) for *cell, found in data["told"]}
+        if "without" in data:
+            made._without = {Cell(*cell): Moments.from_dict(sums) for *cell, sums in data["without"]}
         return made
 
 

@@ -92,6 +92,8 @@ class SqlStore:
                 connection.execute(sa.insert(table), [{"experiment": made, **entry} for entry in entries])
         for start in range(0, len(draft.rows), PAGE):
             changes.write(connection, made, changes.Changes(added=draft.rows[start : start + PAGE]))
+        if draft.by_item:
+            changes.write(connection, made, changes.Changes(by_item=dict(draft.by_item)))
         return True
 
     def find(self, name: str) -> Record | None:

@@ -80,6 +80,7 @@ def create(body: schemas.Create, request: Request) -> Response:
         terms: dict[str, Any] = {"lease": body.lease, "failures": body.failures, "notes": body.notes, "items": items}
         if body.log is not None:
             terms |= {"log": body.log, "log_weight": body.log_weight, "segment": _column(problem)}
+            terms |= {"item": "item"} if "item" in body.log and "item" not in problem.metrics else {}
         made = open_experiment(storage, body.name, problem, budget, strategy, **terms)
     except checks.AlreadyExists as error:
         raise Refusal("conflict", f"name: there is an experiment of that name already: {error}", "name") from None
