@@ -1,6 +1,8 @@
 import math
 
+import numpy as np
 import pytest
+from scipy.special import lambertw
 from tests.strategies.rivals.kits import check_same
 
 from bestmix import Problem
@@ -23,6 +25,19 @@ def test_the_proven_threshold_is_near_its_published_approximation():
     for x, close in ((5.0, 0.1), (50.0, 0.03), (500.0, 0.01)):
         assert peeled(x) == pytest.approx(x + 4 * math.log(1 + x + math.sqrt(2 * x)), rel=close)
     assert LATS(proven=True).name == "LATS[0.95, proven]"
+
+
+@pytest.mark.parametrize("x", [0.5, 1.0, 10.0, 100.0])
+def test_the_proven_threshold_is_the_best_of_its_peelings(x):
+    """Every ratio z up to 3/2 gives a threshold z (y - log log z); beyond y = h^-1(1 / log 1.5) the best is taken."""
+
+    def inverse(y):
+        return -lambertw(-math.exp(-y), -1).real
+
+    y, ratios = (inverse(1 + x) + math.log(math.pi**2 / 3)) / 2, np.linspace(1.0001, 1.5, 50_000)
+    of_ratios = ratios * (y - np.log(np.log(ratios)))
+    best = of_ratios.min() if y >= inverse(1 / math.log(1.5)) else of_ratios[-1]
+    assert peeled(x) == pytest.approx(2 * best, rel=1e-6)
 
 
 @pytest.mark.parametrize(
