@@ -54,9 +54,9 @@ def test_answers_to_draws_are_as_frequent_as_the_posterior_says():
 def test_trials_go_to_the_leader_or_to_what_only_the_challenger_has():
     rng, counts = np.random.default_rng(0), np.array([5, 5, 5, 1])
     leader, other = np.array([0, 1, 4]), np.array([1, 2, 4])
-    chosen = [top_two.choose(rng, leader, other, counts, 0.5) for _ in range(400)]
+    chosen = [top_two.choose(rng, leader, other, counts, 0.5) for _ in range(4000)]
     assert set(chosen) == {0, 1, 2}
-    assert chosen.count(2) / 400 == pytest.approx(0.5, abs=0.08)
+    assert chosen.count(2) / 4000 == pytest.approx(0.5, abs=0.03)
     assert top_two.choose(rng, np.array([4]), np.array([5]), counts, 0.5) == 3
 
 

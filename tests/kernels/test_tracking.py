@@ -122,6 +122,14 @@ def test_the_game_comes_ever_nearer_to_the_shares_of_the_program():
     assert times[3000] < 1.2 * best
 
 
+def test_gains_are_optimistic_divergences():
+    """Two arms with means 1 and 0: evenly tried, both are confused at 1/2; U_a = (1/2 + sqrt(2 g / N_a))^2 / 2."""
+    sides, excess = sides_of(np.array([1.0, 0.0]), np.zeros((0, 2)), np.zeros(0))
+    tracker, counts = tracking.new_tracker(2), np.array([50, 8])
+    tracking.ascend(sides, excess, np.inf, 4.0, counts, tracker)
+    np.testing.assert_allclose(np.sqrt(tracker.curvature), (0.5 + np.sqrt(8.0 / counts)) ** 2 / 2)
+
+
 def test_the_game_with_multipliers_keeps_the_limits_nearly():
     sides, excess = sides_of(rewards(0.5), ROWS, HALVES)
     tracker, total = tracking.new_tracker(6), np.zeros(6)
