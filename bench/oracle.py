@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from bench.timing import Figure, console
-from bestmix import Instance, solve
+from bestmix import Instance, catalog, solve
 from bestmix.kernels import conditions, jit
 from bestmix.plots.gains import geometric_mean
 from bestmix.problems.solution import solve_means
@@ -28,15 +28,19 @@ SEED = 9_000_011
 
 def measure(quick: bool) -> list[Figure]:
     runs, count = (250, 1) if quick else (2_000, 12)
+    groups = {
+        family.label: [family.make(family.arms, family.costs, seed) for seed in range(3_000, 3_000 + count)]
+        for family in beyond.FAMILIES
+        if family.costs < 3
+    }
+    groups["D"] = [catalog.load(name) for name in catalog.names() if name.startswith("D")][: 1 if quick else None]
     figures = []
-    for family in (f for f in beyond.FAMILIES if f.costs < 3):
-        needs = []
-        for seed in track(range(3_000, 3_000 + count), family.label, console=console, transient=True):
-            needs.append(needed(family.make(family.arms, family.costs, seed), runs))
+    for label, instances in groups.items():
+        needs = [needed(instance, runs) for instance in track(instances, label, console=console, transient=True)]
         for k, target in enumerate(TARGETS):
             shares, ours, paper = (geometric_mean([need[who][k] for need in needs]) for who in range(3))
-            note = f"of SFSR and SFSR-L the better needs {paper / ours:.2f} times Challenger's; {count} instances"
-            figures.append(Figure(f"{family.label}, {target:.0%} error: fixed shares", shares / ours, note=note))
+            note = f"of SFSR and SFSR-L the better needs {paper / ours:.2f} times Challenger's; {len(needs)} instances"
+            figures.append(Figure(f"{label}, {target:.0%} error: fixed shares", shares / ours, note=note))
     return figures
 
 
