@@ -1,8 +1,10 @@
 """Two speeds of one source: the same numbers, and no compiler where there is little to do."""
 
+import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -83,11 +85,11 @@ def test_simulated_runs_are_the_same_in_plain_python(strategy):
     run = strategy.replicator(INSTANCE, 300)
     run = getattr(run, "runs", run)
     found = []
-    for kernel in (run.kernel, jit.machine(run.kernel)):
+    for call in (partial(run.call, jit.speed_for(work=1)), run):
         answer, weight = np.zeros((3, COLUMNS), dtype=np.int64), np.zeros((3, COLUMNS))
         pulls, rng = np.zeros(3, dtype=np.int64), np.random.default_rng(5)
         more = (np.zeros(3),) if run.kernel is replicate.challenger else ()
-        kernel(rng, *run.arguments, answer, weight, pulls, *more)
+        call(rng, answer, weight, pulls, *more)
         found.append((answer, weight, pulls, rng.random()))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
@@ -109,6 +111,23 @@ for work in (1, jit.ENOUGH_WORK, jit.ENOUGH_WORK):
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         assert done.stdout.split() == ["False", "True", "True"]
         assert done.stderr.count(jit.SENTENCE) == said
+
+
+def test_a_terminal_counts_the_functions_while_they_are_compiled(tmp_path):
+    code = """
+import numpy as np
+from bestmix.kernels import columns, jit
+jit.machine(columns.load)(np.ones((1, 2)), np.ones(1), np.arange(1), columns.new_program(1, 1))
+"""
+    ours, theirs = os.openpty()
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": ":".join(filter(None, sys.path))}
+    subprocess.run([sys.executable, "-c", code], env=environment, stderr=theirs, check=True)
+    os.close(theirs)
+    said = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert said.startswith(jit.SENTENCE)
+    assert "bestmix: 1 compiled in " in said
+    assert said.endswith("\r\x1b[K")
 
 
 ABOVE = """

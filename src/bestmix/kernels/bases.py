@@ -13,7 +13,7 @@ import numpy as np
 
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import pairs, triples
-from bestmix.kernels.columns import Program
+from bestmix.kernels.columns import MORE_COSTS, ONE_COST, TWO_COSTS, Program
 from bestmix.kernels.jit import borrowing, compiled, plain
 
 ZERO = 1e-11  # entries of scaled columns below this count as zero after elimination
@@ -34,16 +34,25 @@ def best_through(a: int, program: Program, tableau: Floats, enough: float, basis
     With more than two costs the search ends early, with the first value found above ``enough``.
     ``basis`` (L + 1,) receives the basis of that value, or -1 first where a degenerate solution has it.
     """
-    mu, u, e = program
     basis[0] = -1
-    costs = u.shape[1]
+    costs = program.u.shape[1]
     if costs == 0:
-        value: float = mu[a]
+        value: float = program.mu[a]
         return value
-    if costs == 1:
+    if ONE_COST and costs == 1:
         return pairs.best_through(a, program, tableau[0, 0], basis)
-    if costs == 2:
+    if TWO_COSTS and costs == 2:
         return triples.best_through(a, program, tableau, basis)
+    if MORE_COSTS:
+        return search_from(a, program, tableau, enough, basis)
+    return -np.inf
+
+
+@borrowing
+def search_from(a: int, program: Program, tableau: Floats, enough: float, basis: Integers) -> float:
+    """``best_through`` for any number of costs."""
+    mu, u, e = program
+    costs = u.shape[1]
     for j in range(u.shape[0]):
         # A column may be scaled freely: one that is tiny beside an outlier keeps its sign.
         size = 0.0

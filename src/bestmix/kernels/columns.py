@@ -19,6 +19,8 @@ from bestmix.kernels.jit import borrowing, compiled, inlined, view
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).tiny)  # the reciprocal of a smaller number can overflow
 LARGEST = float(np.finfo(np.float64).max)
+# What programs may have. Machine code for one that has not leaves out what is only for those that have (``lacking``).
+ONE_COST, TWO_COSTS, MORE_COSTS, OVER_64, OVER_512 = True, True, True, True, True
 NEGLIGIBLE = 1e-200  # a scaled entry below this counts as zero: products of its reciprocal would overflow
 
 
@@ -28,6 +30,18 @@ class Program(NamedTuple):
     mu: Floats
     u: Floats
     e: Floats
+
+
+def lacking(costs: int, size: int) -> frozenset[str]:
+    """Which of the constants above do not hold for programs of so many costs and columns."""
+    holds = {
+        "ONE_COST": costs == 1,
+        "TWO_COSTS": costs == 2,
+        "MORE_COSTS": costs > 2,
+        "OVER_64": size > 64,
+        "OVER_512": size > 512,
+    }
+    return frozenset(name for name, held in holds.items() if not held)
 
 
 @compiled

@@ -16,7 +16,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
-from bestmix.kernels.columns import Program
+from bestmix.kernels.columns import OVER_512, Program
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
@@ -83,8 +83,10 @@ def solve(means: Floats, bound: Floats, everything: Integers, state: State) -> i
 @borrowing
 def maximise(program: Program, basis: Basis) -> int:
     """Solve the program of these columns, many or few, and set its prices; a simplex status."""
-    few = program.mu.shape[0] <= sifting.SMALL
-    status = simplex.maximise(program, basis) if few else sifting.maximise(program, basis)
+    if OVER_512 and program.mu.shape[0] > sifting.SMALL:
+        status = sifting.maximise(program, basis)
+    else:
+        status = simplex.maximise(program, basis)
     if status == simplex.OPTIMAL:
         simplex.set_prices(program, basis, simplex.VALUE)
     return status

@@ -8,6 +8,7 @@ calls, and only then is Numba loaded: a decision on a few dozen arms is over bef
 import hashlib
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -44,6 +45,7 @@ class Form(NamedTuple):
 
     entry: bool  # can be called from Python, which takes as much machine code as a small kernel
     counts: bool  # references to arrays; an entry does, since Python hands over objects that it must give back
+    without: frozenset[str] = frozenset()  # constants that are False: what they guard is not compiled
 
 
 ENTRY = Form(entry=True, counts=True)
@@ -132,12 +134,13 @@ def is_machine(function: Callable[..., object]) -> bool:
     return numba is not None and isinstance(function, numba.core.registry.CPUDispatcher)
 
 
-def machine(function: F) -> F:
+def machine(function: F, without: frozenset[str] = frozenset()) -> F:
     """Machine code of a kernel, kept on disk and free of Python's global lock.
 
-    Any other function is returned as Python, with machine code for the kernels that it calls.
+    Any other function is returned as Python, with machine code for the kernels that it calls. ``without`` names
+    constants of kernels, such as those of ``columns.py``, that are False for what is computed.
     """
-    return cast(F, _formed(cast(FunctionType, function), ENTRY))
+    return cast(F, _formed(cast(FunctionType, function), ENTRY._replace(without=without)))
 
 
 def _formed(function: FunctionType, form: Form) -> Any:
@@ -157,24 +160,46 @@ def _in_python(kernel: F, /) -> F:
 
 @cache
 def _announce_compilation() -> None:
-    """From now on say, once in a process, that kernels are compiled: reading them from disk takes no time."""
+    """From now on say, once in a process, that kernels are compiled: reading them from disk takes no time.
+
+    On a terminal the kernels that are done are counted below the sentence while it lasts.
+    """
     from numba.core import event
 
     class Announcement(event.Listener):
+        def __init__(self) -> None:
+            self.depth, self.done, self.began = 0, 0, 0.0
+
         def on_start(self, event: Any) -> None:
-            if event.data["dispatcher"].__module__.startswith(f"{__package__}."):
-                _announce()
+            if _is_ours(event.data["dispatcher"]):
+                if self.depth == 0:
+                    self.began = time.monotonic()
+                    _announce()
+                self.depth += 1
 
         def on_end(self, event: Any) -> None:
-            pass
+            if _is_ours(event.data["dispatcher"]):
+                self.depth, self.done = self.depth - 1, self.done + 1
+                seconds = time.monotonic() - self.began
+                _count(f"bestmix: {self.done} compiled in {seconds:.0f} s" if self.depth else "")
 
     register: Any = event.register  # which has no types
     register("numba:compile", Announcement())
 
 
+def _is_ours(dispatcher: Any) -> bool:
+    return str(dispatcher.__module__).startswith(f"{__package__}.")
+
+
 @cache
 def _announce() -> None:
     print(SENTENCE, file=sys.stderr, flush=True)
+
+
+def _count(text: str) -> None:
+    """Write a text over the last one, on a terminal that shows nothing else, such as a bar."""
+    if sys.stderr is sys.__stderr__ and sys.stderr.isatty():
+        print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _make(function: FunctionType, form: Form) -> None:
@@ -185,8 +210,9 @@ def _make(function: FunctionType, form: Form) -> None:
     kernel = is_kernel(function)
     _machines[function][form] = _compile(copy, _kernels[function], form) if kernel else copy
     # The callees come after it, since the function itself may be one.
-    below = Form(entry=not kernel, counts=form.counts)
+    below = form._replace(entry=not kernel)
     names |= {name: _link(function.__globals__[name], below) for name in _names(code) if name in function.__globals__}
+    names |= dict.fromkeys(form.without.intersection(names), False)
 
 
 def _compile(function: FunctionType, options: Options, form: Form) -> Any:
@@ -203,11 +229,11 @@ def _compile(function: FunctionType, options: Options, form: Form) -> Any:
         function
     )
     if options.keep and form.entry:
-        result._cache = _disk_cache(function)
+        result._cache = _disk_cache(function, form)
     return result
 
 
-def _disk_cache(function: FunctionType) -> Any:
+def _disk_cache(function: FunctionType, form: Form) -> Any:
     """Numba's cache of a function's machine code, which counts as stale when any kernel's source has changed.
 
     Machine code holds that of its callees, and Numba itself would only look at the file of the function. It is kept
@@ -215,7 +241,8 @@ def _disk_cache(function: FunctionType) -> Any:
     """
     caching: Any = import_module("numba.core.caching")
     result = caching.FunctionCache(function)
-    name = f"{result._impl.filename_base}.entry"  # Python's way in: what kernels call is part of its machine code
+    # Python's way in: what kernels call is part of its machine code
+    name = ".".join([f"{result._impl.filename_base}.entry", *sorted(form.without)]).lower()
     result._cache_file = caching.IndexDataCacheFile(result.cache_path, name, _sources())
     return result
 

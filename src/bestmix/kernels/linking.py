@@ -9,16 +9,37 @@ machine code where Python calls it. This uses parts of Numba that are its own bu
 # mypy: allow-untyped-calls
 # Numba has no types.
 
+import operator
+from collections.abc import Hashable
 from typing import Any
 
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import compiler
+from numba.core import compiler, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler_machinery import register_pass
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba names what a function refers to of Python
+BEFORE_LOWERING = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.RewriteSemanticConstants,
+    untyped_passes.DeadBranchPrune,
+    untyped_passes.GenericRewrites,
+    untyped_passes.InlineInlinables,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.IRLegalization,
+    typed_passes.AnnotateTypes,
+)
+OPERATORS = {value for name, value in vars(operator).items() if callable(value) and not name.startswith("_")}
+LOOKED_UP = OPERATORS | {bool, int, float, abs, max, min, range, slice, len}
+
+signatures: dict[tuple[Any, ...], Any] = {}  # of those
+known_flags: "dict[FixedFlags, FixedFlags]" = {}
 
 
 class InnerLibrary(JITCodeLibrary):
@@ -59,6 +80,7 @@ class InnerLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         """As Numba's, without machine code."""
         state.library = InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags = compiler.Flags(state.flags)
         state.flags.no_compile = True
         super().run_pass(state)
         written, name = state["cr"], state.func_id.func_name
@@ -88,15 +110,62 @@ class EntryLowering(NativeLowering):
         return True
 
 
+class Remembering:
+    """Numba's typing context, which looks an operator's types up once: Numba itself tries everything every time."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, func: Any, args: tuple[Any, ...], kws: dict[str, Any]) -> Any:
+        """The signature of a call."""
+        name = getattr(func, "typing_key", func)
+        if kws or not (isinstance(func, str) or (isinstance(name, Hashable) and name in LOOKED_UP)):
+            return self._context.resolve_function_type(func, args, kws)
+        # A literal equals its type in the eyes of Numba: so the class is part of the key.
+        key = (name, args, *map(type, args))
+        if key not in signatures:
+            signatures[key] = self._context.resolve_function_type(func, args, kws)
+        return signatures[key]
+
+
+class FixedFlags(compiler.Flags):
+    """Numba's flags of a compilation, which are asked for at every step: looked at once."""
+
+    __slots__ = ("_hash",)
+
+    def __hash__(self) -> int:
+        if not hasattr(self, "_hash"):
+            self._hash = int(super().__hash__())
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or bool(super().__eq__(other))
+
+    def copy(self) -> "FixedFlags":
+        """What it means for functions that Numba brings along: the same object for all kernels that count alike."""
+        result: Any = FixedFlags(self)
+        result.forceinline, result.no_cpython_wrapper = False, True
+        return known_flags.setdefault(result, result)
+
+
 class InnerCompiler(compiler.CompilerBase):
-    """Numba's compiler for a kernel that only others call."""
+    """Numba's compiler for a kernel that only others call: with the passes that kernels need."""
 
     lowering: type[NativeLowering] = InnerLowering
 
+    def __init__(self, *arguments: Any) -> None:
+        typing, target, library, args, result, flags, names = arguments
+        super().__init__(typing, target, library, args, result, FixedFlags(flags), names)
+        self.state.typingctx = Remembering(typing)
+
     def define_pipelines(self) -> list[Any]:
-        """Numba's own, but for the last step."""
-        passes = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(self.lowering if kind is NativeLowering else kind, said) for kind, said in passes.passes]
+        """Numba's own without what kernels do not have: closures, comprehensions, contexts, array expressions."""
+        passes = PassManager("kernel")
+        for kind in (*BEFORE_LOWERING, self.lowering, typed_passes.NoPythonBackend):
+            passes.add_pass(kind, kind.__name__)
         passes.finalize()
         return [passes]
 

@@ -24,7 +24,14 @@ INFEASIBLE = -1  # in the first column of an answer
 
 
 def judge(
-    program: Program, scale: Floats, basis: Basis, tableau: Floats, score: Floats, state: Integers, kind: int
+    program: Program,
+    scale: Floats,
+    basis: Basis,
+    trial: Basis,
+    tableau: Floats,
+    score: Floats,
+    state: Integers,
+    kind: int,
 ) -> int:
     """Position of the column to reject of those loaded, or NONE; ``with_judge`` puts a real one in its place."""
     raise NotImplementedError
@@ -44,24 +51,13 @@ def rejects(
     unknown: int,
     ends: Integers,
     kind: int,
+    space: "Space",
     answer: Integers,
     weight: Floats,
     pulls: Integers,
 ) -> None:
     """Successive rejects (Algorithm 1); ``ends`` are the trials of each arm at the end of each round."""
-    run_all(
-        rng,
-        model,
-        means,
-        bound,
-        unknown,
-        ends,
-        kind,
-        new_space(means.shape[0], bound.shape[0], unknown),
-        answer,
-        weight,
-        pulls,
-    )
+    run_all(rng, model, means, bound, unknown, ends, kind, space, answer, weight, pulls)
 
 
 class Space(NamedTuple):
@@ -75,8 +71,8 @@ class Space(NamedTuple):
         Of the arms among them that are tried, side by side: means, deviations and sums (3, arms times 1 + L).
     normals
         A supply of them.
-    program, scale, basis
-        The linear program as ``simplex.py`` has it.
+    program, scale, basis, trial
+        The linear program as ``simplex.py`` has it, and one more basis.
     tableau, score, state
         Space of the scores, and what they are.
     """
@@ -87,14 +83,14 @@ class Space(NamedTuple):
     program: Program
     scale: Floats
     basis: Basis
+    trial: Basis
     tableau: Floats
     score: Floats
     state: Integers
 
 
-@compiled
 def new_space(arms: int, costs: int, unknown: int) -> Space:
-    """Space for so many arms and costs; some of the arms are not known."""
+    """Space for so many arms and costs; some of the arms are not known. Python makes it: that compiles sooner."""
     total = arms + costs
     return Space(
         np.empty(total, dtype=np.int64),
@@ -102,6 +98,7 @@ def new_space(arms: int, costs: int, unknown: int) -> Space:
         sampling.supply(unknown, 1 + costs),
         columns.new_program(total, costs),
         np.empty(costs + 2),
+        simplex.new_basis(costs),
         simplex.new_basis(costs),
         bases.workspace(costs, total),
         np.empty(total),
@@ -122,8 +119,8 @@ def run_all(
     weight: Floats,
     pulls: Integers,
 ) -> None:
-    """``rejects`` in a given space."""
-    left, rows, normals, program, scale, basis, tableau, score, state = space
+    """``rejects`` without a count of references to arrays."""
+    left, rows, normals, program, scale, basis, trial, tableau, score, state = space
     center, spread, sums = rows[0], rows[1], rows[2]
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
@@ -141,7 +138,7 @@ def run_all(
                 spent += sampling.add_trials(rng, model, left[:tried], count, center, spread, sums, normals)
             some = columns.part(program, 0, n)
             columns.load_sums(sums[: tried * (1 + costs)], ends[k], means, bound, left[:n], some)
-            loser = judge(some, scale, basis, tableau, score[:n], state[:n], kind)
+            loser = judge(some, scale, basis, trial, tableau, score[:n], state[:n], kind)
             if loser == NONE:
                 status = simplex.INFEASIBLE
                 break
@@ -165,15 +162,22 @@ def with_judge(decide: Callable[..., int], declare: Callable[[Any], Any]) -> Cal
 
 @inlined
 def judge_by_paper(
-    program: Program, scale: Floats, basis: Basis, tableau: Floats, score: Floats, state: Integers, kind: int
+    program: Program,
+    scale: Floats,
+    basis: Basis,
+    trial: Basis,
+    tableau: Floats,
+    score: Floats,
+    state: Integers,
+    kind: int,
 ) -> int:
     """The lowest of one of the paper's scores."""
     columns.rescale(program, scale)
     if kind == INTERSECTION:
-        status = scores.intersection_values(program, basis, tableau, plain(1), score, state)
+        status = scores.intersection_values_with(trial, program, basis, tableau, plain(1), score, state)
     else:
         status = scores.lagrangian(program, scale, basis, score)
-    return scores.loser(program, score) if status == simplex.OPTIMAL else NONE
+    return scores.loser_with(trial, program, score) if status == simplex.OPTIMAL else NONE
 
 
 def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable[..., None]:
@@ -183,7 +187,14 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
     """
 
     def judge_by_function(
-        program: Program, scale: Floats, basis: Basis, tableau: Floats, space: Floats, state: Integers, kind: int
+        program: Program,
+        scale: Floats,
+        basis: Basis,
+        trial: Basis,
+        tableau: Floats,
+        space: Floats,
+        state: Integers,
+        kind: int,
     ) -> int:
         values = score(program.mu, program.u, program.e)
         return scores.last_lowest(values, 0.0) if values.max() > -np.inf else NONE

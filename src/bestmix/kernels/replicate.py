@@ -43,11 +43,12 @@ def challenger(
     model: sampling.Model,
     means: Floats,
     bound: Floats,
-    unknown: int,
     budget: int,
     settings: conditions.Settings,
     stop: conditions.Settings | None,
     least: Floats | None,
+    tally: "Tally",
+    state: conditions.State,
     answer: Integers,
     weight: Floats,
     pulls: Integers,
@@ -60,9 +61,6 @@ def challenger(
     is what the scatter of each metric counts as at least. ``chance`` (runs,) receives the estimated chance that the
     answer is right.
     """
-    chunks = allocation.decisions(unknown)
-    tally = new_tally(sampling.origin(model, means, unknown), means.copy(), chunks)
-    state = conditions.new_state(unknown, means.shape[0], bound.shape[0])
     run_all(rng, model, means, bound, budget, settings, stop, least, tally, state, answer, weight, pulls, chance)
 
 
@@ -93,7 +91,14 @@ class Tally(NamedTuple):
     space: Floats
 
 
-@compiled
+def challenger_space(
+    model: sampling.Model, means: Floats, bound: Floats, unknown: int
+) -> tuple[Tally, conditions.State]:
+    """What runs of ``challenger`` work on. Python makes it: that compiles sooner."""
+    start, chunks = sampling.origin(model, means, unknown), allocation.decisions(unknown)
+    return new_tally(start, means.copy(), chunks), conditions.new_state(unknown, means.shape[0], bound.shape[0])
+
+
 def new_tally(start: Floats, estimate: Floats, chunks: int) -> Tally:
     """Nothing is known yet; ``estimate`` has the means of the known arms."""
     unknown, d = start.shape
@@ -126,7 +131,7 @@ def run_all(
     pulls: Integers,
     chance: Floats,
 ) -> None:
-    """``challenger`` in a given space."""
+    """``challenger`` without a count of references to arrays."""
     start, sums, squares, estimate, owed, arm, everything, space = tally
     unknown, counts, status = owed.shape[0], state.counts, simplex.OPTIMAL
     some = columns.part(state.program, 0, everything.shape[0])

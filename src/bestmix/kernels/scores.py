@@ -9,7 +9,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bases, columns, pairs, simplex, triples
-from bestmix.kernels.columns import Program
+from bestmix.kernels.columns import MORE_COSTS, ONE_COST, OVER_64, TWO_COSTS, Program
 from bestmix.kernels.jit import borrowing, compiled, inlined, plain
 from bestmix.kernels.simplex import Basis
 
@@ -18,25 +18,31 @@ EXACT, BOUND, CLIMBED, LIFTED = 0, 1, 2, 3
 NOBODY = -1  # instead of a column
 
 
-@borrowing
+@compiled
 def loser(program: Program, score: Floats) -> int:
     """Position of the column to reject: of those that tie for the lowest score, the last without weight in the optimum.
 
     It should leave columns that make a basis, or no later round would find one. The last of all where each has weight.
     The optimum is looked for from a cold start, and only in a tie.
     """
+    return loser_with(simplex.new_basis(program.u.shape[1]), program, score)
+
+
+@borrowing
+def loser_with(trial: Basis, program: Program, score: Floats) -> int:
+    """``loser`` in the space of a basis."""
     limit, last, tied = tie_limit(score, TIE), plain(0), 0
     for j in range(score.shape[0]):
         ties = score[j] <= limit
         last, tied = j if ties else last, tied + ties
-    return last if tied < 2 else loser_of_tie(program, score, last, limit)
+    return last if tied < 2 else loser_of_tie(trial, program, score, last, limit)
 
 
-@compiled
-def loser_of_tie(program: Program, score: Floats, last: int, limit: float) -> int:
+@borrowing
+def loser_of_tie(basis: Basis, program: Program, score: Floats, last: int, limit: float) -> int:
     """``loser`` where several columns have scores up to the limit, ``last`` being the last of them."""
     m = program.u.shape[1] + 1
-    basis = simplex.new_basis(m - 1)
+    simplex.forget(basis)
     if simplex.maximise(program, basis) != simplex.OPTIMAL:
         return last
     weights = simplex.weights(basis)
@@ -87,7 +93,7 @@ def last_lowest(score: Floats, tie: float) -> int:
     return j
 
 
-@borrowing
+@compiled
 def intersection_values(
     program: Program, basis: Basis, tableau: Floats, wanted: int, score: Floats, state: Integers
 ) -> int:
@@ -102,22 +108,22 @@ def intersection_values(
 
     ``state`` receives EXACT where the score is exact, and otherwise how the bound was obtained.
     """
+    trial = simplex.new_basis(basis.column.shape[0] - 1)
+    return intersection_values_with(trial, program, basis, tableau, wanted, score, state)
+
+
+@borrowing
+def intersection_values_with(
+    trial: Basis, program: Program, basis: Basis, tableau: Floats, wanted: int, score: Floats, state: Integers
+) -> int:
+    """``intersection_values`` in the space of another basis."""
     n, m = program.mu.shape[0], basis.column.shape[0]
-    if m == 2 and n <= pairs.FEW:
+    if ONE_COST and m == 2 and n <= pairs.FEW:
         fill(state, EXACT)
         return simplex.OPTIMAL if pairs.all_values(program, tableau, score) else simplex.INFEASIBLE
-    if m == 3 and n <= triples.FEW:
+    if TWO_COSTS and m == 3 and n <= triples.FEW:
         fill(state, EXACT)
         return simplex.OPTIMAL if triples.all_values(program, tableau, score) else simplex.INFEASIBLE
-    return values_by_bounds(program, basis, tableau, wanted, score, state)
-
-
-@compiled
-def values_by_bounds(
-    program: Program, basis: Basis, tableau: Floats, wanted: int, score: Floats, state: Integers
-) -> int:
-    """``intersection_values`` of more than a few columns."""
-    trial = simplex.new_basis(basis.column.shape[0] - 1)
     return improve_bounds(program, basis, trial, tableau, wanted, score, state)
 
 
@@ -125,7 +131,7 @@ def values_by_bounds(
 def improve_bounds(
     program: Program, basis: Basis, trial: Basis, tableau: Floats, wanted: int, score: Floats, state: Integers
 ) -> int:
-    """``values_by_bounds`` in the space of another basis."""
+    """``intersection_values`` of more than a few columns."""
     n, m, column = program.mu.shape[0], basis.column.shape[0], basis.column
     status = simplex.maximise(program, basis)
     for j in range(n):
@@ -135,14 +141,13 @@ def improve_bounds(
     value = simplex.prices(basis)[m - 1]
     for i in range(m):
         score[column[i]], state[column[i]] = value, EXACT
-    if m == 2:
+    if ONE_COST and m == 2:
         pairs.lift(column[0], program, score)
         pairs.lift(column[1], program, score)
-    elif m == 3:
+    if TWO_COSTS and m == 3:
         triples.lift(program, simplex.inverse(basis), simplex.prices(basis), score)
-    elif m > 3:
+    if MORE_COSTS and m > 3:
         neighbours(program, basis, plain(NOBODY), score)
-    climbing = m > 3 or (m == 3 and n > triples.SOME)
     pending = False  # a basis has been found whose neighbours are still to be looked at
     for _ in range(3 * n):
         j, limit = lowest_open(score, state, wanted)
@@ -151,15 +156,25 @@ def improve_bounds(
         if pending:
             pending = False
             lift(program, trial, score)
-        elif state[j] == BOUND and climbing:
-            simplex.copy(basis, trial)
-            climb(j, program, trial, score)
+        elif state[j] == BOUND and climbs(j, program, basis, trial, score):
             state[j] = CLIMBED
         else:
             score[j] = max(score[j], bases.best_through(j, program, tableau, limit, trial.column))
             state[j] = LIFTED if score[j] > limit else EXACT
             pending = trial.column[0] >= 0
     return status
+
+
+@borrowing
+def climbs(j: int, program: Program, basis: Basis, trial: Basis, score: Floats) -> bool:
+    """``climb`` from a feasible basis where that is cheaper than an exact score; False elsewhere."""
+    if MORE_COSTS or OVER_64:
+        m = basis.column.shape[0]
+        if m > 3 or (m == 3 and program.mu.shape[0] > triples.SOME):
+            simplex.copy(basis, trial)
+            climb(j, program, trial, score)
+            return True
+    return False
 
 
 @inlined
@@ -173,13 +188,13 @@ def fill(state: Integers, value: int) -> None:
 def lift(program: Program, basis: Basis, score: Floats) -> None:
     """Raise scores to the values of the bases one pivot away from a feasible one."""
     m = basis.column.shape[0]
-    if m == 2:
+    if ONE_COST and m == 2:
         pairs.lift(basis.column[0], program, score)
     elif simplex.restart(program, basis):
         simplex.set_prices(program, basis, simplex.VALUE)
-        if m == 3:
+        if TWO_COSTS and m == 3:
             triples.lift(program, simplex.inverse(basis), simplex.prices(basis), score)
-        else:
+        elif MORE_COSTS:
             neighbours(program, basis, plain(NOBODY), score)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
-from bestmix.kernels.columns import Program
+from bestmix.kernels.columns import ONE_COST, TWO_COSTS, Program
 from bestmix.kernels.jit import borrowing, compiled, inlined, plain, view
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
@@ -98,7 +98,7 @@ def maximise(program: Program, basis: Basis) -> int:
     INFEASIBLE, with artificials in the basis; DEFICIENT when the columns do not span all rows, so that
     an artificial stays at zero in place of a column; or STALLED, which only broken numbers can cause.
     """
-    if basis.column.shape[0] == 2 and program.mu.shape[0] <= pairs.FEW:
+    if ONE_COST and basis.column.shape[0] == 2 and program.mu.shape[0] <= pairs.FEW:
         if stays_best(program, basis):
             return OPTIMAL
         if pairs.best(program, basis.column) and invert(program, basis):
@@ -207,7 +207,9 @@ def invert(program: Program, basis: Basis) -> bool:
     Two and three rows have their closed form, unless it is ill conditioned; Gauss-Jordan does the rest.
     """
     m = basis.column.shape[0]
-    if (m == 2 and invert_two(program, basis)) or (m == 3 and invert_three(program, basis)):
+    if ONE_COST and m == 2 and invert_two(program, basis):
+        return True
+    if TWO_COSTS and m == 3 and invert_three(program, basis):
         return True
     return eliminate(program, basis)
 
@@ -362,7 +364,7 @@ def entering(program: Program, price: Floats, phase: float, rule: int) -> int:
     mu, u, e = program
     n, costs = u.shape
     best, chosen = 0.0, -1
-    if costs == 1:
+    if ONE_COST and costs == 1:
         return entering_one(program, price, phase, rule)
     for j in range(n):
         d = phase * mu[j] - price[costs] * e[j]

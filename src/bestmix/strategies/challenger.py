@@ -7,6 +7,7 @@ tolerance when it is good enough. Nothing about these is proven, what is claimed
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -421,7 +422,12 @@ class Challenger:
             return None
         settings = self._settings(len(instance.problem.cells))
         stop = settings if self._delta or self.heuristic_stop else None
-        return bind(replicate.challenger, instance, budget, settings, stop, self._least_scatter(instance.problem))
+        run = bind(replicate.challenger, instance, budget, settings, stop, self._least_scatter(instance.problem))
+        if run is None:
+            return None
+        model, means, bound, unknown, *options = run.arguments
+        space = partial(replicate.challenger_space, model, means, bound, unknown)
+        return replace(run, arguments=(model, means, bound, *options), space=space)
 
     def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
         """Compiled runs on problems of segments."""

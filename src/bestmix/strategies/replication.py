@@ -3,11 +3,12 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bestmix.kernels import jit
+from bestmix.kernels import columns, jit
 from bestmix.problems.instance import Instance
 from bestmix.problems.noise import CompiledNoise
 from bestmix.problems.segment_instance import SegmentInstance
@@ -22,6 +23,8 @@ class Replication:
     kernel: Callable[..., None]
     arguments: tuple[Any, ...]
     work: float = math.inf  # steps of an innermost loop in a run, about
+    without: frozenset[str] = frozenset()  # what the instance lacks, and so need not be compiled
+    space: Callable[[], tuple[Any, ...]] = tuple  # makes the arrays that the kernel works on, which it takes next
 
     @property
     def compiled(self) -> bool:
@@ -30,11 +33,11 @@ class Replication:
 
     def __call__(self, rng: np.random.Generator, *arrays: Any) -> None:
         """Run as many times as the arrays have rows."""
-        self.call(jit.machine, rng, *arrays)
+        self.call(partial(jit.machine, without=self.without), rng, *arrays)
 
     def call(self, speed: jit.Speed, rng: np.random.Generator, *arrays: Any) -> None:
         """The same as machine code or in plain Python."""
-        speed(self.kernel)(rng, *self.arguments, *arrays)
+        speed(self.kernel)(rng, *self.arguments, *self.space(), *arrays)
 
 
 def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Replication | None:
@@ -44,7 +47,8 @@ def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Repl
     model = instance.noise.compiled(instance.means)
     # Rows one after another, whatever the instance was made of: for another order all would be compiled once more.
     known = np.array(instance.means, order="C"), np.array(instance.bound), len(instance.problem.cells)
-    return Replication(kernel, (model, *known, *options))
+    lacking = columns.lacking(len(instance.bound), len(instance.means) + len(instance.bound) + 1)
+    return Replication(kernel, (model, *known, *options), without=lacking)
 
 
 def bind_segments(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -188,10 +188,13 @@ class SFSR:
         self.begin(instance.problem, budget)
         shape = len(instance.arms), len(instance.problem.cells), len(instance.bound), budget
         ends = np.array(round_ends(*shape), dtype=np.int64)
-        if callable(self.score):
-            return bind(_with_function(self.score), instance, ends, rejects.OWN)
         kind = rejects.INTERSECTION if self.score == "intersection" else rejects.LAGRANGIAN
-        return bind(rejects.successive, instance, ends, kind)
+        if callable(self.score):
+            run = bind(_with_function(self.score), instance, ends, rejects.OWN)
+        else:
+            run = bind(rejects.successive, instance, ends, kind)
+        size = len(instance.means), len(instance.bound), len(instance.problem.cells)
+        return None if run is None else replace(run, space=lambda: (rejects.new_space(*size),))
 
     def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
         """Compiled runs on problems of segments, by reduced costs."""
