@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestmix.kernels import columns
+from bestmix.kernels import columns, pairs, sifting, triples
 
 
 def load(means, bound, chosen):
@@ -47,3 +47,19 @@ def test_equal_rewards_and_costs_at_the_bound_have_a_scale_too(reward):
     assert (scale[1:] > 0).all()
     np.testing.assert_array_equal(program.mu, 0.0)
     np.testing.assert_array_equal(program.u, 0.0)
+
+
+def test_programs_lack_what_is_for_others():
+    costs, sizes = {"ONE_COST", "TWO_COSTS", "MORE_COSTS"}, {"OVER_16", "OVER_40", "OVER_64", "OVER_512"}
+    assert all(getattr(columns, name) for name in costs | sizes)
+    assert columns.lacking(0, 10) == costs | sizes
+    assert columns.lacking(1, 10) == costs - {"ONE_COST"} | sizes
+    assert columns.lacking(2, 10) == costs - {"TWO_COSTS"} | sizes
+    assert columns.lacking(7, 10) == costs - {"MORE_COSTS"} | sizes
+    for most, name in zip(
+        (triples.FEW, pairs.FEW, triples.SOME, sifting.SMALL),
+        ("OVER_16", "OVER_40", "OVER_64", "OVER_512"),
+        strict=True,
+    ):
+        assert name in columns.lacking(1, most)
+        assert name not in columns.lacking(1, most + 1)

@@ -34,6 +34,21 @@ def invert(values):
     return 1.0 / values[0]
 
 
+@jit.compiled
+def double(value):
+    return 2.0 * value
+
+
+LARGE = True
+
+
+@jit.compiled
+def doubled_if_large(value):
+    if LARGE and value > 1.0:
+        return double(value)
+    return value
+
+
 def calls_a_kernel(value):
     return halve(value), halve
 
@@ -55,6 +70,16 @@ def test_another_function_stays_python_and_calls_machine_code():
     assert value == 0.5
     assert not jit.is_machine(made)
     assert jit.is_machine(called)
+
+
+def test_what_the_work_lacks_is_not_compiled():
+    plain, made = jit.machine(doubled_if_large), jit.machine(doubled_if_large, frozenset({"LARGE"}))
+    assert (plain(3.0), doubled_if_large(3.0), made(3.0)) == (6.0, 6.0, 3.0)
+    assert jit.machine(doubled_if_large, frozenset({"LARGE"})) is made
+    assert plain._cache._cache_file._index_name != made._cache._cache_file._index_name
+    assert "double" in plain.py_func.__globals__
+    assert plain.py_func.__globals__["double"].signatures
+    assert not made.py_func.__globals__["double"].signatures
 
 
 def test_what_borrows_arrays_returns_numbers():

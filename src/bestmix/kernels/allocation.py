@@ -70,33 +70,31 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers 
     n, m = coefficient.shape
     unknown = counts.shape[0]
     step, reserved = chunk_size(size, unknown), unreserved(unknown)
-    trials, spread, weight, worth = state.space[0], state.space[1], state.space[2], state.space[3]
+    trials, spread, weight, rate = state.space[0], state.space[1], state.space[2], state.space[3]
     total = state.space[4]
     given, least = min(chunk * step, size), np.inf
     for j in range(unknown):
         trials[j] = counts[j] + owed[j]
+        rate[j] = own[j] / trials[j] ** 2
     for j in range(n):
         spread[j] = spread_of(j, state, trials)
         if spread[j] > 0.0:
             least = min(least, gap[j] * gap[j] / spread[j])
     weigh(0, n, gap, spread, least, weight)
-    for j in range(unknown):
-        worth[j] = weight[j] * own[j] / trials[j] ** 2
     while given < size:
         some = min(step, size - given)
         if chunk >= reserved:
-            nearest = closest(gap, spread)
-            weight[nearest], worth[nearest] = 0.0, 0.0
+            weight[closest(gap, spread)] = 0.0
         add_up(weight, coefficient, total)
-        best, chosen, row = 0.0, -1, -1
+        least_value, chosen, row = 0.0, -1, -1
         for i in range(m):
             if basis[i] < unknown:
                 value = total[i] / trials[basis[i]] ** 2
-                if value > best * (1.0 + TIE):
-                    best, chosen, row = value, basis[i], i
+                if value > least_value:
+                    least_value, chosen, row = value * (1.0 + TIE), basis[i], i
         for j in range(unknown):
-            if worth[j] > best * (1.0 + TIE):
-                best, chosen, row = worth[j], j, -1
+            if weight[j] * rate[j] > least_value:
+                least_value, chosen, row = weight[j] * rate[j] * (1.0 + TIE), j, -1
         if chosen < 0:  # nothing is in doubt: keep the numbers of trials even
             chosen = fewest(trials, unknown)
         arm[chunk] = chosen
@@ -105,21 +103,16 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers 
         less = 1.0 / trials[chosen] - 1.0 / (trials[chosen] + some)
         trials[chosen] += some
         owed[chosen] += some
-        first, last = chosen, chosen + 1
+        rate[chosen] = own[chosen] / trials[chosen] ** 2
         if row >= 0:
             for j in range(n):
                 spread[j] -= coefficient[j, row] * less
         else:
             spread[chosen] -= own[chosen] * less
         if row >= 0 or chunk >= reserved:  # not only the arm's own condition has changed
-            first, last = 0, n
-        if last - first == n:
             weigh(0, n, gap, spread, least, weight)
-            for j in range(unknown):
-                worth[j] = weight[j] * own[j] / trials[j] ** 2
         else:
-            weigh(first, last, gap, spread, least, weight)
-            worth[first] = weight[first] * own[first] / trials[first] ** 2
+            weigh(chosen, chosen + 1, gap, spread, least, weight)
         given, chunk = given + some, chunk + 1
     return chunk
 

@@ -20,7 +20,8 @@ ROUNDING = 8 * float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).tiny)  # the reciprocal of a smaller number can overflow
 LARGEST = float(np.finfo(np.float64).max)
 # What programs may have. Machine code for one that has not leaves out what is only for those that have (``lacking``).
-ONE_COST, TWO_COSTS, MORE_COSTS, OVER_64, OVER_512 = True, True, True, True, True
+ONE_COST, TWO_COSTS, MORE_COSTS = True, True, True
+OVER_16, OVER_40, OVER_64, OVER_512 = True, True, True, True  # columns
 NEGLIGIBLE = 1e-200  # a scaled entry below this counts as zero: products of its reciprocal would overflow
 
 
@@ -38,6 +39,8 @@ def lacking(costs: int, size: int) -> frozenset[str]:
         "ONE_COST": costs == 1,
         "TWO_COSTS": costs == 2,
         "MORE_COSTS": costs > 2,
+        "OVER_16": size > 16,
+        "OVER_40": size > 40,
         "OVER_64": size > 64,
         "OVER_512": size > 512,
     }

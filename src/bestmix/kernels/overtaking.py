@@ -251,7 +251,9 @@ def minimise(
     """
     n = free.shape[0]
     gradient, trial, slope = np.empty(n), np.empty(n), np.empty(n)
-    inverse, step, change, image = np.eye(n), np.empty(n), np.empty(n), np.empty(n)
+    inverse, step, change, image = np.zeros((n, n)), np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        inverse[i, i] = 1.0
     value = distance(free, z, e, covariance, movable, best, rival, held, work, moved, gradient)
     for count in range(STEPS):
         down = 0.0
@@ -264,7 +266,10 @@ def minimise(
             break
         length = 1.0
         if count == 0:
-            length = min(1.0, 0.3 / np.sqrt(np.sum(step * step)))
+            square = 0.0
+            for i in range(n):
+                square += step[i] * step[i]
+            length = min(1.0, 0.3 / np.sqrt(square))
         reached = np.inf
         while length > 1e-12:
             for i in range(n):
@@ -286,7 +291,9 @@ def minimise(
                 image[i] += inverse[i, k] * change[k]
             size += image[i] * change[i]
         settled = value - reached < 1e-15 * value
-        free[:], gradient[:], value = trial, slope, reached
+        value = reached
+        for i in range(n):
+            free[i], gradient[i] = trial[i], slope[i]
         if settled:
             break
         if curved > 0.0:
