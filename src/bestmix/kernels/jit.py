@@ -198,8 +198,9 @@ def _announce() -> None:
 
 def _count(text: str) -> None:
     """Write a text over the last one, on a terminal that shows nothing else, such as a bar."""
-    if sys.stderr is not None and sys.stderr is sys.__stderr__ and sys.stderr.isatty():
-        print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+    terminal = sys.__stderr__
+    if terminal is not None and terminal is sys.stderr and terminal.isatty():
+        print(f"\r{text}\x1b[K", end="", file=terminal, flush=True)
 
 
 def _make(function: FunctionType, form: Form) -> None:
