@@ -87,7 +87,7 @@ class Prompts:
 
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
     use_machine_code()
-    runs = runs or (10 if quick else 200)
+    runs = runs or (10 if quick else 100)
     cases = CASES[2:3] if quick else CASES
     ratios = {name: compared(name, runs) for name in cases}
     found = []
@@ -96,7 +96,7 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
         found += [gain(f"{name}, {what}", pair[place], None) for name, pair in ratios.items()]
         mean, note = pooled([pair[place] for pair in ratios.values()]), f"{runs} runs of each of {len(STEPS)} spends"
         found.append(gain(f"geometric mean, {what}", mean, GOAL, note))
-    return [*found, *real_models(runs)]
+    return [*found, *real_models(2 * runs)]
 
 
 def load(name: str) -> Instance:
