@@ -28,6 +28,11 @@ def test_a_report_shows_versions_and_edges(live):
     assert '<b id="version">4</b>' in page
     assert "9,007" not in page  # no budget
     assert "leases that ran out" not in page
+    assert "How the requests went" in page
+    assert "requests that count" in page
+    assert "1,500 requests" in page
+    assert "is not finished" not in page
+    assert views.read_answer(live).progress == "1,500 requests"
 
 
 def test_the_live_page_shows_an_alarm_while_there_is_one(live):

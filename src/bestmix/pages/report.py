@@ -43,9 +43,8 @@ def report(
     True
     """
     answer, paragraphs = Answer(rec), [note for note in (*notes, rec.note) if note]
-    return render(
-        "report.html", answer=answer, title=title, figure=figure, notes=paragraphs, more=list(map(Markup, more))
-    )
+    sections = list(map(Markup, more))
+    return render("report.html", answer=answer, view=None, title=title, figure=figure, notes=paragraphs, more=sections)
 
 
 def save_report(

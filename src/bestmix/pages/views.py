@@ -358,15 +358,25 @@ class Summary:
         return self.state.complete / self.state.budget if self.state.budget else 1.0
 
     @property
+    def budgeted(self) -> bool:
+        """Whether there is a budget of which a share is spent."""
+        return bool(self.money) or not self.state.unlimited
+
+    @property
+    def unit(self) -> str:
+        """What is counted."""
+        return "trials"
+
+    @property
     def money(self) -> str:
         """What is spent and left, where the budget is one of money and that is known."""
         return ""
 
     @property
     def progress(self) -> str:
-        """Trials that count, of how many; or for how much money."""
+        """Trials that count, of how many, or for how much money; or requests of live traffic."""
         most = "" if self.state.unlimited else f" of {formats.count(self.state.budget)}"
-        trials = f"{formats.count(self.state.complete)}{most} trials"
+        trials = f"{formats.count(self.state.complete)}{most} {self.unit}"
         return f"{trials}, {self.money}" if self.money else trials
 
 
@@ -380,6 +390,12 @@ class View(Summary):
     uncounted: Sequence[Trial] = ()
     traffic: TrafficView | None = None
     items: Mapping[str, Any] | None = None  # that trials are made on: how many, and whether arms share their order
+    live: bool = False  # whether it is on live traffic
+
+    @property
+    def unit(self) -> str:
+        """What is counted: every request of live traffic is a trial, and called a request."""
+        return "requests" if self.live else super().unit
 
     @property
     def share(self) -> float:
@@ -443,7 +459,7 @@ def read(
         How many of the last trials, and of the last that did not count.
     """
     view = read_answer(experiment)
-    if experiment.record.strategy.get("kind") == "Traffic":
+    if view.live:
         return replace(view, traffic=TrafficView(experiment.traffic(last=LAST_VERSIONS), experiment.problem))
     found = [t for state in UNCOUNTED for t in experiment.trials(state, limit=uncounted, newest_first=True)]
     newest = sorted(found, key=lambda t: -t.token)[:uncounted]
@@ -456,7 +472,8 @@ def read_answer(experiment: "Experiment | RemoteExperiment") -> View:
     now = experiment.snapshot()
     changes = [change["round"] for change in now.state.changes]
     answer = Answer(now.recommendation, now.mixtures, changes, SAFE_POINTS)
-    return View(experiment.record.key, now.state, answer, items=experiment.record.items)
+    live = experiment.record.strategy.get("kind") == "Traffic"
+    return View(experiment.record.key, now.state, answer, items=experiment.record.items, live=live)
 
 
 def _rejection(finished: Round, column: str) -> Rejection:
