@@ -35,6 +35,7 @@ def test_traffic_from_the_shell(live):
     assert ", limit dollars <= 1." in shown
     assert "not finished" not in shown
     shown = good("experiment", "change", live, "live", "--bound", "dollars=0.5", "--arm", "tiny")
+    assert "round 3, 80 requests." in shown
     assert "Changed in round 2: dollars <= 0.5 instead of dollars <= 1; tiny is new." in shown
     changed = json.loads(good("experiment", "weights", live, "live", "--json"))
     assert (changed["version"], changed["segments"][""]["tiny"]) == (3, pytest.approx(0.1))

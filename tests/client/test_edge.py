@@ -11,8 +11,8 @@ import pytest
 from tests.experiments.flows import QUICK, ROUTER, drawn, row
 
 from bestmix import Edge, Problem, Traffic
-from bestmix.client.edge import BATCH, DRAWS, Table
-from bestmix.client.edge_choices import Choice, EdgeError, Place
+from bestmix.client.edge import BATCH, DRAWS
+from bestmix.client.edge_choices import Choice, EdgeError, Place, Table
 from bestmix.experiments.audit import audit
 
 GOOD = {"reward": 1.0, "dollars": 0.25}

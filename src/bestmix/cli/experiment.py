@@ -132,7 +132,7 @@ def create(
     with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as draft:
         draft.create(name, found, amount, chosen, **terms)
     with open_all(url, new=True) as storage:
-        report(storage.create(name, found, amount, chosen, **terms).state, as_json)
+        report(storage.create(name, found, amount, chosen, **terms), as_json)
     if not as_json and live is None:
         shared = url.startswith(("http", "postgres"))
         where = "any machine" if shared else "this machine, as often as you like"
@@ -187,7 +187,7 @@ def show(
         typer.echo(json.dumps(data, indent=1, allow_nan=False))
         return
     live = experiment.traffic(last=1) if traffic.is_live(experiment) else None
-    report(state, as_json=False, live=live is not None)
+    report(experiment, as_json=False)
     if live is not None:
         traffic.show_served(experiment.problem, live)
     if state.complete:
@@ -341,7 +341,7 @@ def fail(url: Url, name: Name, trial: TrialId, reason: Reason = "", as_json: com
     """
     experiment = open_named(url, name)
     experiment.tell_failed(trial, reason)
-    report(experiment.state, as_json)
+    report(experiment, as_json)
 
 
 @app.command()
@@ -362,7 +362,7 @@ def pause(url: Url, name: Name, as_json: common.Json = False) -> None:
     """
     experiment = open_named(url, name)
     experiment.pause()
-    report(experiment.state, as_json)
+    report(experiment, as_json)
 
 
 @app.command()
@@ -373,7 +373,7 @@ def resume(url: Url, name: Name, as_json: common.Json = False) -> None:
     """
     experiment = open_named(url, name)
     experiment.resume()
-    report(experiment.state, as_json)
+    report(experiment, as_json)
 
 
 @app.command()
@@ -385,7 +385,7 @@ def stop(url: Url, name: Name, reason: Reason = "", as_json: common.Json = False
     experiment = open_named(url, name)
     rec = experiment.stop(reason)
     if not as_json:
-        report(experiment.state, as_json)
+        report(experiment, as_json)
     common.conclude(rec, common.Outputs(), name, as_json)
 
 
@@ -424,7 +424,7 @@ def change(
             raise ValueError(f"--retire: expected one of {', '.join(present)}, got {strange[0]!r}; check the spelling")
         arms = [*(a for a in present if a not in (retire or [])), *(a for a in arm or [] if a not in present)]
     experiment.change(common.parse_bounds(bound or []) or None, limit, arms, budget)
-    report(experiment.state, as_json)
+    report(experiment, as_json)
 
 
 @app.command()
@@ -443,7 +443,7 @@ def extend(
     """
     experiment = open_named(url, name)
     experiment.extend(budgets.parse_total(budget))
-    report(experiment.state, as_json)
+    report(experiment, as_json)
 
 
 @app.command()
@@ -459,7 +459,7 @@ def rename(
     """
     experiment = open_named(url, name)
     experiment.rename(new)
-    report(experiment.state, as_json)
+    report(experiment, as_json)
 
 
 @app.command()
@@ -558,14 +558,15 @@ def _limit(state: "State") -> str:
     return "" if state.unlimited else str(state.budget)
 
 
-def report(state: "State", as_json: bool, live: bool = False) -> None:
+def report(experiment: "Experiment | RemoteExperiment", as_json: bool) -> None:
     """Where an experiment is, in a line or as JSON."""
+    state = experiment.state
     if as_json:
         typer.echo(json.dumps(state.to_dict(), indent=1))
         return
     parts = [f"{state.complete:,} of {state.budget:,} trials", f"{state.leased:,} leased"]
     if state.unlimited:
-        made = f"{state.complete:,} {'requests' if live else 'trials'}"
+        made = f"{state.complete:,} {'requests' if traffic.is_live(experiment) else 'trials'}"
         parts = [made, *([f"{state.leased:,} leased"] if state.leased else [])]
     beside = (state.extra, "beside the plan"), (state.surplus, "left out"), (state.discounted, "of the log discounted")
     parts += [f"{n:,} {what}" for n, what in ((state.failed, "failed"), *beside) if n]

@@ -15,14 +15,12 @@ import tempfile
 import threading
 import time
 import weakref
-from bisect import bisect_right
 from collections.abc import Callable, Hashable, Mapping
-from itertools import accumulate
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from bestmix.client.edge_choices import Choice, EdgeError, Measure, Place
+from bestmix.client.edge_choices import Choice, EdgeError, Measure, Place, Table
 from bestmix.client.edge_recorder import Recorder
 from bestmix.client.edge_reports import Reporter
 from bestmix.client.edge_server import AwayError, EdgeServer, Refused
@@ -37,27 +35,6 @@ ADOPT_EVERY = 10.0  # seconds between two looks for files of edges that were kil
 
 log = logging.getLogger("bestmix.edge")
 _edges: "weakref.WeakSet[Edge]" = weakref.WeakSet()
-
-
-class Table:
-    """The choices of a segment, and where their shares end."""
-
-    __slots__ = ("choices", "ends", "salt")
-
-    def __init__(self, choices: list[Choice], shares: list[float], salt: str) -> None:
-        self.choices, self.salt = choices, salt
-        self.ends = list(accumulate(shares))
-        self.ends[-1] = 1.0  # whatever rounding has left of it
-
-    def draw(self, source: random.Random, count: int) -> list[Choice]:
-        """Some choices by chance."""
-        return source.choices(self.choices, cum_weights=self.ends, k=count)
-
-    def at(self, unit: Hashable) -> Choice:
-        """The choice of a unit: always the same."""
-        key = f"{self.salt}{type(unit).__name__}\x1f{unit}".encode()
-        share = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big") / 2**64
-        return self.choices[min(bisect_right(self.ends, share), len(self.choices) - 1)]
 
 
 class Edge:

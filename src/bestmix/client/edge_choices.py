@@ -9,7 +9,10 @@ import hashlib
 import hmac
 import math
 import operator
-from collections.abc import Mapping, Sequence
+import random
+from bisect import bisect_right
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 LARGEST = 1e150  # of a sum; servers take no more
@@ -154,3 +157,24 @@ def _text(text: str) -> str:
 
 def _read(text: str) -> str:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+
+
+class Table:
+    """The choices of a segment, and where their shares end."""
+
+    __slots__ = ("choices", "ends", "salt")
+
+    def __init__(self, choices: list[Choice], shares: list[float], salt: str) -> None:
+        self.choices, self.salt = choices, salt
+        self.ends = list(accumulate(shares))
+        self.ends[-1] = 1.0  # whatever rounding has left of it
+
+    def draw(self, source: random.Random, count: int) -> list[Choice]:
+        """Some choices by chance."""
+        return source.choices(self.choices, cum_weights=self.ends, k=count)
+
+    def at(self, unit: Hashable) -> Choice:
+        """The choice of a unit: always the same."""
+        key = f"{self.salt}{type(unit).__name__}\x1f{unit}".encode()
+        share = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big") / 2**64
+        return self.choices[min(bisect_right(self.ends, share), len(self.choices) - 1)]
