@@ -8,13 +8,20 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-from bench.timing import Figure
-from bestmix import Edge, Problem, Traffic, open_experiment
+import numpy as np
+
+from bench.courses import prices
+from bench.timing import Figure, fastest
+from bestmix import Edge, Problem, Traffic, catalog, open_experiment
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
 from bestmix.cli.edge_bench import measure as serve
 from bestmix.client.edge import LONGEST_WAIT
 from bestmix.client.edge_server import EdgeServer
+from bestmix.strategies.traffic import plan_round
 
 PROBLEM = Problem(["small", "medium", "large"], goal="maximise quality", limits=["dollars <= 1"])
 PAIRS, EDGES, SHARE, SECONDS = 400_000, 50, 5.0, 1.0  # targets: a second, edges, % of a core, of a billion requests
@@ -26,7 +33,8 @@ def measure(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as (process, url, token):
         found = [one_edge(url, token, Path(folder), 1.0 if quick else 5.0)]
         found.append(many_edges(process, url, token, 3.0 if quick else 20.0))
-    return [*found, billion()]
+        found.append(alone(Path(folder), 20 if quick else 200))
+    return [*found, *planning(), billion()]
 
 
 @contextmanager
@@ -86,19 +94,50 @@ def reports(given: tuple[str, str, str], over: threading.Event, place: int) -> N
     began = time.monotonic()
     while not over.is_set():
         number += 1
-        rows = [
-            {
-                "version": 1,
-                "arm": arm,
-                "n": 100,
-                "sums": {"quality": 70.5, "dollars": 50.25},
-                "products": {"quality*quality": 55.5, "quality*dollars": 40.5, "dollars*dollars": 33.25},
-            }
-            for arm in PROBLEM.arms
-        ]
-        own.report({"key": f"bench-{os.getpid()}-{place}:{number}", "rows": rows})
+        own.report({"key": f"bench-{os.getpid()}-{place}:{number}", "rows": rows()})
         over.wait(max(began + number - time.monotonic(), 0.0))
     own.close()
+
+
+def rows() -> list[dict[str, object]]:
+    """What a report has of the three arms."""
+    return [
+        {
+            "version": 1,
+            "arm": arm,
+            "n": 100,
+            "sums": {"quality": 70.5, "dollars": 50.25},
+            "products": {"quality*quality": 55.5, "quality*dollars": 40.5, "dollars*dollars": 33.25},
+        }
+        for arm in PROBLEM.arms
+    ]
+
+
+def alone(folder: Path, reports: int) -> Figure:
+    """Reports one after another, each counted in a transaction of its own."""
+    with open_experiment(folder / "alone.db", "live", PROBLEM, traffic=Traffic(requests=10**9, serve="small")) as live:
+        for k in range(1, 4):  # the first round is planned
+            live.tell_sums(rows(), f"edge:{k}")
+        began = time.process_time()
+        for k in range(4, 4 + reports):
+            live.tell_sums(rows(), f"edge:{k}")
+        seconds = (time.process_time() - began) / reports
+        sizes = len(json.dumps({"key": "web-1:1", "rows": rows()})), len(json.dumps(live.published().to_dict()))
+    note = f"a report has {sizes[0]} bytes, the document of weights {sizes[1]}"
+    return Figure("a report alone, counted in SQLite, processor", 1e3 * seconds, "ms", note=note)
+
+
+def planning() -> list[Figure]:
+    """The next version's weights, in plain Python as a server makes them; a thousand trials of each arm are in."""
+    figures = []
+    for instance in (prices(), catalog.load("A2"), catalog.load("D3P")):
+        rng = np.random.default_rng(0)
+        arms, size = len(instance.arms), instance.means.shape[1]
+        evidence = Evidence(instance.problem, [Moments(size).plus(instance.draw(a, 1000, rng)) for a in range(arms)])
+        (seconds,) = fastest([partial(plan_round, evidence, Traffic(), 10_000)], 3, 0.0, time.process_time)
+        what = f"the next version for {arms} arms, {size - 1} limit{'s' if size > 2 else ''}, processor"
+        figures.append(Figure(what, 1e3 * seconds, "ms"))
+    return figures
 
 
 def waits(given: tuple[str, str, str], over: threading.Event, place: int) -> None:

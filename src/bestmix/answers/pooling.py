@@ -57,8 +57,8 @@ def possible_scale(counts: Integers, scatters: Floats, pooled: Floats, least: fl
     from scipy.special import gammaincinv
 
     freedom = np.maximum(counts - 1.0, 1.0)
-    divisor = np.minimum(2.0 * gammaincinv(freedom / 2.0, UNLIKELY), freedom / max(least, 1e-300))
     own, common = np.diagonal(scatters, axis1=1, axis2=2), np.diagonal(pooled)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        divisor = np.minimum(2.0 * gammaincinv(freedom / 2.0, UNLIKELY), freedom / max(least, 1e-300))
         share = np.where((own > 0) & (common > 0), own / divisor[:, None] / common, 1.0)
     return np.asarray(np.sqrt(np.minimum(share, 1.0)))
