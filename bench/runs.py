@@ -1,7 +1,8 @@
 """Simulated runs of Challenger on trials that a bench draws: its own decisions, as machine code, and bare sums."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +12,15 @@ from bestmix.kernels import jit
 Draw = Callable[[int, int, int], np.ndarray]  # of an arm: trials (count, 1 + L) after the first so many
 
 
-class Sums(NamedTuple):
+@dataclass(frozen=True)
+class Sums:
     """As much of an ``Evidence`` as a decision on a plain problem looks at."""
 
     problem: Problem
     counts: np.ndarray
     means: np.ndarray
     scatters: np.ndarray
+    least: np.ndarray | None = None  # none, since no ranges of values are given
 
     @classmethod
     def none(cls, problem: Problem) -> "Sums":
