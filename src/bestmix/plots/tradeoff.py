@@ -19,7 +19,7 @@ MOST_LETTERS = 34  # of the arms along a piece
 NARROW = 0.16  # of the width: a piece below has no room for its arms
 LETTER = 0.6  # width of a letter against its height
 GAP = 0.015  # of the width, beside the bound
-ALONG = (0.5, 0.6, 0.4, 0.7, 0.3, 0.8, 0.2, 0.9, 0.98, 0.02)  # a piece: where its arms may be named
+ALONG = sorted(np.linspace(0.02, 0.98, 25), key=lambda x: abs(x - 0.5))  # a piece: where its arms may be named
 
 
 def plot_tradeoff(found: TradeOff, ax: "Axes | None" = None) -> "Axes":
@@ -160,7 +160,7 @@ def _share(ax: "Axes", x: float) -> float:
 
 
 def _name_piece(ax: "Axes", piece: Piece, ends: tuple[float, float], text: str, above: bool, bound: float) -> None:
-    """Beside the line, where the safe mix is not: near its middle, within the frame, not across ``bound``."""
+    """Beside the line, where the safe mix is not: near its middle, in the frame, not across ``bound``; or nowhere."""
     side, step = ("center", 0) if piece.slope == 0 else ("right", -5) if (piece.slope > 0) is above else ("left", 5)
     width = len(text) * LETTER * SIZE / (ax.bbox.width * 72.0 / ax.get_figure(root=True).dpi)  # type: ignore[union-attr]
     before = {"center": width / 2.0, "right": width, "left": 0.0}[side]
@@ -172,7 +172,9 @@ def _name_piece(ax: "Axes", piece: Piece, ends: tuple[float, float], text: str, 
     log = ax.get_xscale() == "log"
     first, last = np.log(ends) if log else ends
     places = [float(np.exp(x) if log else x) for x in first + np.array(ALONG) * (last - first)]
-    place = next(filter(fits, places), places[0])
+    place = next(filter(fits, places), None)
+    if place is None:
+        return
     look: dict[str, Any] = {
         "fontsize": SIZE,
         "color": COLOURS["support"],
