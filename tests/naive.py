@@ -245,7 +245,9 @@ def sfsr(trials, known, bound, budget, scores=iv_scores, mean=exact_means, weigh
         score = scores(means, bound, left)
         if max(score) == INFEASIBLE:
             return Run(rejected, None, pulls)
-        rejected.append(left.pop(loser(score, spare(means, bound, left, weights(means, bound, left)))))
+        tied = score.count(min(score)) > 1  # exact fractions, which the twin in floats has to do without elsewhere
+        spared = spare(means, bound, left, weights(means, bound, left)) if tied else [0] * len(left)
+        rejected.append(left.pop(loser(score, spared)))
     return Run(rejected, left, pulls)
 
 

@@ -107,7 +107,7 @@ def plan(
         from bestmix.theory import plan as make
 
         chosen = [find_strategy(text, Path.cwd(), f"--strategy {text}") for text in strategy or []]
-        hint = "; the first time the arithmetic is compiled, which takes a minute or so, with segments three"
+        hint = "; the first time the arithmetic is compiled, which takes half a minute, with segments two"
         answer = make(
             guess,
             error,

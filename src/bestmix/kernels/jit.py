@@ -24,10 +24,11 @@ F = TypeVar("F", bound=Callable[..., object])
 # Steps of an innermost loop in one decision from which on machine code is used. A step takes about 1.3 us in plain
 # Python: a run of a few hundred such decisions takes as long as compiling does, and a smaller one less.
 ENOUGH_WORK = 50_000
-# The same in all runs of a simulation with segments, whose machine code takes minutes to make: below it is ten seconds.
+# The same in all runs of a simulation with segments, whose machine code takes a minute to make: below, ten seconds.
 ENOUGH_WORK_OF_RUNS = 8_000_000
 SENTENCE = (
-    "bestmix: compiling the arithmetic for work of this size; that takes a minute or so, with segments three, once."
+    "bestmix: compiling the arithmetic for work of this size; "
+    "that takes a quarter of a minute, with segments a minute, once."
 )
 
 
