@@ -22,6 +22,16 @@ settings.register_profile(
 settings.load_profile("bestmix")
 
 
+@pytest.fixture(autouse=True)
+def whole_kernels(request, monkeypatch):
+    """Machine code that serves every instance, compiled once: that for one instance alone is made again for others.
+
+    The mark ``for_the_instance`` gives a test what users have; the commands in processes of their own have it anyway.
+    """
+    if request.node.get_closest_marker("for_the_instance") is None:
+        monkeypatch.setattr("bestmix.kernels.columns.lacking", lambda costs, size: frozenset())
+
+
 @pytest.fixture(scope="session")
 def postgres_url():
     """A real server: the one that TEST_PG_URL names, or one of this session."""

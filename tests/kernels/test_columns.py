@@ -49,6 +49,7 @@ def test_equal_rewards_and_costs_at_the_bound_have_a_scale_too(reward):
     np.testing.assert_array_equal(program.u, 0.0)
 
 
+@pytest.mark.for_the_instance
 def test_programs_lack_what_is_for_others():
     costs, sizes = {"ONE_COST", "TWO_COSTS", "MORE_COSTS"}, {"OVER_16", "OVER_40", "OVER_64", "OVER_512"}
     assert all(getattr(columns, name) for name in costs | sizes)
@@ -56,10 +57,9 @@ def test_programs_lack_what_is_for_others():
     assert columns.lacking(1, 10) == costs - {"ONE_COST"} | sizes
     assert columns.lacking(2, 10) == costs - {"TWO_COSTS"} | sizes
     assert columns.lacking(7, 10) == costs - {"MORE_COSTS"} | sizes
-    for most, name in zip(
-        (triples.FEW, pairs.FEW, triples.SOME, sifting.SMALL),
-        ("OVER_16", "OVER_40", "OVER_64", "OVER_512"),
-        strict=True,
-    ):
-        assert name in columns.lacking(1, most)
-        assert name not in columns.lacking(1, most + 1)
+    limits = [(2, triples.FEW, "OVER_16"), (1, pairs.FEW, "OVER_40"), (1, triples.SOME, "OVER_64")]
+    for number, most, name in [*limits, (1, sifting.SMALL, "OVER_512")]:
+        assert name in columns.lacking(number, most)
+        assert name not in columns.lacking(number, most + 1)
+    assert columns.lacking(1, 17) == columns.lacking(1, 16)
+    assert columns.lacking(2, 41) == columns.lacking(2, 40)

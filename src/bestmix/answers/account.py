@@ -14,8 +14,8 @@ ROUNDING = 1e-9  # of the amount: less than this beyond it is no overspending
 def counted(price: float, amount: float) -> float:
     """What a trial counts as, of a budget of this amount.
 
-    >>> counted(0.0, 200.0), counted(0.00003, 200.0)
-    (0.0002, 3e-05)
+    >>> counted(0.0, 1000.0), counted(0.00003, 1000.0)
+    (0.001, 3e-05)
     """
     return max(price, LEAST * amount) if price > 0 else FREE * amount
 

@@ -39,8 +39,8 @@ def lacking(costs: int, size: int) -> frozenset[str]:
         "ONE_COST": costs == 1,
         "TWO_COSTS": costs == 2,
         "MORE_COSTS": costs > 2,
-        "OVER_16": size > 16,
-        "OVER_40": size > 40,
+        "OVER_16": costs == 2 and size > 16,  # asked for with two costs alone, and
+        "OVER_40": costs == 1 and size > 40,  # with one: else two sizes would be compiled where one does
         "OVER_64": size > 64,
         "OVER_512": size > 512,
     }
