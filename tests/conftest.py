@@ -16,7 +16,7 @@ settings.register_profile(
     derandomize=True,
     deadline=None,
     database=None,
-    max_examples=40,
+    max_examples=int(os.environ.get("HYPOTHESIS_EXAMPLES", "25")),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("bestmix")

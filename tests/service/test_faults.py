@@ -19,7 +19,7 @@ def postgres():
 def test_a_killed_server_loses_nothing(kind, tmp_path):
     server = postgres() if kind == "postgres" else None
     try:
-        found = service.kill(server.url if server else f"sqlite:///{tmp_path / 'x.db'}", tmp_path / "journals", 4)
+        found = service.kill(server.url if server else f"sqlite:///{tmp_path / 'x.db'}", tmp_path / "journals", 3, 4)
     finally:
         if server:
             server.stop()
