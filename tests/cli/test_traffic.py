@@ -39,6 +39,7 @@ def test_traffic_from_the_shell(live):
     assert "Changed in round 2: dollars <= 0.5 instead of dollars <= 1; tiny is new." in shown
     changed = json.loads(good("experiment", "weights", live, "live", "--json"))
     assert (changed["version"], changed["segments"][""]["tiny"]) == (3, pytest.approx(0.1))
+    assert "not finished" not in good("experiment", "stop", live, "live")
 
 
 def test_rows_come_from_a_file(live, tmp_path):

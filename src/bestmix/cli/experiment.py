@@ -386,7 +386,7 @@ def stop(url: Url, name: Name, reason: Reason = "", as_json: common.Json = False
     rec = experiment.stop(reason)
     if not as_json:
         report(experiment, as_json)
-    common.conclude(rec, common.Outputs(), name, as_json)
+    common.conclude(rec, common.Outputs(), name, as_json, live=traffic.is_live(experiment))
 
 
 @app.command()
