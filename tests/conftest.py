@@ -22,14 +22,24 @@ settings.register_profile(
 settings.load_profile("bestmix")
 
 
-@pytest.fixture(autouse=True)
-def whole_kernels(request, monkeypatch):
+@pytest.fixture(scope="session", autouse=True)
+def whole_kernels():
     """Machine code that serves every instance, compiled once: that for one instance alone is made again for others.
 
-    The mark ``for_the_instance`` gives a test what users have; the commands in processes of their own have it anyway.
+    Commands in processes of their own have the latter, and so have tests that use ``for_the_instance``.
     """
-    if request.node.get_closest_marker("for_the_instance") is None:
-        monkeypatch.setattr("bestmix.kernels.columns.lacking", lambda costs, size: frozenset())
+    from bestmix.kernels import columns
+
+    lacking = columns.lacking
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "lacking", lambda costs, size: frozenset())
+        yield lacking
+
+
+@pytest.fixture
+def for_the_instance(whole_kernels, monkeypatch):
+    """Machine code without what the instance lacks, as users have it."""
+    monkeypatch.setattr("bestmix.kernels.columns.lacking", whole_kernels)
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,7 @@ def test_equal_rewards_and_costs_at_the_bound_have_a_scale_too(reward):
     np.testing.assert_array_equal(program.u, 0.0)
 
 
-@pytest.mark.for_the_instance
+@pytest.mark.usefixtures("for_the_instance")
 def test_programs_lack_what_is_for_others():
     costs, sizes = {"ONE_COST", "TWO_COSTS", "MORE_COSTS"}, {"OVER_16", "OVER_40", "OVER_64", "OVER_512"}
     assert all(getattr(columns, name) for name in costs | sizes)

@@ -79,7 +79,7 @@ def test_compiled_runs_equal_live_runs(strategy, size, kind):
             np.testing.assert_allclose(weight[run][np.array(expected) < arms], shares, atol=1e-9)
 
 
-@pytest.mark.for_the_instance
+@pytest.mark.usefixtures("for_the_instance")
 @pytest.mark.parametrize(("strategy", "size"), [("sfsr", (6, 6, 1)), ("challenger", (5, 5, 2))])
 def test_runs_compiled_for_the_instance_alone_equal_live_runs(strategy, size):
     test_compiled_runs_equal_live_runs(strategy, size, "binary")
