@@ -14,7 +14,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.sum_tables import check_item
+from bestmix.answers.sum_tables import unit_column
 from bestmix.answers.tables import Group, read_groups, read_groups_on_items
 from bestmix.arrays import Floats
 from bestmix.problems.goals import Goal
@@ -94,7 +94,7 @@ def from_log(
     checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
     asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "segments": segments}
     chosen: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
-    block = check_item(item, block, blocks) or block
+    block = unit_column(item, block, blocks)
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
         return _redrawn(evidence, tables, safety, **chosen)

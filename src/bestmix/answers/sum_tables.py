@@ -92,15 +92,17 @@ def check_blocks(block: str | None, blocks: int | str | None) -> int | Literal["
     return checks.whole("blocks", blocks, 2, "100 is a good number, or 'day'", most=100_000)
 
 
-def check_item(item: str | None, block: str | None, blocks: int | str | None = None) -> str | None:
-    """The column with the item, which is a block of its own.
+def unit_column(item: str | None, block: str | None, blocks: int | str | None = None) -> str | None:
+    """The column of what rows have in common: the item, which is a block of its own, or the block.
 
-    >>> check_item("prompt", None)
-    'prompt'
+    >>> unit_column("prompt", None), unit_column(None, "user")
+    ('prompt', 'user')
     """
-    if item is not None and (block is not None or blocks is not None):
+    if item is None:
+        return block
+    if block is not None or blocks is not None:
         raise checks.InvalidInput("item", "an item is a block of its own", "leave out block and blocks, or the item")
-    return item
+    return checks.names("item", [item], "column")[0]
 
 
 def read_sums(

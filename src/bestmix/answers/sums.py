@@ -12,7 +12,7 @@ from bestmix.answers.logs import log_problem
 from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommend_sums import UNCERTAINTIES, recommend_sums
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.sum_tables import BLOCK, Names, check_item, read_sums
+from bestmix.answers.sum_tables import BLOCK, Names, read_sums, unit_column
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Known
@@ -73,7 +73,7 @@ def from_sums(
     rows = log_rows(goal, limits, bounds, reward)
     names = Names.of(rows.measures, reward)
     checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
-    unit = check_item(item, None if block == BLOCK else block) or block
+    unit = block if item is None else unit_column(item, None if block == BLOCK else block)
     found, number = read_sums(frame, names, arm, n, segment, unit)
     problem = log_problem(list(found), bounds, known, rows.goal, limits, segments)
     chosen: dict[str, Any] = {"uncertainty": uncertainty, "resamples": resamples, "seed": seed, "progress": progress}

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from bestmix import checks
-from bestmix.answers.sum_tables import BLOCK, DAY, INCOMPLETE, MEASURES, Names, check_blocks, check_item
+from bestmix.answers.sum_tables import BLOCK, DAY, INCOMPLETE, MEASURES, Names, check_blocks, unit_column
 from bestmix.answers.trials_query import COUNTS, Trials, aggregates, literal, measured, quoted
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
@@ -112,9 +112,9 @@ def sums_query(
     checks.choice("dialect", dialect, DIALECTS)
     measures = _measures(goal, reward, limits, bounds, metrics)
     names = Names.of(measures, reward or "reward")
-    keys = {"arm": arm, "segment": segment, "block": item or (None if block is None else BLOCK)}
+    spelling, unit = Spelling(dialect), unit_column(item, block, blocks)
+    keys = {"arm": arm, "segment": segment, "block": BLOCK if item is None and block is not None else item}
     _check_names([name for name in keys.values() if name is not None], names)
-    spelling, unit = Spelling(dialect), check_item(item, block, blocks) or block
     trials = Trials(
         spelling.table(table),
         spelling.column(arm),
@@ -152,7 +152,8 @@ class Spelling:
         >>> Spelling().table('analytics."odd.name"')
         '"analytics"."odd.name"'
         """
-        parts = [match[1].replace('""', '"') if match[1] else match[2] for match in _PART.finditer(name or "")]
+        found = _PART.finditer(name) if isinstance(name, str) else ()
+        parts = [match[1].replace('""', '"') if match[1] else match[2] for match in found]
         if not parts or '"'.join(parts).count("\n") or ".".join(_again(name)) != name:
             raise checks.InvalidInput(
                 "table", expected="a name such as events or analytics.events", got=checks.shown(name), remedy="check it"
@@ -190,7 +191,9 @@ def _read(spelling: Spelling, measures: Sequence[Column], reward: str | None, bl
 
 
 def _check_names(keys: list[str], names: Names) -> None:
-    """Refuse columns of the same name in what comes out."""
+    """Refuse what is no name, and columns of the same name in what comes out."""
+    for key in keys:
+        checks.names("column", [key], "column")
     outputs = [*keys, "n", INCOMPLETE, *names.sums]
     outputs += [names.product(i, j) for i, j in names.pairs]
     folded = [name.casefold() for name in outputs]
