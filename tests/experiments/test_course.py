@@ -23,6 +23,8 @@ KINDS = {
     "money, ahead, items": (Challenger(ahead=6, rounds=8), MONEY, Items(90, seed=4)),
     "soft money": (Uniform(), Spend(30.0, "dollars"), None),
     "prices": (SFSR(), Spend(60.0, "tokens", prices={"a": 0.5, "b": 1.0, "c": 2.0}), None),
+    "known prices": (Challenger(rounds=8), Spend(50.0, "tokens", prices={"a": 0.5, "b": 1.0, "c": 2.0}), None),
+    "the most by arm": (Uniform(), Spend(40.0, "dollars", most={"a": 1.0, "b": 1.0, "c": 1.0}), None),
 }
 
 
@@ -91,13 +93,23 @@ def turn(exp, rng):
     if dice < 0.05:
         exp.change(bounds={"dollars": float(rng.uniform(0.4, 1.4))})
     elif dice < 0.1:
-        exp.change(arms=[*rng.permutation([*PROBLEM.arms, "d", "e"])[: rng.integers(2, 5)].tolist()])
-    elif dice < 0.15:
+        new, spend = {"d": 1.5, "e": 0.7}, None if now is None else now.spend
+        prices = new if spend is not None and spend.prices is not None else None
+        most = dict.fromkeys(new, 1.0) if spend is not None and isinstance(spend.most, dict) else None
+        arms = [*rng.permutation([*PROBLEM.arms, "d", "e"])[: rng.integers(2, 5)].tolist()]
+        exp.change(arms=arms, prices=prices and _of(prices, arms), most=most and _of(most, arms))
+    elif dice < 0.15 and now is None:
         exp.change(budget=int(exp.state.budget + rng.integers(-15, 30)))
+    elif dice < 0.15:
+        exp.change(budget=Spend(now.spend.amount + float(rng.uniform(-12.0, 9.0)), now.spend.unit))
     elif dice < 0.2 and now is None:
         exp.extend(exp.state.budget + 12)
     elif dice < 0.2:
         exp.extend(now.spend.raised(now.spend.amount + 5.0))
+
+
+def _of(amounts, arms):
+    return {arm: amount for arm, amount in amounts.items() if arm in arms}
 
 
 @pytest.mark.parametrize("kind", KINDS)

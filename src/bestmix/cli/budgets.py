@@ -54,7 +54,7 @@ def parse_budget(text: str, prices: list[str] | None = None, most: list[str] | N
     from bestmix.problems.spend import Spend
 
     if not text.strip().lstrip("+-").replace("_", "").isdigit():
-        spend = Spend.parse(text, common.parse_bounds(prices or [], "--price", "small=0.01") or None, _most(most))
+        spend = Spend.parse(text, common.parse_bounds(prices or [], "--price", "small=0.01") or None, parse_most(most))
         if not spend.hard:
             common.messages().print(
                 f"The budget of {spend} is soft: it may be exceeded by a trial or a few. --most, the most that a trial "
@@ -83,7 +83,7 @@ def parse_total(text: str) -> "int | Spend":
     return found
 
 
-def _most(texts: list[str] | None) -> float | dict[str, float] | None:
+def parse_most(texts: list[str] | None) -> float | dict[str, float] | None:
     """One amount for all arms, or one for each."""
     if not texts:
         return None

@@ -408,12 +408,39 @@ def change(
     retire: Annotated[
         list[str] | None, typer.Option("--retire", help="An arm that is no longer tried.", show_default=False)
     ] = None,
-    budget: Annotated[int | None, typer.Option(min=0, help="The new total.", show_default=False)] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TRIALS|AMOUNT",
+            help="The new total, larger or smaller, as 4000 or '300 dollars'.",
+            show_default=False,
+        ),
+    ] = None,
+    prices: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--price",
+            metavar="ARM=AMOUNT",
+            help="What a trial of an arm that comes new costs, where the budget is money and prices are known.",
+            show_default=False,
+        ),
+    ] = None,
+    most: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--most",
+            metavar="ARM=AMOUNT",
+            help="The most that a trial of an arm that comes new can cost, where that is given by arm.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: common.Json = False,
 ) -> None:
     """Change what is asked while it runs: bounds, limits, arms or the budget. No trial is lost.
 
     Example: [bold]bestmix experiment change router.db router --bound dollars=4 --arm tiny --retire large[/bold]
+
+    Example: [bold]bestmix experiment change router.db router --budget '3 dollars' --arm tiny --price tiny=0.001[/bold]
     """
     experiment = open_named(url, name)
     arms = None
@@ -423,7 +450,10 @@ def change(
         if strange:
             raise ValueError(f"--retire: expected one of {', '.join(present)}, got {strange[0]!r}; check the spelling")
         arms = [*(a for a in present if a not in (retire or [])), *(a for a in arm or [] if a not in present)]
-    experiment.change(common.parse_bounds(bound or []) or None, limit, arms, budget)
+    total = None if budget is None else budgets.parse_total(budget)
+    known = common.parse_bounds(prices or [], "--price", "small=0.01") or None
+    bounds = common.parse_bounds(bound or []) or None
+    experiment.change(bounds, limit, arms, total, known, budgets.parse_most(most))
     report(experiment, as_json)
 
 

@@ -194,25 +194,27 @@ def open_search(
             "choose another --state, or start over with --fresh"
         )
     try:
-        _go_on_with(search, problem, state)
-        search.extend(budget)
+        _go_on_with(search, problem, budget, state)
     except ValueError as error:
         raise ValueError(f"{state}: {error}: choose another --state, or use --fresh") from None
     return search
 
 
-def _go_on_with(search: "Search", problem: "Problem", state: Path) -> None:
-    """Go on with another problem where the trials speak to it, and say so."""
+def _go_on_with(search: "Search", problem: "Problem", budget: "int | Spend", state: Path) -> None:
+    """Go on with another problem where the trials speak to it, and with another amount, and say so."""
     from bestmix.problems.changes import wish_for
 
-    if problem == search.problem:
+    if problem == search.problem and (isinstance(budget, int) or search.account is None):
+        search.extend(budget)
         return
-    wish = wish_for(search.problem, problem)
+    wish, noted = wish_for(search.problem, problem), len(search.changes)
     if wish is None:
         raise ValueError(
             "the run kept there has another problem, with a goal, costs, segments or known arms of its own"
         )
-    search.change(wish.bounds, wish.limits, wish.arms)
+    search.change(wish.bounds, wish.limits, wish.arms, budget)
+    if len(search.changes) == noted:
+        return
     common.messages().print(
         f"{state}: the problem has changed ({search.changes[-1]['text']}); going on with its {search.trials} trials.",
         markup=False,

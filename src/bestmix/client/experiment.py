@@ -328,14 +328,18 @@ class RemoteExperiment:
         bounds: Mapping[str, float] | None = None,
         limits: "Sequence[str | Limit] | None" = None,
         arms: Iterable[str] | None = None,
-        budget: int | None = None,
+        budget: int | Spend | None = None,
+        prices: Mapping[str, float] | None = None,
+        most: float | Mapping[str, float] | None = None,
     ) -> None:
         """Change what is asked while it runs; no trial is lost, and the history tells when it changed."""
         given = {
             "bounds": None if bounds is None else {n: checks.number(f"bounds[{n!r}]", b) for n, b in bounds.items()},
             "limits": None if limits is None else list(map(str, limits)),
             "arms": None if arms is None else list(arms),
-            "budget": budget,
+            "budget": budget.to_dict() if isinstance(budget, Spend) else budget,
+            "prices": None if prices is None else dict(prices),
+            "most": dict(most) if isinstance(most, Mapping) else most,
         }
         self._post("change", {name: value for name, value in given.items() if value is not None})
         self.current()

@@ -47,8 +47,7 @@ def ask(
     if head.leased:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, "the rest of the money is reserved for trials that are under way or never told"
-    plan = rounds.planned(setup.recipe, head.budget, transaction.memory()) or []
-    advance(transaction, setup, lease_clock.clock.now(), purses.drop_slots(transaction, plan))
+    advance(transaction, setup, lease_clock.clock.now(), purses.drop_slots(transaction, setup))
     return ask(transaction, lease_clock, setup, n, worker, key)
 
 
@@ -305,7 +304,7 @@ def advance(transaction: Transaction, setup: Setup, now: float, pulls: list[int]
     budget = left_budget(head.budget, revision, sums)
     try:
         moments = revision.chosen([sums[arm] for arm in sorted(sums)])
-        memory = purses.with_lost(head, setup.recipe, memory, moments)
+        memory = purses.settled(head, setup, memory, sums)
         pulls = pulls if left is None else _arrived(setup.recipe, budget, memory, left)
         step = rounds.finish(setup.recipe, budget, memory, moments, head.round, pulls)
         answer = rounds.mixture(setup.recipe, step.memory, moments)

@@ -13,6 +13,7 @@ from bestmix.experiments.calls import left_budget
 from bestmix.experiments.control import grown
 from bestmix.experiments.model import Record
 from bestmix.experiments.planning import left_after
+from bestmix.experiments.purses import with_retired
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.store import Contents
 from bestmix.experiments.tally import Log, Tally, Turn
@@ -98,7 +99,8 @@ class Course:
         at.short |= {came for came in self.log.short if came <= at.number}
         pulls = [len(self.tally.results[at.number].get(arm, ())) for arm in at.setup.revision.places] if short else None
         lost = {"lost": self.log.lost[at.number]} if at.number in self.log.lost else {}
-        return rounds.finish(at.setup.recipe, at.here, at.memory | lost, at.moments, at.number - 1, pulls)
+        memory = with_retired(at.setup, at.memory | lost, dict(enumerate(at.sums)))
+        return rounds.finish(at.setup.recipe, at.here, memory, at.moments, at.number - 1, pulls)
 
     def _begin(self, recipe: Recipe, budget: int) -> Step:
         if not self.from_log:

@@ -42,6 +42,7 @@ from bestmix.experiments.model import (
     moment,
     one_row,
 )
+from bestmix.experiments.purses import with_retired
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.served import traffic_state
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
@@ -330,8 +331,13 @@ class Experiment:
     @property
     def account(self) -> Account | None:
         """Where the money stands, if the budget is one of money."""
-        now = self.run_state()
-        return account_of(self.strategy, Evidence(self.problem, now.moments), now.memory)
+        return self._account(self.run_state())
+
+    def _account(self, now: RunState) -> Account | None:
+        """The same at a moment, trials of retired arms included."""
+        setup, sums = Setup(self.revision(now.changed), self.strategy), dict(enumerate(now.moments))
+        evidence = Evidence(setup.problem, setup.revision.chosen(sums))
+        return account_of(self.strategy, evidence, with_retired(setup, now.memory, sums))
 
     def run_state(self) -> RunState:
         """All that the answer is made of, as it is at this moment."""
@@ -362,7 +368,7 @@ class Experiment:
             safety=safety,
             mixes=mixes(self.strategy),
             certified=certified_mix(self.strategy, problem, now.memory),
-            account=account_of(self.strategy, Evidence(problem, moments), now.memory),
+            account=self._account(now),
         )
         rec = with_conflict(rec, moments, earlier, now.weight)
         missing = left_out(self.strategy, now.state.surplus)
@@ -473,7 +479,9 @@ class Experiment:
         bounds: Mapping[str, float] | None = None,
         limits: Sequence[str | Limit] | None = None,
         arms: Iterable[str] | None = None,
-        budget: int | None = None,
+        budget: int | Spend | None = None,
+        prices: Mapping[str, float] | None = None,
+        most: float | Mapping[str, float] | None = None,
     ) -> None:
         """Change what is asked while it runs; no trial is lost, and the history tells when it changed.
 
@@ -488,7 +496,11 @@ class Experiment:
             All arms to try from now on: others are retired with their trials, and new ones get their share of a first
             round. An arm that comes back has its trials again.
         budget
-            The new total, larger or smaller.
+            The new total, larger or smaller, of trials or of money as the experiment has it. Of money it is at least
+            what is spent and what trials under way reserve; what trials of retired arms have cost stays spent.
+        prices, most
+            Where the budget is one of money and has them by arm: what a trial of an arm that comes new costs, or can
+            cost at most.
 
         Examples
         --------
@@ -500,9 +512,8 @@ class Experiment:
         >>> exp.state.changes[0]["text"]
         'risk <= 0.5 instead of risk <= 1; mid is new; high is retired'
         """
-        total = None if budget is None else checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
         named = None if arms is None else [check_label("arms", arm, LONGEST_ARM) for arm in arms]
-        wish = Wish(bounds, limits, named, total)
+        wish = Wish(bounds, limits, named, budget, prices, most)
         clock = self.storage.lease_clock
         self._write(lambda transaction: replan.change(transaction, clock, self._setup(transaction), wish))
         self.current()

@@ -6,16 +6,17 @@ never exceeds the budget. A slot whose trial can no longer be paid for is droppe
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.experiments.revision import Setup
 from bestmix.experiments.store import Head, Transaction
+from bestmix.strategies import rounds
 from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Memory
 from bestmix.strategies.purse import Purse
-from bestmix.strategies.rounds import Recipe
+from bestmix.strategies.repaid import retired
 
 
 def silent(head: Head) -> int:
@@ -23,25 +24,44 @@ def silent(head: Head) -> int:
     return head.trials - head.complete - head.extra - head.surplus - head.leased
 
 
-def with_lost(head: Head, recipe: Recipe, memory: Memory, moments: Sequence[Moments]) -> Memory:
-    """The memory of a run with a hard budget, with what is set aside for trials that never told."""
-    paid = recipe.strategy
+def settled(head: Head, setup: Setup, memory: Memory, sums: Mapping[int, Moments]) -> Memory:
+    """The memory of a run with a budget of money, with what retired arms and trials that never told take of it."""
+    memory = with_retired(setup, memory, sums)
+    paid, moments = setup.strategy, setup.revision.chosen(sums)
     if not isinstance(paid, Paid) or not paid.spend.hard:
         return memory
-    reserve = paid.purse(Evidence(recipe.problem, list(moments)), memory).reserve
-    return {**memory, "lost": silent(head) * float(reserve.max(initial=0.0))}
+    most = float(paid.purse(Evidence(setup.problem, moments), memory).reserve.max(initial=0.0))
+    count, (earlier, earlier_most) = silent(head), memory.get("silent", (0, 0.0))
+    earlier = min(count, earlier)  # those that told since may have been any
+    return {**memory, "lost": earlier * max(earlier_most, most) + (count - earlier) * most}
+
+
+def with_retired(setup: Setup, memory: Memory, sums: Mapping[int, Moments]) -> Memory:
+    """The memory with what trials of retired arms have cost, late ones included."""
+    revision = setup.revision
+    gone = {revision.cells[number]: sums[number] for number in revision.retired}
+    return retired(setup.strategy, memory, revision.problem, gone)
+
+
+def silent_so_far(head: Head, setup: Setup, memory: Memory, sums: Mapping[int, Moments]) -> Memory:
+    """What a memory keeps when arms change: trials that never told so far were of these arms, and cost no more."""
+    paid = setup.strategy
+    if not isinstance(paid, Paid) or not paid.spend.hard:
+        return {}
+    reserve = paid.purse(Evidence(setup.problem, setup.revision.chosen(sums)), memory).reserve
+    return {"silent": [silent(head), max(float(reserve.max(initial=0.0)), memory.get("silent", (0, 0.0))[1])]}
 
 
 def payable(transaction: Transaction, setup: Setup, arms: Sequence[int]) -> int:
-    """How many trials of these arms, in their order, can be handed out; where money is limited, arms do not change."""
-    head, paid, recipe = transaction.head, setup.strategy, setup.recipe
+    """How many trials of these arms, in their order, can be handed out."""
+    head, paid = transaction.head, setup.strategy
     if not isinstance(paid, Paid) or not paid.spend.hard or not silent(head):
         return len(arms)  # rounds are planned so that all of their trials can be paid for
-    sums = transaction.moments()
-    moments = [sums[arm] for arm in sorted(sums)]
-    memory = with_lost(head, recipe, transaction.memory(), moments)
-    purse = paid.purse(Evidence(recipe.problem, moments), memory)
-    return _fitting(purse, arms, purse.left - head.leased * float(purse.reserve.max(initial=0.0)))
+    sums, places = transaction.moments(), setup.revision.places
+    memory = settled(head, setup, transaction.memory(), sums)
+    purse = paid.purse(Evidence(setup.problem, setup.revision.chosen(sums)), memory)
+    wanted = [places.index(arm) for arm in arms]
+    return _fitting(purse, wanted, purse.left - head.leased * float(purse.reserve.max(initial=0.0)))
 
 
 def _fitting(purse: Purse, arms: Sequence[int], left: float) -> int:
@@ -53,9 +73,10 @@ def _fitting(purse: Purse, arms: Sequence[int], left: float) -> int:
     return len(arms)
 
 
-def drop_slots(transaction: Transaction, plan: Sequence[int]) -> list[int]:
+def drop_slots(transaction: Transaction, setup: Setup) -> list[int]:
     """Let the open round owe no more, since it cannot be paid for; returns the trials of each arm that it has."""
     head, due = transaction.head, transaction.due()
+    plan = rounds.planned(setup.recipe, head.budget, transaction.memory()) or []
     waiting = transaction.open_slots(head.freed) if head.freed else []
     for row in waiting:
         row.open = False
@@ -65,4 +86,4 @@ def drop_slots(transaction: Transaction, plan: Sequence[int]) -> list[int]:
     head.owing -= head.due + len(waiting)
     head.due = head.freed = 0
     freed = Counter(row.arm for row in waiting)
-    return [n - due[arm] - freed[arm] for arm, n in enumerate(plan)]
+    return [n - due[arm] - freed[arm] for arm, n in zip(setup.revision.places, plan, strict=True)]

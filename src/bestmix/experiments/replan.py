@@ -9,7 +9,7 @@ change ends the round (``traffic.py``).
 import numpy as np
 
 from bestmix import checks
-from bestmix.experiments import calls, control, traffic
+from bestmix.experiments import calls, control, purses, traffic
 from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
 from bestmix.experiments.revision import Revision, Setup
@@ -18,8 +18,9 @@ from bestmix.problems.changes import Wish, amended, changes, same_shape
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
-from bestmix.strategies.paid import Paid, check_changeable, once_more
+from bestmix.strategies.paid import Paid, once_more
 from bestmix.strategies.protocol import Extendable, Memory, arriving, decides_from_counts
+from bestmix.strategies.repaid import Totals, begin_again, check_changeable, check_payable, totals
 from bestmix.strategies.traffic import Traffic
 
 MOST_OPEN_SLOTS = 2**31  # all of them
@@ -31,24 +32,25 @@ def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, wish
     head, old = transaction.head, setup.problem
     if head.status == "stopped":
         raise Closed("change: the experiment was stopped, for good; create a new one, from this one's log if you like")
-    new, budget = amended(old, wish), head.budget if wish.budget is None else wish.budget
-    text = changes(old, new, head.budget, budget)
+    new = amended(old, wish)
+    if isinstance(setup.strategy, Traffic):
+        return _change_traffic(transaction, lease_clock, setup, new, wish)
+    found = totals(setup.strategy, transaction.memory(), head.budget, new, wish)
+    text = changes(old, new, found.before, found.after)
     if not text:
         return setup
-    if isinstance(setup.strategy, Traffic):
-        return _change_traffic(transaction, lease_clock, setup, new, wish, text)
-    shaped = same_shape(old, new)
-    if new.to_dict() == old.to_dict() and budget > head.budget and not _counts_differ(transaction, setup):
-        control.extend(transaction, budget, setup)
+    if new.to_dict() == old.to_dict() and found.grows and _extendable(transaction, setup):
+        control.extend(transaction, found.after, setup)
         return setup
-    _check(transaction, setup, shaped and budget == head.budget, new.arms != old.arms)
+    only_bounds = same_shape(old, new) and found.same
+    _check(transaction, setup, only_bounds, new.arms != old.arms)
     revised = _revised(transaction, lease_clock, setup, new, text)
-    if shaped and budget == head.budget:
-        _write(transaction, revised, budget, text, None, [])
+    if only_bounds:
+        _write(transaction, revised, head.budget, text, None, [])
         if head.status == "done":
             _decide_once_more(transaction, revised)
     else:
-        _replan(transaction, lease_clock, revised, budget, text)
+        _replan(transaction, lease_clock, setup, revised, found, text)
     return revised
 
 
@@ -61,11 +63,12 @@ def _revised(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, ne
     return revised
 
 
-def _change_traffic(
-    transaction: Transaction, lease_clock: LeaseClock, setup: Setup, new: Problem, wish: Wish, text: str
-) -> Setup:
-    if wish.budget is not None:
-        raise checks.InvalidInput("budget", "live traffic has none", "leave it out")
+def _change_traffic(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, new: Problem, wish: Wish) -> Setup:
+    for name in ("budget", "prices", "most"):
+        if getattr(wish, name) is not None:
+            raise checks.InvalidInput(name, "live traffic has none", "leave it out")
+    if not (text := changes(setup.problem, new, 0, 0)):
+        return setup
     revised = _revised(transaction, lease_clock, setup, new, text)
     _write(transaction, revised, transaction.head.budget, text, None, [])
     traffic.change(transaction, lease_clock, revised)
@@ -76,16 +79,20 @@ def extend(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, budg
     """Raise the budget: from what was planned where that is what was made, else from the counts."""
     if isinstance(budget, Spend) or isinstance(setup.strategy, Paid):
         control.extend(transaction, budget, setup)
-    elif budget > transaction.head.budget and _counts_differ(transaction, setup):
+    elif budget > transaction.head.budget and not _extendable(transaction, setup):
         change(transaction, lease_clock, setup, Wish(budget=budget))
     else:
         control.extend(transaction, budget, setup)
 
 
-def _counts_differ(transaction: Transaction, setup: Setup) -> bool:
-    """Whether the trials are others than the strategy had planned, and it decides from their numbers."""
-    head = transaction.head
-    return decides_from_counts(setup.strategy) and (head.extra > 0 or head.changed is not None)
+def _extendable(transaction: Transaction, setup: Setup) -> bool:
+    """Whether a larger budget goes on from what was planned: not where other trials were made, and their numbers count.
+
+    Rounds that are bought are planned from what is left in any case.
+    """
+    head, strategy = transaction.head, setup.strategy
+    differ = decides_from_counts(strategy) and (head.extra > 0 or head.changed is not None)
+    return isinstance(strategy, Paid) or not differ
 
 
 def _check(transaction: Transaction, setup: Setup, only_bounds: bool, other_arms: bool) -> None:
@@ -136,22 +143,26 @@ def _reopen(transaction: Transaction) -> None:
     transaction.add_event("resumed")
 
 
-def _replan(transaction: Transaction, lease_clock: LeaseClock, revised: Setup, budget: int, text: str) -> None:
+def _replan(
+    transaction: Transaction, lease_clock: LeaseClock, setup: Setup, revised: Setup, found: Totals, text: str
+) -> None:
     """Cut the open round short, and plan anew from the trials that there are and those under way."""
     calls.expire(transaction, calls.advance_clock(transaction, lease_clock))
     closed, revision, sums = _cut(transaction, revised.revision), revised.revision, transaction.moments()
     leased = np.bincount([row.arm for row in transaction.leases()], minlength=len(sums))
-    counts = np.array(revision.chosen([sums[arm].count + int(leased[arm]) for arm in sorted(sums)]), dtype=np.int64)
-    here = calls.left_budget(budget, revision, sums)
-    memory = revised.strategy.begin(revised.problem, max(here, len(counts)))
-    quota = revised.strategy.quota(revised.problem, max(here, len(counts)), memory)
-    owed = rounds.level(counts * 0 if quota is None else quota, counts, max(here - int(counts.sum()), 0))
+    moments, under_way = revision.chosen(sums), np.array(revision.chosen(leased.tolist()), dtype=np.int64)
+    unheard = purses.silent_so_far(transaction.head, setup, transaction.memory(), sums)
+    memory = purses.settled(transaction.head, revised, found.memory | unheard, sums)
+    if found.shrinks or not set(revised.problem.cells) <= set(setup.problem.cells):
+        check_payable(revised.recipe, moments, under_way, memory)
+    here = calls.left_budget(found.trials, revision, sums)
+    begun, owed = begin_again(revised.recipe, here, moments, under_way, memory)
     made = transaction.complete_in(transaction.head.round + 1)
     handed = [int(n) + made.get(arm, 0) for arm, n in enumerate(leased)]
     plan = owed + np.array(revision.chosen(handed), dtype=np.int64)
-    memory |= {rounds.PLAN: plan.tolist()} | ({"arriving": True} if transaction.memory().get("arriving") else {})
-    _write(transaction, revised, budget, text, memory, closed)
-    transaction.advance(memory, [])
+    begun |= {rounds.PLAN: plan.tolist()} | ({"arriving": True} if transaction.memory().get("arriving") else {})
+    _write(transaction, revised, found.trials, text, begun, closed)
+    transaction.advance(begun, [])
     _await(transaction, lease_clock, revised, owed.tolist())
 
 

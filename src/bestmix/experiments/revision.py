@@ -60,7 +60,7 @@ class Revision:
         numbers = {cell: number for number, cell in enumerate(self.cells)}
         return [numbers[cell] for cell in self.problem.cells]
 
-    def chosen(self, values: Sequence[Any]) -> list[Any]:
+    def chosen(self, values: Sequence[Any] | Mapping[int, Any]) -> list[Any]:
         """Those of what can be tried, of values in the store's order."""
         return [values[place] for place in self.places]
 

@@ -12,6 +12,7 @@ from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Mean
 from bestmix.problems.rows import is_bound
+from bestmix.problems.spend import Spend
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,9 @@ class Wish:
     bounds: Mapping[str, float] | None = None  # by cost, others stay
     limits: Sequence[str | Limit] | None = None  # all that are no bounds; a bound among them is one of ``bounds``
     arms: Iterable[str] | None = None  # all that are to be tried from now on
-    budget: int | None = None
+    budget: int | Spend | None = None
+    prices: Mapping[str, float] | None = None  # of arms that come new, where the budget is money and prices are known
+    most: float | Mapping[str, float] | None = None  # that trials of these can cost, where that is given by arm
 
 
 def amended(problem: Problem, wish: Wish) -> Problem:
@@ -87,7 +90,7 @@ def same_shape(old: Problem, new: Problem) -> bool:
     return sizes[0] == sizes[1]
 
 
-def changes(old: Problem, new: Problem, before: int, budget: int) -> str:
+def changes(old: Problem, new: Problem, before: int | Spend, budget: int | Spend) -> str:
     """What has changed, in words.
 
     >>> changes(Problem(["a", "b"], {"x": 1.0}), Problem(["b", "c"], {"x": 2.0}), 90, 90)

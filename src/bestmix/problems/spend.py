@@ -1,6 +1,6 @@
 """A budget in money, or in hours of trials, instead of a number of trials."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +149,19 @@ class Spend:
         Spend(amount=300.0, unit='dollars', prices=None, most=None)
         """
         return Spend(amount, self.unit, self.prices, self.most)
+
+    def among(self, arms: Collection[str]) -> "Spend":
+        """The same with the prices of these arms alone, and the most that their trials can cost.
+
+        >>> Spend(9.0, "dollars", prices={"a": 0.5, "b": 2.0}).among(["b"]).prices
+        {'b': 2.0}
+        """
+        prices, most = self.prices, self.most
+        if prices is not None:
+            prices = {arm: prices[arm] for arm in arms if arm in prices}
+        if isinstance(most, Mapping):
+            most = {arm: most[arm] for arm in arms if arm in most}
+        return Spend(self.amount, self.unit, prices, most)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from bestmix.experiments import Closed, Experiment, State, TrialState
 from bestmix.pages import rendering, views
 from bestmix.pages.experiment import experiment_report
+from bestmix.problems.spend import Spend
 from bestmix.service import sessions
 from bestmix.service.access import ADMIN, NOTES, PUBLIC, READ, READ_SLOW, check_origin, find_experiment
 from bestmix.service.bodies import GuardedRoute, form
@@ -20,6 +21,7 @@ from bestmix.service.errors import CODES, Refusal
 from bestmix.service.routes.experiments import Current
 from bestmix.service.routes.streams import Feed, open_stream
 from bestmix.service.tokens import Scope, Token
+from bestmix.strategies.paid import Paid
 from bestmix.strategies.traffic import Traffic
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
@@ -232,6 +234,7 @@ def changing(request: Request, experiment: Current) -> Response:
     bounds, limits = problem.to_dict()["bounds"], problem.to_dict().get("limits", [])
     asked = {"arms": "\n".join(problem.arms), "limits": "\n".join(limits), "bounds": bounds}
     asked |= {"budget": None if state.unlimited else state.budget, "traffic": isinstance(experiment.strategy, Traffic)}
+    asked["account"] = experiment.account
     return render(request, "change.html", name=state.name, key=experiment.record.key, **asked)
 
 
@@ -243,13 +246,22 @@ async def change(request: Request, experiment: Current) -> Response:
         field.removeprefix("bound "): _number(text) for field, text in given.items() if field.startswith("bound ")
     }
     arms, limits = (_lines(given[field]) if field in given else None for field in ("arms", "limits"))
-    budget = int(_number(given["budget"])) if given.get("budget") else None
-    await run_in_threadpool(experiment.change, bounds, limits, arms, budget)
+    budget: int | Spend | None = int(_number(given["budget"])) if given.get("budget") else None
+    if given.get("amount") and isinstance(experiment.strategy, Paid):
+        budget = Spend(_number(given["amount"]), experiment.strategy.spend.unit)
+    prices, most = (_amounts(given[field]) if given.get(field) else None for field in ("prices", "most"))
+    await run_in_threadpool(experiment.change, bounds, limits, arms, budget, prices, most)
     return RedirectResponse(f"/experiments/{experiment.record.key}", 303)
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _amounts(text: str) -> dict[str, float] | None:
+    """Amounts by arm, each on a line of its own: ``small = 0.01``."""
+    pairs = [line.rpartition("=") for line in _lines(text)]
+    return {arm.strip(): _number(amount) for arm, _, amount in pairs} or None
 
 
 def _number(text: str) -> float:

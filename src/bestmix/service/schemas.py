@@ -217,7 +217,13 @@ class ChangeProblem(Body):
     bounds: dict[str, Number] | None = Field(None, description="New bounds, by cost; the others stay.")
     limits: list[str] | None = Field(None, description="All limits from now on that are not such bounds.")
     arms: list[str] | None = Field(None, description="All arms to try from now on.")
-    budget: Whole | None = Field(None, ge=0, le=2**53, description="The new total.")
+    budget: Budget | None = Field(None, description="The new total, of trials or of money, larger or smaller.")
+    prices: dict[str, Number] | None = Field(
+        None, description="What a trial of an arm that comes new costs, where the budget is money and prices are known."
+    )
+    most: Number | dict[str, Number] | None = Field(
+        None, description="The most that a trial of an arm that comes new can cost, where that is given by arm."
+    )
 
 
 class Extend(Body):

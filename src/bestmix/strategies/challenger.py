@@ -26,7 +26,7 @@ from bestmix.problems.spend import Spend
 from bestmix.strategies import enough, enough_program, proven, proven_support
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
-from bestmix.strategies.purse import Purse, first_round
+from bestmix.strategies.purse import LEAST, Purse, at_least_one, first_round
 from bestmix.strategies.ranges import check_within, least_scatter
 from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
@@ -250,7 +250,8 @@ class Challenger:
 
     def close_paid(self, evidence: Evidence, purse: Purse, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """The same with money: what a trial helps is divided by its price, and rounds are shares of the money."""
-        first = first_round(purse, self.first_share) if memory["filling"] else np.zeros(0)
+        untried = (purse.counts == 0) & purse.affordable()  # their slots could not be paid for then
+        first = first_round(purse, self.first_share) if memory["filling"] else at_least_one(purse, LEAST * untried)
         if first.any():  # prices are learnt while the first share is spent
             again = bool((first >= purse.room()).any())
             return memory | {"quota": first.tolist(), "reasons": {}, "filling": again}, {}

@@ -77,7 +77,7 @@ def plan_round(gains: Gains, purse: Purse, money: float) -> Plan:
     trials, reasons = np.zeros_like(purse.counts), dict[int, dict[int, int]]()
     part, given, room = money / allocation.decisions(len(trials)), 0.0, purse.room()
     while given < money * (1.0 - 1e-9):
-        left, made = purse.left - float(trials @ purse.reserve), purse.counts + trials
+        left, made = purse.left - float(trials @ purse.reserve), np.maximum(purse.counts + trials, 1)
         open_ = (purse.reserve <= left) & (trials < room)
         if not open_.any():
             break

@@ -1,8 +1,8 @@
 """A strategy under a budget of money: its decisions are rounds of what can be bought.
 
 How many trials there are is not known beforehand, so that the strategy plans each round from the money that is left
-(``purse.py``). What it decides stays a pure function of what was told; the amount is kept in its memory, so that it
-can be raised.
+(``purse.py``). What it decides stays a pure function of what was told; the amount, and prices of arms that came later,
+are kept in its memory, since they may change (``repaid.py``).
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,10 @@ from bestmix.strategies.purse import Purse, check_first, purse_of, spent_on
 if TYPE_CHECKING:
     from bestmix.strategies.search import Search
 
-OWN = ("amount", "before", "lost")  # entries of the memory that are not the strategy's
+# Entries of the memory that are not the strategy's: what may be spent, what trials cost that were made before the run,
+# what is set aside for trials that never told and how many of these are from before the last change of arms, what
+# trials of retired arms have cost, and what trials of each arm cost, or can cost at most, where arms came later.
+OWN = ("amount", "before", "lost", "silent", "retired", "prices", "most")
 
 
 @runtime_checkable
@@ -77,7 +80,8 @@ class Paid:
         return mixes(self.strategy)
 
     @property
-    def _buying(self) -> Buying:
+    def buying(self) -> Buying:
+        """The strategy, as one that knows what to buy."""
         if not isinstance(self.strategy, Buying):
             raise checks.InvalidInput(
                 "budget",
@@ -104,7 +108,7 @@ class Paid:
         nothing = Evidence(problem, [Moments(len(problem.measures)) for _ in problem.cells])
         purse = purse_of(nothing, self.spend, self.spend.amount)
         check_first(purse, self.spend, problem)
-        return {"amount": self.spend.amount, **self._buying.begin_paid(problem, purse)}
+        return {"amount": self.spend.amount, **self.buying.begin_paid(problem, purse)}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """What the last decision bought."""
@@ -113,16 +117,22 @@ class Paid:
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Decide on what to buy next."""
         own = {name: memory[name] for name in OWN if name in memory}
-        closed, told = self._buying.close_paid(evidence, self.purse(evidence, memory), memory)
+        closed, told = self.buying.close_paid(evidence, self.purse(evidence, memory), memory)
         return {**closed, **own}, told
 
     def purse(self, evidence: Evidence, memory: Memory) -> Purse:
         """Where the money stands at a decision, trials from before the run included.
 
-        What is set aside for trials that never told (``lost``) counts as spent.
+        What is set aside for trials that never told (``lost``) counts as spent, and so do trials of retired arms.
         """
-        purse = purse_of(evidence, self.spend, memory["amount"] + memory.get("before", 0.0))
-        return purse._replace(spent=purse.spent + memory.get("lost", 0.0))
+        spend = self.now(memory).among(evidence.problem.arms)
+        purse = purse_of(evidence, spend, memory["amount"] + memory.get("before", 0.0))
+        return purse._replace(spent=purse.spent + memory.get("lost", 0.0) + memory.get("retired", 0.0))
+
+    def now(self, memory: Memory) -> Spend:
+        """The budget as it is now, with the prices of all arms that ever were."""
+        prices, most = memory.get("prices", self.spend.prices), memory.get("most", self.spend.most)
+        return Spend(memory["amount"], self.spend.unit, prices, most)
 
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """Those of the strategy."""
@@ -156,17 +166,29 @@ class Paid:
 
     def account(self, evidence: Evidence, memory: Memory) -> Account:
         """Where the money stands."""
-        price = purse_of(evidence, self.spend, memory["amount"]).price.tolist()
-        known = [self.spend.prices is not None or count > 0 for count in evidence.counts]
+        spend = self.now(memory).among(evidence.problem.arms)
+        price = purse_of(evidence, spend, memory["amount"]).price.tolist()
+        known = [spend.prices is not None or count > 0 for count in evidence.counts]
         named = zip(evidence.problem.trial_names, price, known, strict=True)
-        spent = spent_on(self.spend, evidence) - memory.get("before", 0.0)
+        spent = spent_on(spend, evidence) + memory.get("retired", 0.0) - memory.get("before", 0.0)
         prices = {name: p for name, p, told in named if told}
-        return Account(self.spend.raised(memory["amount"]), spent, prices, memory.get("lost", 0.0))
+        return Account(spend, spent, prices, memory.get("lost", 0.0))
 
-    def begun_with(self, data: Mapping[str, Any]) -> "Paid":
-        """The same with the amount that a saved run began with; it may have been raised since."""
+    def begun_with(self, data: Mapping[str, Any], memory: Mapping[str, Any]) -> "Paid":
+        """The same as a saved run began; its amount and its arms, with their prices, may have changed since."""
         saved = data.get("spend") if isinstance(data, Mapping) else None
-        return Paid(self.strategy, self.spend.raised(saved["amount"])) if isinstance(saved, Mapping) else self
+        if not isinstance(saved, Mapping):
+            return self
+        begun = Paid(self.strategy, Spend.from_dict(saved))
+        arms = self.spend.prices or (self.spend.most if isinstance(self.spend.most, Mapping) else ())
+        now = begun.now(dict(memory)).among(arms).raised(self.spend.amount)
+        return begun if now == self.spend else Paid(self.strategy, self.spend.raised(saved["amount"]))
+
+    def for_arms(self, problem: Problem, memory: Memory) -> "Paid":
+        """The same with the arms of a problem that has changed, and an amount that is enough to begin with them."""
+        now = self.now(memory).among(problem.arms)
+        least = sum((now.of_cells(problem, a, "prices").sum() for a in (now.prices, now.most) if a is not None), 0.0)
+        return Paid(self.strategy, now.raised(max(now.amount, 2.0 * float(least))))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -192,41 +214,6 @@ def check_chosen(strategy: Strategy) -> None:
             "where users arrive, who comes decides what a round costs",
             "give a number of trials, or the shares of the segments, and ask without a segment",
         )
-
-
-def check_changeable(strategy: Strategy, anew: str) -> None:
-    """Refuse another budget, other arms or limits of another kind where rounds are laid out or bought.
-
-    ``anew`` is what to do instead.
-
-    >>> from bestmix import SFSR
-    >>> check_changeable(SFSR(), "start another run")
-    Traceback (most recent call last):
-    bestmix.checks.InvalidInput: strategy: SFSR lays out its rounds beforehand, so that only bounds can change; ...
-    """
-    if isinstance(strategy, Paid):
-        raise checks.InvalidInput(
-            "budget",
-            "with a budget of money only bounds can change",
-            f"extend() takes more money; for other arms {anew}",
-        )
-    if not decides_from_counts(strategy):
-        raise checks.InvalidInput(
-            "strategy",
-            f"{strategy.name} lays out its rounds beforehand, so that only bounds can change",
-            f"{anew}, with Challenger() or Uniform()",
-        )
-
-
-def larger_amount(strategy: Strategy, memory: Memory, budget: Any) -> float:
-    """The amount of a budget that takes the place of a run's, in the same unit and no smaller."""
-    if not isinstance(strategy, Paid) or not isinstance(budget, Spend) or budget.unit != strategy.spend.unit:
-        unit = strategy.spend.unit if isinstance(strategy, Paid) else "trials"
-        raise checks.InvalidInput("budget", expected=f"one in {unit}, as the run has", got=checks.shown(budget))
-    if budget.amount < memory["amount"]:
-        least = strategy.spend.say(memory["amount"])
-        raise checks.InvalidInput("budget", expected=f"at least the present {least}", got=budget)
-    return budget.amount
 
 
 def as_begun(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:

@@ -132,8 +132,19 @@ def first_round(purse: Purse, share: float) -> Integers:
 
 
 def at_least_one(purse: Purse, wanted: Integers) -> Integers:
-    """As much as fits, but a trial of every arm that has none."""
-    return np.maximum(purse.fit(wanted), np.where((purse.counts == 0) & (wanted > 0), 1, 0))
+    """As much as fits, but a trial of every arm that has none, as far as these fit: the cheapest first.
+
+    >>> price = np.array([1.0, 10.0, 30.0])
+    >>> at_least_one(Purse(136.0, 100.0, np.array([9, 0, 0]), price, price, False), np.array([100, 3, 3]))
+    array([26,  1,  0])
+    """
+    first = np.where((purse.counts == 0) & (wanted > 0), 1, 0)
+    planned = np.maximum(purse.fit(wanted), first)
+    if float(planned @ purse.reserve) <= purse.left:
+        return planned
+    cheapest = np.argsort(np.where(first > 0, purse.reserve, np.inf), kind="stable")
+    first[cheapest] *= np.cumsum((first * purse.reserve)[cheapest]) <= purse.left
+    return np.asarray(first + purse.fit(np.where(purse.counts == 0, 0, wanted), first))
 
 
 def root_round(purse: Purse, members: Sequence[int]) -> Integers:

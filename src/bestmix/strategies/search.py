@@ -25,7 +25,7 @@ from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
 from bestmix.strategies.ending import ending
-from bestmix.strategies.paid import Paid, account_of, check_changeable, check_chosen, larger_amount, once_more, paid
+from bestmix.strategies.paid import Paid, account_of, check_chosen, once_more, paid
 from bestmix.strategies.protocol import (
     MOST_TRIALS,
     Checking,
@@ -39,6 +39,15 @@ from bestmix.strategies.protocol import (
     extended,
     left_out,
     mixes,
+)
+from bestmix.strategies.repaid import (
+    Totals,
+    begin_again,
+    check_changeable,
+    check_payable,
+    larger_amount,
+    retired,
+    totals,
 )
 from bestmix.strategies.search_items import ItemTrials, check_items
 
@@ -307,7 +316,9 @@ class Search:
         bounds: Mapping[str, float] | None = None,
         limits: Sequence[str | Limit] | None = None,
         arms: Iterable[str] | None = None,
-        budget: int | None = None,
+        budget: int | Spend | None = None,
+        prices: Mapping[str, float] | None = None,
+        most: float | Mapping[str, float] | None = None,
     ) -> None:
         """Change what is asked while it runs; no trial is lost.
 
@@ -321,7 +332,11 @@ class Search:
         arms
             All arms to try from now on. Trials of an arm that is retired come back with it.
         budget
-            The new total, larger or smaller.
+            The new total, larger or smaller, of trials or of money as the run has it. What trials of retired arms have
+            cost stays spent.
+        prices, most
+            Where the budget is one of money and has them by arm: what a trial of an arm that comes new costs, or can
+            cost at most.
 
         Examples
         --------
@@ -332,22 +347,24 @@ class Search:
         >>> search.ask(), search.problem.bounds
         ({'a': 1, 'c': 3}, {'dollars': 2.0})
         """
-        total = self.budget if budget is None else checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
-        new = amended(self.problem, Wish(bounds, limits, arms))
-        told = changes(self.problem, new, self.budget, total)
+        wish = Wish(bounds, limits, arms, budget, prices, most)
+        new = amended(self.problem, wish)
+        found = totals(self.strategy, self.memory, self.budget, new, wish)
+        told = changes(self.problem, new, found.before, found.after)
         if not told:
             return
-        if new == self.problem and total > self.budget and not self.changes:
-            self.extend(total)
+        if new == self.problem and found.grows and (isinstance(self.strategy, Paid) or not self.changes):
+            self.extend(found.after)
             return
-        shaped = same_shape(self.problem, new) and total == self.budget
+        shaped = same_shape(self.problem, new) and found.same
         if not shaped:
             check_changeable(self.strategy, "start another run from these trials")
+            self._replan(new, found)
         self.changes.append({"round": len(self.history) + 1, "text": told})
         if shaped:
             self._look_again(new)
         else:
-            self._replan(new, total)
+            self._settle()
 
     def _look_again(self, problem: Problem) -> None:
         """Go on with other bounds; a run that was over by its own rule decides once more."""
@@ -360,24 +377,26 @@ class Search:
             if self.done:
                 self.memory = memory
 
-    def _replan(self, problem: Problem, budget: int) -> None:
-        """Cut the round short, and plan anew from the numbers of trials."""
+    def _replan(self, problem: Problem, found: Totals) -> None:
+        """Cut the round short, and plan anew from the numbers of trials, or from the money that is left."""
         known = self._retired | dict(zip(self.problem.cells, self.moments, strict=True))
         moments = [known.pop(cell, Moments(len(problem.measures))) for cell in problem.cells]
-        retired = {cell: sums for cell, sums in known.items() if sums.count}
-        counts = np.array([m.count for m in moments], dtype=np.int64)
-        here = budget - sum(m.count for m in retired.values())
-        memory = self.strategy.begin(problem, max(here, len(counts)))
-        quota = self.strategy.quota(problem, max(here, len(counts)), memory)
-        plan = np.zeros_like(counts) if quota is None else quota
-        owed = rounds.level(plan, counts, max(here - int(counts.sum()), 0))
+        gone = {cell: sums for cell, sums in known.items() if sums.count}
+        recipe, under_way = rounds.Recipe(problem, self.strategy), np.zeros(len(moments), dtype=np.int64)
+        memory = retired(self.strategy, found.memory, problem, gone)
+        if found.shrinks or not set(problem.cells) <= set(self.problem.cells):
+            check_payable(recipe, moments, under_way, memory)
+        here = found.trials - sum(m.count for m in gone.values())
+        memory, owed = begin_again(recipe, here, moments, under_way, memory)
         memory |= {"arriving": True} if self.memory.get("arriving") else {}
+        quota = self.strategy.quota(problem, max(here, len(moments)), memory)
+        counts = np.array([m.count for m in moments], dtype=np.int64)
+        before = owed - (0 if quota is None else quota) + counts
         opening = self._opened(problem)
-        state = {"problem": problem, "budget": budget, "memory": memory, "moments": moments, "_retired": retired}
+        state = {"problem": problem, "budget": found.trials, "memory": memory, "moments": moments, "_retired": gone}
         logs = dict(zip(self.problem.cells, self._log, strict=True)) if self._log else {}
         state |= {"_log": [logs.get(cell, Moments(len(problem.measures))) for cell in problem.cells] if logs else []}
-        self.__dict__.update(state, _before=owed - plan + counts, _handed=np.zeros_like(counts), _opening=opening)
-        self._settle()
+        self.__dict__.update(state, _before=before, _handed=np.zeros_like(counts), _opening=opening)
 
     def _opened(self, problem: Problem) -> Integers:
         """Trials of a problem's arms before the open round."""
@@ -606,7 +625,7 @@ class Search:
 
         strategy = strategy or restore_strategy(data["strategy"])
         if isinstance(strategy, Paid):
-            strategy = strategy.begun_with(data["strategy"])
+            strategy = strategy.begun_with(data["strategy"], checks.mapping("memory", data["memory"], "of a run"))
         if strategy.to_dict() != data["strategy"]:
             raise checks.InvalidInput(
                 "strategy",
@@ -614,8 +633,9 @@ class Search:
                 "pass the same one",
             )
         problem = Problem.from_dict(checks.mapping("problem", data["problem"], "that to_dict made"))
-        search = cls(strategy, problem, data["budget"])
+        search = cls(*_begun(strategy, problem, data))
         try:
+            search.strategy, search.budget = strategy, data["budget"]
             fresh, search.memory = search.memory, data["memory"]
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
             search.history = [Round.from_dict(r) for r in data["history"]]
@@ -665,6 +685,14 @@ class Search:
     def load(cls, path: str | os.PathLike[str], strategy: Strategy | None = None) -> "Search":
         """Read a search from a .json file."""
         return cls.from_dict(files.read(check_path(path)), strategy)
+
+
+def _begun(strategy: Strategy, problem: Problem, data: Mapping[str, Any]) -> tuple[Strategy, Problem, int]:
+    """What a run begins with that is to be as a saved one: a change may have left less than a new one needs."""
+    budget = checks.whole("budget", data["budget"], 0, "the data are damaged, start anew", MOST_TRIALS)
+    if not isinstance(strategy, Paid):
+        return strategy, problem, max(budget, len(problem.cells)) if data.get("changes") else budget
+    return strategy.for_arms(problem, data["memory"]), problem, budget
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:

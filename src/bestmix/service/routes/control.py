@@ -54,7 +54,7 @@ def extend(experiment: Current, body: schemas.Extend) -> Response:
 @router.post("/{experiment}/change", response_model=schemas.State, responses=CALL)
 def change_problem(experiment: Current, body: schemas.ChangeProblem) -> Response:
     """Change bounds, limits, arms or the budget while it runs; no trial is lost."""
-    experiment.change(body.bounds, body.limits, body.arms, body.budget)
+    experiment.change(body.bounds, body.limits, body.arms, as_budget(body.budget), body.prices, body.most)
     return _state(experiment)
 
 
