@@ -2,9 +2,10 @@
 
 A rule that sees the trials and knows the distribution of the instances and their noise, and wants nothing but to keep
 the limits, deploys the mix that keeps them in the most of the instances that fit the trials. Averaged over instances
-no rule breaks fewer. The mix is chosen on one half of such instances: judged on the same half it is flattered, and
-that share is a lower bound, as far as the search finds the best mix; judged on the other half it is what that rule
-truly breaks, and the fewest lies between the two. The mix of bestmix is judged on the same instances, and so is
+no rule breaks fewer. Means and deviations of one half of such instances tell the mix with the largest product of the
+limits' chances; judged on the other half it is what a rule truly breaks. A mix that is searched for and judged on the
+same half is flattered, and its share is a lower bound, as far as the search finds the best one: the fewest lies between
+the two. The mix of bestmix is judged on the same instances, and so is
 compared without the luck of single runs; apart from all runs, in those in which nothing could be certified.
 """
 
@@ -13,12 +14,14 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from bench.deploy_cases import LEAST_SHARE, MARGIN, REWARDS, Case, covariance, deployed, drawn, random_case
 from bench.kept import Counts, mark
 from bench.kept import kept as stored
 from bench.timing import Figure, console
-from bestmix.answers.cone import widest_mix
+from bestmix.answers.cone import spread, widest_mix
+from bestmix.answers.likeliest import likeliest
 from bestmix.arrays import Floats
 from bestmix.kernels import jit
 from bestmix.problems.solution import solve_means
@@ -46,7 +49,7 @@ class Shares(NamedTuple):
     """Of the instances that fit the trials of a run, those in which a mix breaks a limit."""
 
     flattered: float  # the best one, judged on those that it was chosen by
-    best: float  # and on others
+    best: float  # the likeliest by the means and deviations of some, judged on others
     ours: float
     certified: bool
 
@@ -105,7 +108,7 @@ def rule() -> str:
 
 def fewest(name: str, n: int, runs: int) -> Fewest:
     """The fewest broken limits of a cell, kept in bench/results."""
-    found = stored("bayes", f"{name} {n} {runs} {WORLDS} paired {rule()}", partial(_fewest, name, n, runs))
+    found = stored("bayes", f"{name} {n} {runs} {WORLDS} likeliest {rule()}", partial(_fewest, name, n, runs))
     return Fewest(**found)
 
 
@@ -134,8 +137,9 @@ def run(case: Case, n: int, rng: np.random.Generator) -> Shares:
     mix = deployed(case, means, scatters, n).mix
     excess = worlds(case, means, n, rng)
     some, others = excess[::2], excess[1::2]
-    best, share = best_mix(some, mix.mixture, rng)
-    judged = kept(others, np.vstack([best, mix.mixture]))
+    likely = likeliest_mix(some)
+    share = best_share(some, np.vstack([mix.mixture, likely]), rng)
+    judged = kept(others, np.vstack([likely, mix.mixture]))
     ours = (judged[1] + kept(some, mix.mixture[None])[0]) / 2.0
     return Shares(1.0 - share, 1.0 - judged[0], 1.0 - ours, mix.certified)
 
@@ -193,16 +197,31 @@ def zero_one(case: Case, means: Floats, n: int, rng: np.random.Generator) -> Ite
 # --- the best mix --------------------------------------------------------------------------------------------
 
 
-def best_mix(fitting: Floats, ours: Floats, rng: np.random.Generator) -> tuple[Floats, float]:
-    """The mix that keeps all limits in the most instances, by random search from several starts; and in how many."""
-    mixes = np.vstack([starts(fitting), ours])
+def likeliest_mix(fitting: Floats) -> Floats:
+    """The mix with the largest product of the limits' chances; the instances tell means and deviations."""
+    excess, deviation = fitting.mean(axis=0), fitting.std(axis=0) + 1e-9
+
+    def scores(mix: Floats) -> tuple[Floats, Floats]:
+        return -mix @ excess, spread(deviation, mix)
+
+    def slopes(mix: Floats) -> tuple[Floats, Floats]:
+        return -excess, deviation**2 * mix[:, None] / spread(deviation, mix)
+
+    one = np.zeros(len(excess), dtype=np.int64)
+    found = [likeliest(mix, scores, slopes, one, np.ones(1)) for mix in starts(fitting)[len(excess) :]]
+    return max(found, key=lambda mix: float(log_ndtr(np.divide(*scores(mix))).sum()))
+
+
+def best_share(fitting: Floats, some: Floats, rng: np.random.Generator) -> float:
+    """In how many instances the best mix keeps all limits, by random search from several starts and ``some`` mixes."""
+    mixes = np.vstack([starts(fitting), some])
     shares = kept(fitting, mixes)
     for _ in range(ROUNDS):
         order = np.argsort(-shares, kind="stable")[:BEST]
         mixes, shares = mixes[order], shares[order]
         near = np.vstack([neighbours(mix, rng) for mix in mixes])
         mixes, shares = np.vstack([mixes, near]), np.r_[shares, kept(fitting, near)]
-    return mixes[np.argmax(shares)], float(shares.max())
+    return float(shares.max())
 
 
 def starts(fitting: Floats) -> Floats:

@@ -73,7 +73,7 @@ def test_both_solvers_agree_with_a_general_one_where_arms_are_correlated(name, n
 def test_the_barrier_ends_where_the_planes_do_with_correlated_arms():
     data, bound = drawn("D2P", 30, 2)
     shared = correlated(len(data.means), len(bound), 3)
-    excess, margins = cone._scaled(data.means, bound, cone.Margins(safety.margins(data, 0.02), shared))
+    excess, margins = cone.scaled(data.means, bound, cone.Margins(safety.margins(data, 0.02), shared))
     start = cone._inside(excess, margins)
     end = cone._follow(data.means[:, 0], start, excess, margins)
     planes = cone.cone_mix(data.means, bound, safety.margins(data, 0.02), shared)

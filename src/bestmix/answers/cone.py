@@ -66,7 +66,7 @@ class Margins(NamedTuple):
 
 def cone_mix(means: Floats, bound: Floats, margin: Floats, shared: Floats | None = None) -> Floats | None:
     """Mix with the largest reward for which mean cost plus margin is within each bound; None when there is none."""
-    excess, margins = _scaled(means, bound, Margins(margin, shared))
+    excess, margins = scaled(means, bound, Margins(margin, shared))
     mixture, settled = _by_planes(means[:, 0], excess, margins)
     if settled:
         return mixture
@@ -83,7 +83,7 @@ def widest_mix(
     weights in proportion to (b - c_a) / d_a^2 where that is positive. With several, or where arms are correlated, it is
     found by bisection.
     """
-    excess, margins = _scaled(means, bound, Margins(margin, shared))
+    excess, margins = scaled(means, bound, Margins(margin, shared))
     alone = shared is None and excess.shape[1] == 1
     if alone and (excess < 0).any() and (margins.width[excess < 0] > 0).all():
         best = np.maximum(-excess[:, 0], 0.0) / np.where(margins.width[:, 0] > 0, margins.width[:, 0], 1.0) ** 2
@@ -105,7 +105,7 @@ def _share(mixture: Floats, excess: Floats, margin: Margins) -> float:
     return float(np.where(width > 0, -mixture @ excess / np.where(width > 0, width, 1.0), np.inf).min())
 
 
-def _scaled(means: Floats, bound: Floats, margin: Margins) -> tuple[Floats, Margins]:
+def scaled(means: Floats, bound: Floats, margin: Margins) -> tuple[Floats, Margins]:
     """Costs above the bounds, and margins, in units of the largest of them."""
     size = np.maximum(np.abs(means[:, 1:] - bound), margin.width).max(axis=0)
     size[size == 0] = 1.0

@@ -84,15 +84,21 @@ def widths(line: Rows, cones: Cones, x: Floats) -> Floats:
 
 def planes(line: Rows, cones: Cones, x: Floats, some: Flags) -> tuple[Floats, Integers]:
     """Entries (n, planes) of the planes that touch some limits' cones at a point, and their limits."""
+    width, slope = slopes(line, cones, x)
+    limit = np.flatnonzero(some & (width > 0))
+    return line.rows[:, limit] + slope[:, limit], limit
+
+
+def slopes(line: Rows, cones: Cones, x: Floats) -> tuple[Floats, Floats]:
+    """Widths (R,), and their slopes by column (n, R); of a width of zero it is zero."""
     own, shared = parts(line, cones, x)
     width = np.sqrt((own**2).sum(axis=0) + (shared**2).sum(axis=0))
-    limit = np.flatnonzero(some & (width > 0))
     slope = cones.margin * own
     slope -= _by_segment(line, cones.factor * slope)[line.segment]
     # each column's part in what its segment is above the others, in units of the root of its share
     root = np.sqrt(np.where(line.weight > 0, line.weight, 1.0))[:, None]
     slope += cones.share * line.rows * ((shared / root)[line.segment] - (np.sqrt(line.weight) @ shared))
-    return line.rows[:, limit] + slope[:, limit] / width[limit], limit
+    return width, slope / np.where(width > 0, width, 1.0)
 
 
 def _by_segment(line: Rows, values: Floats) -> Floats:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bestmix.answers import program_cone
+from bestmix.answers import likeliest, program_cone
 from bestmix.answers.cone import DUST
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_cone import Cones, Rows
@@ -103,6 +103,26 @@ class ProgramLimits:
             if high - low <= NEAR * high:
                 break
         return min(low, 1.0), best
+
+    def likeliest(self, mixture: Floats) -> Floats:
+        """The mix that most likely keeps all limits, by steps from a given one; equalities would not let it move."""
+        from scipy.special import ndtri
+
+        if self.line.equality.any():
+            return mixture
+        cones = self.cones(likeliest.TAIL).times(-1.0 / ndtri(likeliest.TAIL))
+        size = np.maximum(np.abs(self.line.rows), cones.margin).max(axis=0, initial=0.0)
+        size = np.where(size > 0, np.maximum(size, np.abs(self.line.right)), 1.0)
+        line = self.line._replace(rows=self.line.rows / size, right=self.line.right / size)
+        cones = cones._replace(margin=cones.margin / size)
+
+        def scores(mix: Floats) -> tuple[Floats, Floats]:
+            return line.right - mix @ line.rows, program_cone.widths(line, cones, mix)
+
+        def slopes(mix: Floats) -> tuple[Floats, Floats]:
+            return -line.rows, program_cone.slopes(line, cones, mix)[1]
+
+        return likeliest.likeliest(mixture, scores, slopes, line.segment, line.weight)
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each limit is broken by a mix that was fixed beforehand (R,); none for equalities."""

@@ -59,6 +59,9 @@ class Limits(Protocol):
     def widest(self, tail: float) -> tuple[float, Floats | None]:
         """The largest share of such margins, up to 1, that some mix has room for, and such a mix; None if none has."""
 
+    def likeliest(self, mixture: Floats) -> Floats:
+        """The mix that most likely keeps all limits at once, by steps from a given one."""
+
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each limit is broken by a mix that was fixed beforehand (L,)."""
 
@@ -96,8 +99,15 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
     certain one, the limits that are in the way, and about how many more trials would do.
     """
     found, odds = certain(limits, chance, safety)
-    mixture, times = (found, 1.0) if found is not None else nearest(limits, affordable(1.0 - safety, odds))
-    return described(limits, mixture, odds, safety, times)
+    if found is not None:
+        return described(limits, found, odds, safety, 1.0)
+    mixture, times = nearest(limits, affordable(1.0 - safety, odds))
+    result = described(limits, mixture, odds, safety, times)
+    if limits.noisy.sum() < 2 or not np.isfinite(times):
+        return result
+    # the trials that would do are those of the mix whose margins have to shrink the least
+    better = described(limits, limits.likeliest(mixture), odds, safety)
+    return better if better.certified else better._replace(further=result.further)
 
 
 def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats | None, float]:
@@ -151,10 +161,9 @@ def divided(limits: Limits, risk: float) -> Floats | None:
 
 
 def nearest(limits: Limits, risk: float) -> tuple[Floats, float]:
-    """The most certain mix where none is certain enough, and the factor of trials that it needs (infinite: no use).
+    """The mix whose margins have to shrink the least, and the factor of trials that it needs (infinite: no use).
 
-    It is the mix for which all margins have to shrink the least. Where the estimates themselves are above the bounds:
-    the mix with the least violation.
+    Where the estimates themselves are above the bounds: the mix with the least violation.
     """
     guess, feasible = limits.optimum()
     if not feasible:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.answers import pooling
-from bestmix.answers.cone import DUST, cone_mix, spread, widest_mix
+from bestmix.answers import likeliest, pooling
+from bestmix.answers.cone import DUST, Margins, cone_mix, scaled, spread, widest_mix
 from bestmix.answers.safe_search import CAUTION as CAUTION
 from bestmix.answers.safe_search import HALVINGS, judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
@@ -245,6 +245,22 @@ class CostLimits(NamedTuple):
         """The share of the margins that some mix has room for."""
         together = of_row(self.data.shared, COSTS)
         return widest_mix(self.data.means, self.bound, margins(self.data, tail), HALVINGS, together)
+
+    def likeliest(self, mixture: Floats) -> Floats:
+        """The mix that most likely keeps all bounds, by steps from a given one."""
+        from scipy.special import ndtri
+
+        width, together = margins(self.data, likeliest.TAIL) / -ndtri(likeliest.TAIL), of_row(self.data.shared, COSTS)
+        excess, errors = scaled(self.data.means, self.bound, Margins(width, together))
+
+        def scores(mix: Floats) -> tuple[Floats, Floats]:
+            return -mix @ excess, errors.spread(mix)
+
+        def slopes(mix: Floats) -> tuple[Floats, Floats]:
+            error = errors.spread(mix)
+            return -excess, errors.slope(mix) / np.where(error > 0, error, 1.0)
+
+        return likeliest.likeliest(mixture, scores, slopes, np.zeros(len(mixture), dtype=np.int64), np.ones(1))
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each bound is broken."""
