@@ -187,7 +187,7 @@ def show(
         typer.echo(json.dumps(data, indent=1, allow_nan=False))
         return
     live = experiment.traffic(last=1) if traffic.is_live(experiment) else None
-    report(experiment, as_json=False)
+    report(experiment, as_json=False, money=not state.complete)
     if live is not None:
         traffic.show_served(experiment.problem, live)
     if state.complete:
@@ -588,8 +588,8 @@ def _limit(state: "State") -> str:
     return "" if state.unlimited else str(state.budget)
 
 
-def report(experiment: "Experiment | RemoteExperiment", as_json: bool) -> None:
-    """Where an experiment is, in a line or as JSON."""
+def report(experiment: "Experiment | RemoteExperiment", as_json: bool, money: bool = True) -> None:
+    """Where an experiment is, in a line or as JSON; with what is spent, where its budget is one of money."""
     state = experiment.state
     if as_json:
         typer.echo(json.dumps(state.to_dict(), indent=1))
@@ -598,6 +598,8 @@ def report(experiment: "Experiment | RemoteExperiment", as_json: bool) -> None:
     if state.unlimited:
         made = f"{state.complete:,} {'requests' if traffic.is_live(experiment) else 'trials'}"
         parts = [made, *([f"{state.leased:,} leased"] if state.leased else [])]
+    if money and state.unlimited and not traffic.is_live(experiment) and (account := experiment.account) is not None:
+        parts.append(str(account))
     beside = (state.extra, "beside the plan"), (state.surplus, "left out"), (state.discounted, "of the log discounted")
     parts += [f"{n:,} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
     where = f"round {state.round}, " if state.open else ""

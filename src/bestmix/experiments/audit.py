@@ -169,7 +169,7 @@ def _fixed(contents: Contents, log: Log, now: Revision) -> Iterator[str]:
     budget = first if log.budget is None else log.budget
     if head.budget != budget:
         yield f"budget: it is {head.budget}, the events say {budget}"
-    if (head.changed is None) is bool(log.changes):
+    if (head.changed is None) is bool(log.notes):
         yield "changed: the events tell of changes that are not there, or the other way round"
     elif not _same_revision(contents, log, now):
         yield "changed: the problem is not as the events say"
@@ -188,8 +188,9 @@ def _fixed(contents: Contents, log: Log, now: Revision) -> Iterator[str]:
 def _same_revision(contents: Contents, log: Log, now: Revision) -> bool:
     """Whether problem, numbers and notes are those that the events lead to."""
     found = revision(contents.record, None)
-    for came, data in log.changes:
-        found = found.becoming(Problem.from_dict(data["problem"]), {"round": came, "text": data["text"]})
+    for came, data in log.notes:
+        problem = Problem.from_dict(data["problem"]) if "problem" in data else found.problem
+        found = found.becoming(problem, {"round": came, "text": data["text"]})
     notes = [{name: note.get(name) for name in ("round", "text")} for note in now.history]
     return (found.problem, found.cells, list(found.history)) == (now.problem, now.cells, notes)
 

@@ -1,5 +1,7 @@
 """The calls that steer an experiment: pause, resume, stop, extend, rename, annotate; ``replan.py`` has change."""
 
+from typing import Any
+
 from bestmix import checks
 from bestmix.experiments import calls, traffic
 from bestmix.experiments.clock import LeaseClock
@@ -53,8 +55,8 @@ def stop(transaction: Transaction, lease_clock: LeaseClock, reason: str) -> None
     transaction.add_event("stopped", reason=reason)
 
 
-def extend(transaction: Transaction, budget: int | Spend, setup: Setup) -> None:
-    """Raise the budget, where the strategy knows how to go on."""
+def extend(transaction: Transaction, budget: int | Spend, setup: Setup, text: str = "") -> None:
+    """Raise the budget, where the strategy knows how to go on; ``text`` is what the history says of it."""
     head, memory, revision = transaction.head, transaction.memory(), setup.revision
     if head.status == "stopped" and budget != head.budget:
         raise Closed("extend: the experiment was stopped, for good; create a new one, from this one's log if you like")
@@ -62,7 +64,7 @@ def extend(transaction: Transaction, budget: int | Spend, setup: Setup) -> None:
         amount = larger_amount(setup.strategy, memory, budget)
         if amount > memory["amount"]:
             longer = extended(setup.strategy, setup.problem, memory["amount"], amount, memory)
-            _go_on(transaction, setup, head.budget, longer, {"amount": amount})
+            _go_on(transaction, setup, head.budget, longer, {"amount": amount} | ({"text": text} if text else {}))
     elif budget < head.budget:
         raise checks.InvalidInput(
             "budget",
@@ -75,7 +77,7 @@ def extend(transaction: Transaction, budget: int | Spend, setup: Setup) -> None:
         _go_on(transaction, setup, budget, extended(setup.strategy, setup.problem, old, new, memory), {})
 
 
-def _go_on(transaction: Transaction, setup: Setup, budget: int, longer: Memory, told: dict[str, float]) -> None:
+def _go_on(transaction: Transaction, setup: Setup, budget: int, longer: Memory, told: dict[str, Any]) -> None:
     """Go on with the memory of a larger budget."""
     head, memory, revision, sums = transaction.head, transaction.memory(), setup.revision, transaction.moments()
     old, new = (calls.left_budget(n, revision, sums) for n in (head.budget, budget))

@@ -20,7 +20,7 @@ from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
 from bestmix.strategies.paid import Paid, once_more
 from bestmix.strategies.protocol import Extendable, Memory, arriving, decides_from_counts
-from bestmix.strategies.repaid import Totals, begin_again, check_changeable, check_payable, totals
+from bestmix.strategies.repaid import Totals, begin_again, check_changeable, check_payable, larger_amount, totals
 from bestmix.strategies.traffic import Traffic
 
 MOST_OPEN_SLOTS = 2**31  # all of them
@@ -40,7 +40,7 @@ def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, wish
     if not text:
         return setup
     if new.to_dict() == old.to_dict() and found.grows and _extendable(transaction, setup):
-        control.extend(transaction, found.after, setup)
+        extend(transaction, lease_clock, setup, found.after)
         return setup
     only_bounds = same_shape(old, new) and found.same
     _check(transaction, setup, only_bounds, new.arms != old.arms)
@@ -78,11 +78,22 @@ def _change_traffic(transaction: Transaction, lease_clock: LeaseClock, setup: Se
 def extend(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, budget: int | Spend) -> None:
     """Raise the budget: from what was planned where that is what was made, else from the counts."""
     if isinstance(budget, Spend) or isinstance(setup.strategy, Paid):
-        control.extend(transaction, budget, setup)
+        _raise_amount(transaction, lease_clock, setup, budget)
     elif budget > transaction.head.budget and not _extendable(transaction, setup):
         change(transaction, lease_clock, setup, Wish(budget=budget))
     else:
         control.extend(transaction, budget, setup)
+
+
+def _raise_amount(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, budget: int | Spend) -> None:
+    """Raise the amount of money, and note when."""
+    memory, problem = transaction.memory(), setup.problem
+    amount = larger_amount(setup.strategy, memory, budget)
+    before, after = (Spend(n, str(getattr(budget, "unit", ""))) for n in (memory["amount"], amount))
+    if text := changes(problem, problem, before, after):
+        revised = _revised(transaction, lease_clock, setup, problem, text)
+        control.extend(transaction, after, setup, text)
+        transaction.head.changed = revised.revision.to_text()
 
 
 def _extendable(transaction: Transaction, setup: Setup) -> bool:

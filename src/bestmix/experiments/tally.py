@@ -154,6 +154,11 @@ class Log:
         return [(turn.round, turn.data) for turn in self.turns if "problem" in turn.data]
 
     @property
+    def notes(self) -> list[tuple[int, Mapping[str, Any]]]:
+        """What the history says of changes and of larger amounts, with the round in which each came."""
+        return [(turn.round, turn.data) for turn in self.turns if "text" in turn.data]
+
+    @property
     def closed(self) -> set[int]:
         """Slots that were closed when the problem was changed."""
         return {slot for _, data in self.changes for slot in data.get("closed", ())}

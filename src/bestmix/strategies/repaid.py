@@ -140,8 +140,11 @@ def _with_new(name: str, held: Mapping[str, float], given: Sequence[Any], proble
             amounts[arm] = amount
     if missing := [arm for arm in problem.arms if arm not in amounts]:
         what = "what a trial of it costs" if name == "prices" else "the most that a trial of it can cost"
+        option = "--price" if name == "prices" else "--most"
         raise checks.InvalidInput(
-            name, f"{missing[0]} is new, and {what} is not known", f"give {name}={{{missing[0]!r}: ...}}"
+            name,
+            f"{missing[0]} is new, and {what} is not known",
+            f"give it: {name}={{{missing[0]!r}: ...}}, or {option} {missing[0]}=...",
         )
     return {} if amounts == held else {name: amounts}
 
@@ -232,7 +235,7 @@ def check_payable(recipe: Recipe, moments: list[Moments], under_way: Integers, m
         "budget",
         expected=f"at least {paid.spend.say(_up(purse.spent - before + first))} ({', '.join(parts)})",
         got=Spend(memory["amount"], paid.spend.unit),
-        remedy="raise it" if first else "stop the run if it is to end now",
+        remedy="raise it",
     )
 
 

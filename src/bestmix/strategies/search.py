@@ -292,6 +292,9 @@ class Search:
         amount = larger_amount(self.strategy, self.memory, budget)
         if amount > self.memory["amount"]:
             memory = extended(self.strategy, self.problem, self.memory["amount"], amount, self.memory)
+            unit = str(getattr(budget, "unit", ""))
+            told = changes(self.problem, self.problem, Spend(self.memory["amount"], unit), Spend(amount, unit))
+            self.changes.append({"round": len(self.history) + 1, "text": told})
             self._go_on(memory, self.budget)
 
     def _go_on(self, memory: Memory, budget: int) -> None:
