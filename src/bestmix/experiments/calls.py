@@ -304,7 +304,7 @@ def advance(transaction: Transaction, setup: Setup, now: float, pulls: list[int]
     budget = left_budget(head.budget, revision, sums)
     try:
         moments = revision.chosen([sums[arm] for arm in sorted(sums)])
-        memory = purses.settled(head, setup, memory, sums)
+        memory = purses.settled(purses.silent(head), setup, memory, sums)
         pulls = pulls if left is None else _arrived(setup.recipe, budget, memory, left)
         step = rounds.finish(setup.recipe, budget, memory, moments, head.round, pulls)
         answer = rounds.mixture(setup.recipe, step.memory, moments)

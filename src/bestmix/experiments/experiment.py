@@ -42,7 +42,7 @@ from bestmix.experiments.model import (
     moment,
     one_row,
 )
-from bestmix.experiments.purses import with_retired
+from bestmix.experiments.purses import settled, silent_of
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.served import traffic_state
 from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
@@ -334,10 +334,10 @@ class Experiment:
         return self._account(self.run_state())
 
     def _account(self, now: RunState) -> Account | None:
-        """The same at a moment, trials of retired arms included."""
+        """The same at a moment, with trials of retired arms, and those that have not told by now."""
         setup, sums = Setup(self.revision(now.changed), self.strategy), dict(enumerate(now.moments))
         evidence = Evidence(setup.problem, setup.revision.chosen(sums))
-        return account_of(self.strategy, evidence, with_retired(setup, now.memory, sums))
+        return account_of(self.strategy, evidence, settled(silent_of(now.state), setup, now.memory, sums))
 
     def run_state(self) -> RunState:
         """All that the answer is made of, as it is at this moment."""

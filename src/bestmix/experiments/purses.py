@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
+from bestmix.experiments.model import State
 from bestmix.experiments.revision import Setup
 from bestmix.experiments.store import Head, Transaction
 from bestmix.strategies import rounds
@@ -24,14 +25,19 @@ def silent(head: Head) -> int:
     return head.trials - head.complete - head.extra - head.surplus - head.leased
 
 
-def settled(head: Head, setup: Setup, memory: Memory, sums: Mapping[int, Moments]) -> Memory:
+def silent_of(state: State) -> int:
+    """The same, of the figures that users see."""
+    return state.handed - state.complete - state.discounted - state.extra - state.surplus - state.leased
+
+
+def settled(count: int, setup: Setup, memory: Memory, sums: Mapping[int, Moments]) -> Memory:
     """The memory of a run with a budget of money, with what retired arms and trials that never told take of it."""
     memory = with_retired(setup, memory, sums)
     paid, moments = setup.strategy, setup.revision.chosen(sums)
     if not isinstance(paid, Paid) or not paid.spend.hard:
         return memory
     most = float(paid.purse(Evidence(setup.problem, moments), memory).reserve.max(initial=0.0))
-    count, (earlier, earlier_most) = silent(head), memory.get("silent", (0, 0.0))
+    earlier, earlier_most = memory.get("silent", (0, 0.0))
     earlier = min(count, earlier)  # those that told since may have been any
     return {**memory, "lost": earlier * max(earlier_most, most) + (count - earlier) * most}
 
@@ -58,7 +64,7 @@ def payable(transaction: Transaction, setup: Setup, arms: Sequence[int]) -> int:
     if not isinstance(paid, Paid) or not paid.spend.hard or not silent(head):
         return len(arms)  # rounds are planned so that all of their trials can be paid for
     sums, places = transaction.moments(), setup.revision.places
-    memory = settled(head, setup, transaction.memory(), sums)
+    memory = settled(silent(head), setup, transaction.memory(), sums)
     purse = paid.purse(Evidence(setup.problem, setup.revision.chosen(sums)), memory)
     wanted = [places.index(arm) for arm in arms]
     return _fitting(purse, wanted, purse.left - head.leased * float(purse.reserve.max(initial=0.0)))

@@ -163,7 +163,7 @@ def _replan(
     leased = np.bincount([row.arm for row in transaction.leases()], minlength=len(sums))
     moments, under_way = revision.chosen(sums), np.array(revision.chosen(leased.tolist()), dtype=np.int64)
     unheard = purses.silent_so_far(transaction.head, setup, transaction.memory(), sums)
-    memory = purses.settled(transaction.head, revised, found.memory | unheard, sums)
+    memory = purses.settled(purses.silent(transaction.head), revised, found.memory | unheard, sums)
     if found.shrinks or not set(revised.problem.cells) <= set(setup.problem.cells):
         check_payable(revised.recipe, moments, under_way, memory)
     here = calls.left_budget(found.trials, revision, sums)

@@ -221,7 +221,7 @@ class ChangeProblem(Body):
     prices: dict[str, Number] | None = Field(
         None, description="What a trial of an arm that comes new costs, where the budget is money and prices are known."
     )
-    most: Number | dict[str, Number] | None = Field(
+    most: dict[str, Number] | None = Field(
         None, description="The most that a trial of an arm that comes new can cost, where that is given by arm."
     )
 
