@@ -113,6 +113,21 @@ def test_the_problem_changes_while_it_runs(made):
     assert "--retire: expected one of" in bad("experiment", "change", made, "r", "--retire", arms[0])
 
 
+def test_money_arms_and_prices_change_while_it_runs(db):
+    Problem(["a", "b"], {"seconds": 1.0}).save(db.with_name("two.toml"))
+    prices = ["--price", "a=0.5", "--price", "b=1"]
+    good("experiment", "create", db, "m", db.with_name("two.toml"), "--budget", "20 dollars", *prices)
+    assert "0 of 20 dollars spent, 20 left" in good("experiment", "show", db, "m")
+    assert "--price c=..." in bad("experiment", "change", db, "m", "--arm", "c")
+    words = ["--arm", "c", "--retire", "b", "--price", "c=0.25", "--budget", "15 dollars"]
+    shown = good("experiment", "change", db, "m", *words)
+    assert "0 of 15 dollars spent, 15 left" in shown
+    assert "c is new; b is retired; a budget of 15 dollars instead of 20 dollars." in shown
+    assert "12 dollars" in good("experiment", "change", db, "m", "--budget", "12 dollars")
+    assert "expected at least 0.75 dollars" in bad("experiment", "change", db, "m", "--budget", "0.5 dollars")
+    assert "expected one in dollars" in bad("experiment", "change", db, "m", "--budget", "100")
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [

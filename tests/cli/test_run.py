@@ -20,7 +20,7 @@ time.sleep(float(os.environ.get("SLOW", "0")))
 number = len(open("calls.txt").readlines()) if os.path.exists("calls.txt") else 0
 with open("calls.txt", "a") as calls:
     calls.write(arm + "\\n")
-reward, cost = {"small": (1.7, 0.0), "the large": (2.6, 1.8)}[arm]
+reward, cost = {"small": (1.7, 0.0), "the large": (2.6, 1.8), "tiny": (0.5, 0.1)}[arm]
 print("working")
 print(json.dumps({"reward": reward + 0.01 * (number % 3), "dollars": cost + 0.01 * (number % 2)}))
 """
@@ -293,6 +293,21 @@ def test_a_run_with_another_bound_goes_on_with_its_trials(place):
     assert "going on with its 12 trials" in again.stderr
     assert (json.loads(again.stdout)["trials"], calls(place)) == (16, made + 4)
     assert json.loads(again.stdout)["problem"]["bounds"] == {"dollars": 2.0}
+
+
+def test_a_run_with_other_arms_and_another_amount_goes_on_with_its_money(place):
+    prices = ["--price", "small=1", "--price", "the large=2"]
+    first = run("--json", *prices, budget="15 dollars", strategy="challenger")
+    assert json.loads(first.stdout)["account"]["spent"] == 15.0
+    Problem(["small", "the large", "tiny"], {"dollars": 2.0}).save(place / "problem.toml")
+    missing = run(*prices, budget="19 dollars", strategy="challenger")
+    assert "tiny is new, and what a trial of it costs is not known" in missing.stderr
+    again = run("--json", *prices, "--price", "tiny=1", budget="19 dollars", strategy="challenger")
+    assert "tiny is new; a budget of 19 dollars instead of 15 dollars" in again.stderr
+    account = json.loads(again.stdout)["account"]
+    assert (account["spent"], account["left"]) == (19.0, 0.0)
+    less = run(*prices, "--price", "tiny=1", budget="9 dollars", strategy="challenger")
+    assert "expected at least 19 dollars (19 are spent), got 9 dollars" in less.stderr
 
 
 def test_every_trial_is_written_to_a_file_that_is_a_log(place):

@@ -3,7 +3,7 @@ import inspect
 import pytest
 from tests.service.servers import PROBLEM
 
-from bestmix import SFSR, Challenger, Items, Problem, Uniform, connect
+from bestmix import SFSR, Challenger, Items, Problem, Spend, Uniform, connect
 from bestmix.client import RemoteExperiment
 from bestmix.experiments import Closed, Conflict, Experiment, StorageError, UnknownTrial
 
@@ -153,6 +153,20 @@ def test_the_problem_is_changed_there(running):
     assert exp.state.changes == running.storage.open("changing").state.changes
     with pytest.raises(ValueError, match="bounds: expected some of"):
         exp.change(bounds={"odd": 1.0})
+
+
+def test_money_is_changed_there(running):
+    spend = Spend(20.0, "dollars", most={"a": 1.0, "b": 2.0})
+    exp = running.create("paying", Problem(["a", "b"], {"dollars": 1.0}), spend, Uniform())
+    exp.tell_many([(t, {"reward": 1.0, "dollars": 0.5}) for t in exp.ask(6)])
+    exp.change(arms=["a", "c"], most={"c": 3.0}, budget=Spend(15.0, "dollars"))
+    assert exp.account.spend == Spend(15.0, "dollars", most={"a": 1.0, "c": 3.0})
+    assert exp.account.spent == 3.0
+    assert exp.account == running.storage.open("paying").account
+    with pytest.raises(ValueError, match="most: d is new, and the most that a trial of it can cost is not known"):
+        exp.change(arms=["a", "d"])
+    with pytest.raises(ValueError, match=r"budget: expected at least 6 dollars \(3 are spent, 3 needed"):
+        exp.change(budget=Spend(2.0, "dollars"))
 
 
 @pytest.mark.parametrize("items", [["Sum.", "Sort a list.", "Swap."], 3])

@@ -250,7 +250,10 @@ def test_money_that_no_events_lead_to_is_found(entry):
 def test_sentences_of_what_cannot_change():
     exp = open_experiment("memory://", "x", PROBLEM, Spend(100.0, "tokens", prices=PRICES), Challenger())
     for refused, sentence in [
-        ({"arms": [*PRICES, "tiny"]}, "prices: tiny is new, and what a trial of it costs is not known; give it: prices="),
+        (
+            {"arms": [*PRICES, "tiny"]},
+            "prices: tiny is new, and what a trial of it costs is not known; give it: prices=",
+        ),
         ({"prices": {"small": 0.7}}, "expected 0.5, as it was so far, got 0.7; an arm under another name"),
         ({"prices": {"giant": 0.7}}, "prices: expected arms that are tried, got 'giant'"),
         ({"most": 3.0}, "most: known prices say what a trial costs at most; leave it out"),

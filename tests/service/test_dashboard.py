@@ -121,6 +121,25 @@ def test_trials_without_a_number_in_all_are_not_taken_for_live_traffic(running, 
     assert 'name="budget"' not in content
 
 
+def test_money_and_prices_are_changed_by_a_form(running):
+    spend = Spend(20.0, "tokens", prices={"a": 0.5, "b": 1.0})
+    exp = running.create("paid", Problem(["a", "b"], {"dollars": 1.0}), spend, Challenger(rounds=5))
+    exp.tell_many([(t, 1.0, [0.5]) for t in exp.ask(6)])
+    base = f"/experiments/{exp.record.key}"
+    _, content = page(running, f"{base}/change")
+    assert 'name="amount" value="20.0"' in content
+    assert "of 20 tokens spent" in content
+    fields = {"bound dollars": "1.0", "limits": "", "arms": "a\nc", "amount": "12.5", "prices": "c = 2"}
+    assert running.send("POST", f"{base}/change", urlencode(fields).encode())[0] == 303
+    assert exp.account.spend == Spend(12.5, "tokens", prices={"a": 0.5, "c": 2.0})
+    for path in (base, f"{base}/report", "/"):
+        assert f"{exp.account.spent:g} of 12.5 tokens spent" in page(running, path)[1]
+    assert "a budget of 12.5 tokens instead of 20 tokens" in page(running, base)[1]
+    status, content = running.send("POST", f"{base}/change", urlencode(fields | {"arms": "a\nd"}).encode())[::2]
+    assert status == 422
+    assert b"d is new, and what a trial of it costs is not known" in content
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_items_are_shown(running, shared):
     local = running.storage.create("on items", Problem(["a", "b"]), 6, Uniform(), items=[*HOSTILE], shared=shared)
