@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bestmix import SFSR, Instance, Known, Problem, catalog, from_log, solve, tradeoff
+from bestmix.answers.tradeoff import SafePoint, _rising
 
 THREE = Instance([1.0, 1.75, 2.0], [[0.0, 1.0, 2.0]], [1.0], costs=["dollars"])
 
@@ -173,6 +174,21 @@ def test_a_recommendation_has_one_interval():
     own = tradeoff(rec).safe_at(5.0)
     assert (own.value, own.interval, own.mixture) == (rec.value, rec.value_interval, rec.mixture)
     assert tradeoff(rec, safety=0.8).safe_at(5.0).value > rec.value
+
+
+@pytest.mark.parametrize("least", [False, True])
+def test_a_mix_that_is_certain_of_a_tighter_limit_is_so_of_a_looser_one(least):
+    found = at_least(points=2) if least else tradeoff(log(), reward="quality", bounds={"dollars": 3.0}, points=2)
+    sign = -1.0 if least else 1.0  # dollars to minimise, under a limit that is looser the smaller it is
+    values = [1.0, 3.0, 2.0, 2.5, 4.0]
+    points = [SafePoint(sign * k, sign * v, (v - 1, v + 1), {f"mix{k}": 1.0}) for k, v in enumerate(values)]
+    line = sorted(_rising(found, points), key=lambda point: sign * point.bound)
+    assert [sign * point.value for point in line] == [1.0, 3.0, 3.0, 3.0, 4.0]
+    assert [next(iter(point.mixture)) for point in line] == ["mix0", "mix1", "mix1", "mix1", "mix4"]
+    assert [sign * point.bound for point in line] == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert line[2].interval == points[1].interval
+    kept = sorted(_rising(found, points, own=points[2]), key=lambda point: sign * point.bound)
+    assert [sign * point.value for point in kept] == [1.0, 3.0, 2.0, 3.0, 4.0]  # what was recommended stays
 
 
 def test_sentences_in_the_words_of_goal_and_limit():

@@ -315,7 +315,7 @@ def _with_own(found: TradeOff, rec: Recommendation) -> TradeOff:
         return found
     own = SafePoint(found.bound, rec.value, rec.value_interval, dict(rec.mixture))
     others = [point for point in found.safe if point.bound != found.bound]
-    return replace(found, safe=tuple(sorted([*others, own], key=lambda point: point.bound)))
+    return replace(found, safe=_rising(found, [own, *others], own))
 
 
 def _of_evidence(
@@ -396,7 +396,22 @@ def _safe(found: TradeOff, evidence: Evidence, binary: Flags, safety: float, poi
         return ()
     data = _data(evidence, binary)
     curve = [_safe_point(evidence, data, found.cost, bound, safety) for bound in _bounds(found, points)]
-    return tuple(point for point in curve if point is not None)
+    return _rising(found, [point for point in curve if point is not None])
+
+
+def _rising(found: TradeOff, points: Iterable[SafePoint], own: SafePoint | None = None) -> tuple[SafePoint, ...]:
+    """Points by bound; a mix that is certain of a tighter bound is so of a looser one, where the own one earns less.
+
+    Another support is in doubt at another bound, and asks for other margins: by itself the line may fall a little. What
+    was recommended, ``own``, stays.
+    """
+    result: list[SafePoint] = []
+    best: SafePoint | None = None
+    for point in sorted(points, key=lambda point: point.bound, reverse=found.at_least):
+        if best is None or found.goal.sign * (point.value - best.value) >= 0:
+            best = point
+        result.append(point if point is own else replace(best, bound=point.bound))
+    return tuple(sorted(result, key=lambda point: point.bound))
 
 
 def _bounds(found: TradeOff, points: int) -> list[float]:
@@ -437,7 +452,7 @@ def _safe_program(found: TradeOff, evidence: Evidence, safety: float, points: in
     if not found.pieces or not program_of(evidence).judgeable:
         return ()
     curve = [_safe_program_point(evidence, found.cost, bound, safety) for bound in _bounds(found, points)]
-    return tuple(point for point in curve if point is not None)
+    return _rising(found, [point for point in curve if point is not None])
 
 
 def _safe_program_point(evidence: Evidence, cost: str, bound: float, safety: float) -> SafePoint | None:
