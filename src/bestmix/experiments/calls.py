@@ -1,6 +1,7 @@
 """The calls on a running experiment, as ``store.py`` describes them, in any store's transaction."""
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -177,13 +178,32 @@ def renew(transaction: Transaction, lease_clock: LeaseClock, numbers: Sequence[i
 
 def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], setup: Setup) -> list[Outcome]:
     """Take results; all of them or, when one is refused, none."""
+    return cast(list[Outcome], _tell(transaction, lease_clock, results, setup, whole=True))
+
+
+def tell_each(
+    transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], setup: Setup
+) -> list[Outcome | Exception]:
+    """Take results of several callers; the errors of those that are refused are in their places."""
+    return _tell(transaction, lease_clock, results, setup, whole=False)
+
+
+def _tell(
+    transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], setup: Setup, whole: bool
+) -> list[Outcome | Exception]:
     advance_clock(transaction, lease_clock)
-    rows = {row.number: row for row in find(transaction, [number for number, _ in results])}
+    numbers = [number for number, _ in results]
+    rows = {row.number: row for row in find(transaction, numbers)} if whole else transaction.trials(numbers)
     changed: dict[int, Row] = {}
     counted: list[Row] = []
-    outcomes = [
-        _take(transaction, lease_clock, rows, rows[number], values, changed, counted) for number, values in results
-    ]
+    outcomes: list[Outcome | Exception] = []
+    for number, values in results:
+        try:
+            outcomes.append(_take(transaction, lease_clock, rows, number, values, changed, counted))
+        except (UnknownTrial, Conflict, Closed) as error:  # before anything of it was changed
+            if whole:
+                raise
+            outcomes.append(error)
     if changed:
         late = [row for row in changed.values() if row.state == "surplus"]
         extra = late if decides_from_counts(setup.strategy) else []
@@ -193,7 +213,7 @@ def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Re
         beside = {"extra": [row.number for row in extra]} if extra else {}
         surplus = len(late) - len(extra)
         transaction.add_event("told", trials=[row.number for row in counted], surplus=surplus, **beside)
-        outcomes = [Outcome.counted if outcome == "surplus" and extra else outcome for outcome in outcomes]
+        outcomes = [Outcome.counted if outcome is Outcome.surplus and extra else outcome for outcome in outcomes]
         if counted and not transaction.head.owing:
             advance(transaction, setup, lease_clock.clock.now())
     return outcomes
@@ -210,25 +230,28 @@ def _count_beside(transaction: Transaction, extra: Sequence[Row]) -> None:
 def find(transaction: Transaction, numbers: Sequence[int]) -> list[Row]:
     """These trials, which must exist."""
     found = transaction.trials(numbers)
-    for number in numbers:
-        if number not in found:
-            raise UnknownTrial(
-                "trial", f"there is no trial {number}", f"{transaction.head.trials} were handed out, give one of them"
-            )
-    return list({number: found[number] for number in numbers}.values())
+    return list({number: _found(transaction, found, number) for number in numbers}.values())
+
+
+def _found(transaction: Transaction, rows: Mapping[int, Row], number: int) -> Row:
+    if number not in rows:
+        raise UnknownTrial(
+            "trial", f"there is no trial {number}", f"{transaction.head.trials} were handed out, give one of them"
+        )
+    return rows[number]
 
 
 def _take(
     transaction: Transaction,
     lease_clock: LeaseClock,
     rows: dict[int, Row],
-    row: Row,
+    number: int,
     values: tuple[float, ...],
     changed: dict[int, Row],
     counted: list[Row],
 ) -> Outcome:
     """Decide what one result is; ``rows`` are the trials seen so far, as they have become."""
-    head = transaction.head
+    head, row = transaction.head, _found(transaction, rows, number)
     if row.values is not None:
         if row.values == values:
             return Outcome.repeated

@@ -45,7 +45,7 @@ from bestmix.experiments.model import (
 from bestmix.experiments.purses import settled, silent_of
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.served import traffic_state
-from bestmix.experiments.store import NO_PREFETCH, Prefetch, T, Transaction
+from bestmix.experiments.store import NO_PREFETCH, Joint, Prefetch, T, Transaction
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights, published
 from bestmix.experiments.traffic_sums import SumsRow, parse_key, parse_rows
 from bestmix.problems.changes import Wish
@@ -221,7 +221,8 @@ class Experiment:
         costs
             By name, or in the problem's order; none beside metrics by name.
         """
-        return self.tell_many([(trial, reward, costs)])[0]
+        prefetch, work = joint_tell(self, (trial, reward, costs))
+        return self.storage.store.write(self.record.key, work, prefetch)
 
     def tell_many(self, results: Iterable[tuple[Any, ...]]) -> list[Outcome]:
         """Report several results, each (trial, reward, costs) or (trial, metrics): in one transaction, all or none."""
@@ -560,6 +561,10 @@ class Experiment:
         self.revision(transaction.head.changed)  # trials that are handed out may be of an arm that is new
         return work(transaction)
 
+    def _take_results(self, transaction: Transaction, results: Sequence[calls.Result]) -> list[Outcome | Exception]:
+        """Take results of several callers in a transaction."""
+        return calls.tell_each(transaction, self.storage.lease_clock, results, self._setup(transaction))
+
     def _values(self, reward: Any, costs: Any) -> tuple[float, ...]:
         """Reward and costs, checked before anything is written; plain floats need no more than a look."""
         if isinstance(reward, Mapping):
@@ -614,6 +619,20 @@ def tell_work(
     experiment: Experiment, results: Iterable[tuple[Any, ...]]
 ) -> tuple[Prefetch, Callable[[Transaction], list[Outcome]]]:
     """What ``tell_many`` writes, checked: the trials that it reads, and its work in a transaction."""
+    checked = _checked(experiment, results)
+    prefetch = Prefetch(trials=[number for number, _ in checked])
+    return prefetch, lambda transaction: calls.tell(
+        transaction, experiment.storage.lease_clock, checked, experiment._setup(transaction)
+    )
+
+
+def joint_tell(experiment: Experiment, result: tuple[Any, ...]) -> tuple[Prefetch, Joint[Outcome]]:
+    """The same of a single result, which is written with those of others who wait."""
+    (checked,) = _checked(experiment, [result])
+    return Prefetch(trials=(checked[0],)), Joint(experiment._take_results, checked)
+
+
+def _checked(experiment: Experiment, results: Iterable[tuple[Any, ...]]) -> list[calls.Result]:
     try:
         given = [as_result(*result) for result in results]
     except TypeError:
@@ -624,10 +643,7 @@ def tell_work(
     if experiment._checking is not None and checked:
         experiment._checking.check_trials(experiment.problem, np.array([values for _, values in checked]))
     checks.whole("results", len(checked), 0, "tell them in parts", MOST_ASKED)
-    prefetch = Prefetch(trials=[number for number, _ in checked])
-    return prefetch, lambda transaction: calls.tell(
-        transaction, experiment.storage.lease_clock, checked, experiment._setup(transaction)
-    )
+    return checked
 
 
 def read_report(experiment: Experiment, rows: Iterable[Mapping[str, Any]], key: str) -> traffic.Report:

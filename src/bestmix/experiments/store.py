@@ -76,7 +76,7 @@ import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from bestmix.answers.item_sums import ItemSum
 from bestmix.answers.moments import Moments
@@ -248,6 +248,24 @@ class Prefetch:
 
 
 NO_PREFETCH = Prefetch()
+
+
+@dataclass(frozen=True)
+class Joint(Generic[T]):
+    """Work that a store may do together with other work of the same kind, in one pass.
+
+    ``many`` takes what each caller brings, and has an answer for each: a result, or the error of one that is refused.
+    """
+
+    many: "Callable[[Transaction, Sequence[Any]], Sequence[T | Exception]]"
+    brings: Any
+
+    def __call__(self, transaction: "Transaction") -> T:
+        """Do it alone."""
+        (answer,) = self.many(transaction, [self.brings])
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from bestmix import __version__
 from bestmix.experiments import Storage
@@ -70,16 +71,12 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     for part in (experiments, control, traffic, streams, operations, dashboard):
         app.router.routes.extend(part.router.routes)  # as they are, so that check_rules sees each of them
     check_rules(app)
-    for path, read in ((PATTERN, read_tell), (traffic.PATTERN, traffic.read_sums)):
+    around: ASGIApp = app.framework
+    for path, read in ((traffic.PATTERN, traffic.read_sums), (PATTERN, read_tell)):
         plain = next(route for route in app.routes if isinstance(route, APIRoute) and route.path == path)
-        app.add_middleware(PlainCall, route=plain, read=read, fail=_failed)
-    app.add_middleware(
-        RequestMiddleware,
-        metrics=app.state.metrics,
-        authenticator=app.state.authenticator,
-        rate=settings.rate,
-        strangers=settings.strangers,
-    )
+        around = PlainCall(around, plain, read, _failed)
+    limits = settings.rate, settings.strangers
+    app.around = RequestMiddleware(around, app.state.metrics, app.state.authenticator, *limits)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     for kind in (errors.Refusal, ValueError, RuntimeError, Exception):

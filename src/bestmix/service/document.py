@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bestmix.service.access import rules
 
@@ -17,7 +18,27 @@ BEARER = {
 
 
 class Service(FastAPI):
-    """An application whose document says who may call what."""
+    """An application whose document says who may call what.
+
+    Attributes
+    ----------
+    around
+        What takes requests first, and hands them on to ``framework``.
+    """
+
+    around: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] == "http":
+            scope["app"] = self
+            await self.around(scope, receive, send)
+        else:
+            await self.framework(scope, receive, send)
+
+    async def framework(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request as the framework does."""
+        await super().__call__(scope, receive, send)
 
     def openapi(self) -> dict[str, Any]:
         """The document; made once."""

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bestmix.experiments import Outcome
 from bestmix.service.access import rules
 from bestmix.service.bodies import LARGE, STALL_SECONDS
+from bestmix.service.connections import WHOLE
 
 STALLED = "stalled"  # in place of a message that did not come in time
 ANSWERS = {outcome: json.dumps({"outcome": outcome}, separators=(",", ":")).encode() for outcome in Outcome}
@@ -58,7 +59,7 @@ class PlainCall:
         message: Message | None = None
         try:
             await self._rule(request)
-            message = await _receive(receive)
+            message = await (receive() if scope.get(WHOLE) else _receive(receive))
             write = self._read(request, _data(message))
         except Exception:  # the framework's route finds it again, and says so
             await self._app(scope, receive if message is None else _repeated(message, receive), send)

@@ -7,7 +7,7 @@ from typing import Any, cast
 from starlette.requests import Request
 
 from bestmix.experiments import Experiment, Outcome
-from bestmix.experiments.experiment import tell_work
+from bestmix.experiments.experiment import joint_tell
 from bestmix.experiments.sql.store import SqlStore
 
 PATTERN = "/v1/experiments/{experiment}/tell"
@@ -27,9 +27,8 @@ def read_tell(request: Request, data: Any) -> Awaitable[Outcome]:
         result = data["trial"], _numbers(data["metrics"]), None
     else:
         raise ValueError("other entries than those of a result")
-    prefetch, work = tell_work(experiment, [result])
-    store = cast(SqlStore, experiment.storage.store)
-    return store.submit(experiment.record.key, lambda transaction: work(transaction)[0], prefetch)
+    prefetch, work = joint_tell(experiment, result)
+    return cast(SqlStore, experiment.storage.store).submit(experiment.record.key, work, prefetch)
 
 
 def _numbers(values: Any) -> dict[str, float]:

@@ -16,6 +16,7 @@ from bestmix.answers.item_sums import ItemSum
 from bestmix.answers.moments import Moments
 from bestmix.experiments.model import Row
 from bestmix.experiments.sql import queries, tables
+from bestmix.experiments.sql.driver import driver
 from bestmix.experiments.traffic_model import EdgeRow
 
 ID: sa.BindParameter[Any] = sa.bindparam("e")
@@ -67,29 +68,23 @@ class Part:
 
     def __init__(self, table: sa.Table, keys: Sequence[str], columns: Sequence[str], added: str = "") -> None:
         names = [*keys, *columns]
-        self.one = queries.sqlite_text(self._one(table, keys, columns, added))
         listed = ", ".join(names)
         kinds = ", ".join(f"{name} {_kind(table.c[name])}" for name in names)
         source = f"json_to_recordset(%(r{{0}})s::json) AS r({kinds})"
         if not keys:
-            chosen = ", ".join(f"r.{name}" for name in names)
+            chosen, given = ", ".join(f"r.{name}" for name in names), ", ".join(f":{name}" for name in names)
+            self.one = f"INSERT INTO {table.name} (experiment, {listed}) VALUES (:e, {given})"
             self.many = f"INSERT INTO {table.name} (experiment, {listed}) SELECT %(e)s, {chosen} FROM {source}"
             return
+        others = [key for key in keys if key != "experiment"]
+        new = ", ".join(f"{c} = {f'{c} + ' if c == added else ''}:{c}" for c in columns)
+        same = ["experiment = :e", *(f"{key} = :{key}" for key in others)]
+        self.one = f"UPDATE {table.name} SET {new} WHERE {' AND '.join(same)}"
         new = ", ".join(f"{c} = {'t.' + c + ' + ' if c == added else ''}r.{c}" for c in columns)
-        same = ["t.experiment = %(e)s", *(f"t.{key} = r.{key}" for key in keys if key != "experiment")]
+        same = ["t.experiment = %(e)s", *(f"t.{key} = r.{key}" for key in others)]
         if "number" in keys:  # else a young table's statistics make it read all trials of the experiment
             same.append("t.number = ANY(%(numbers)s::bigint[])")
         self.many = f"UPDATE {table.name} AS t SET {new} FROM {source} WHERE {' AND '.join(same)}"
-
-    def _one(self, table: sa.Table, keys: Sequence[str], columns: Sequence[str], added: str) -> sa.Executable:
-        if not keys:
-            given: dict[str, Any] = {name: sa.bindparam(f"_{name}") for name in columns}
-            return sa.insert(table).values(experiment=ID, **given)
-        same = [table.c[key] == (ID if key == "experiment" else sa.bindparam(f"_{key}")) for key in keys]
-        bound: dict[str, Any] = {name: sa.bindparam(f"_{name}") for name in columns}
-        if added:
-            bound[added] = table.c[added] + bound[added]
-        return sa.update(table).where(table.c.experiment == ID, *same).values(bound)
 
 
 class Put(Part):
@@ -100,7 +95,7 @@ class Put(Part):
         keys, listed = table.primary_key.columns.keys(), ", ".join(names)
         new = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
         whole = f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {new}"
-        given = ", ".join(f":_{name}" for name in names)
+        given = ", ".join(f":{name}" for name in names)
         self.one = f"INSERT INTO {table.name} (experiment, {listed}) VALUES (:e, {given}) {whole}"
         kinds = ", ".join(f"{name} {_kind(table.c[name])}" for name in names)
         source = f"json_to_recordset(%(r{{0}})s::json) AS r({kinds})"
@@ -137,9 +132,9 @@ HEAD = Part(tables.heads, ["experiment"], HEADS)
 def write(connection: sa.Connection, experiment: int, changes: Changes) -> None:
     """Write all of it."""
     if connection.dialect.name == "sqlite":
-        for part, rows in changes.parts():
-            given = [{"e": experiment, **{f"_{name}": value for name, value in row.items()}} for row in rows]
-            connection.exec_driver_sql(part.one, given if len(given) > 1 else given[0])
+        with driver(connection) as own:
+            for part, rows in changes.parts():
+                own.executemany(part.one, [{"e": experiment, **row} for row in rows])
         return
     statement, values = one_statement(experiment, changes)
     if statement is not None:

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,6 +35,7 @@ class Database:
         self._journal = journal
         self._queue = sqlite.WriterQueue(Path(url.database or "")) if self.sqlite else None
         self._owner = os.getpid()
+        self._writer: sa.Connection | None = None
         self._engine = self._connect()
 
     def write(self, work: Callable[[sa.Connection], T]) -> T:
@@ -47,6 +48,9 @@ class Database:
 
     def close(self) -> None:
         """Let go of connections and files."""
+        writer, self._writer = self._writer, None
+        if writer is not None and self._owner == os.getpid():
+            writer.close()
         self._engine.dispose()
         if self._queue is not None:
             self._queue.close()
@@ -76,13 +80,29 @@ class Database:
     def _transaction(self, writing: bool) -> Iterator[sa.Connection]:
         if self._owner != os.getpid():  # a forked child must not speak on its parent's connections
             self._engine.dispose(close=False)
-            self._owner = os.getpid()
-        turn = self._queue.turn() if writing and self._queue is not None else nullcontext()
+            self._owner, self._writer = os.getpid(), None
+        if writing and self._queue is not None:
+            with self._queue.turn(), self._own_writer() as connection, connection.begin():
+                yield connection
+            return
         options = {"writing": writing} if self.sqlite or writing else {"isolation_level": "REPEATABLE READ"}
-        with turn, self._engine.connect().execution_options(**options) as connection, connection.begin():
+        with self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
             if not writing and not self.sqlite:
                 connection.exec_driver_sql(postgres.SETTLE)
+
+    @contextmanager
+    def _own_writer(self) -> Iterator[sa.Connection]:
+        """The connection of whoever's turn it is to write to SQLite: kept, with the pages that it has read."""
+        writer, self._writer = self._writer, None
+        if writer is None:
+            writer = self._engine.connect().execution_options(writing=True)
+        try:
+            yield writer
+        except BaseException:
+            writer.close()
+            raise
+        self._writer = writer
 
     def _connect(self) -> sa.Engine:
         if not self.sqlite:

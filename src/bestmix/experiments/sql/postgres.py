@@ -7,14 +7,15 @@ who wait for it. So a call returns when what it did, and all that it saw, is on 
 likewise, so that nobody ever sees what a crash could take back.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import event, exc
+from sqlalchemy import event
 from sqlalchemy.dialects import postgresql
+
+from bestmix.experiments.sql.driver import driver
 
 LOCKS = 0x626D << 40  # advisory locks of experiments are numbered from here
 # A record of the log that means nothing; the end of its transaction waits for the disk as usual.
@@ -61,7 +62,11 @@ class Query:
 
     def rows(self, found: Iterable[Sequence[Any]]) -> list[SimpleNamespace]:
         """What it found, by the columns' names."""
-        return [SimpleNamespace(**dict(zip(self._names, row, strict=True))) for row in found]
+        return [SimpleNamespace(**self.named(row)) for row in found]
+
+    def named(self, row: Sequence[Any]) -> dict[str, Any]:
+        """A row by the columns' names."""
+        return dict(zip(self._names, row, strict=True))
 
 
 def _whole(value: int | Sequence[int]) -> str:
@@ -74,8 +79,8 @@ def begin(
     """Wait for the experiment's lock, and read; the rows that each query finds with its parameters."""
     texts = [lock(experiment), "SET LOCAL synchronous_commit = off", *(query.text(given) for query, given in wanted)]
     found = []
-    with _driver(connection) as driver:
-        cursor = driver.execute("; ".join(texts))
+    with driver(connection) as own:
+        cursor = own.execute("; ".join(texts))
         cursor.nextset()
         for query, _ in wanted:
             cursor.nextset()
@@ -85,21 +90,11 @@ def begin(
 
 def end(connection: sa.Connection, statement: str | None, given: Mapping[str, Any]) -> None:
     """Run a last statement, commit, and wait until it is on disk."""
-    with _driver(connection) as driver, driver.pipeline():
+    with driver(connection) as own, own.pipeline():
         if statement is not None:
-            driver.execute(statement, given)
-        driver.execute("COMMIT")
-        driver.execute(FLUSH)
-
-
-@contextmanager
-def _driver(connection: sa.Connection) -> Iterator[Any]:
-    """The driver's own connection, without SQLAlchemy's work on every statement; errors look alike."""
-    errors = connection.dialect.loaded_dbapi.Error
-    try:
-        yield connection.connection.driver_connection
-    except errors as error:
-        raise exc.DBAPIError.instance("", None, error, errors) from error
+            own.execute(statement, given)
+        own.execute("COMMIT")
+        own.execute(FLUSH)
 
 
 def backup(connection: sa.Connection, tables: Sequence[str], stamp: str) -> list[str]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -19,6 +20,7 @@ from bestmix.experiments.sql.transaction import SELDOM, SqlTransaction, round_en
 from bestmix.experiments.store import (
     NO_PREFETCH,
     Contents,
+    Joint,
     Prefetch,
     T,
     TrafficContents,
@@ -142,9 +144,25 @@ class SqlStore:
             [n for call in calls for n in call.prefetch.trials], max(call.prefetch.due_arms for call in calls)
         )
         transaction = SqlTransaction(connection, *self._known[key], self.clock, prefetch)
-        results = [self._call(transaction, call, alone=len(calls) == 1) for call in calls]
+        results: list[Any] = []
+        for _, group in groupby(calls, _kind):
+            results += self._calls(transaction, list(group), alone=len(calls) == 1)
         transaction.save()
         return results
+
+    def _calls(self, transaction: SqlTransaction, calls: list[Call], alone: bool) -> list[Any]:
+        """The results of calls of one kind, in one pass where they can be."""
+        if len(calls) > 1:
+            transaction.begin_call()
+            try:
+                answers = calls[0].work.many(transaction, [call.work.brings for call in calls])
+                return [Refusal(answer) if isinstance(answer, Exception) else answer for answer in answers]
+            except (exc.SQLAlchemyError, StorageError):
+                raise
+            except Exception:
+                if not transaction.undo_call():
+                    raise  # each has a transaction of its own then
+        return [self._call(transaction, call, alone) for call in calls]
 
     def _call(self, transaction: SqlTransaction, call: Call, alone: bool) -> Any:
         """The call's result, or its refusal when it was undone and others share the transaction."""
@@ -217,3 +235,8 @@ class SqlStore:
         """Let go of files and connections."""
         self._group_commit.close()
         self.database.close()
+
+
+def _kind(call: Call) -> Any:
+    """What calls have in common that can be done in one pass."""
+    return call.work.many if isinstance(call.work, Joint) else call

@@ -14,6 +14,7 @@ from bestmix.experiments.clock import Clock
 from bestmix.experiments.model import Record, Row
 from bestmix.experiments.sql import changes, postgres, queries, tables
 from bestmix.experiments.sql.changes import ID, Changes
+from bestmix.experiments.sql.driver import driver
 from bestmix.experiments.store import NO_PREFETCH, Head, Prefetch, gone, worth_writing
 from bestmix.experiments.traffic_model import EdgeRow, Version
 from bestmix.strategies.protocol import Memory
@@ -150,14 +151,13 @@ class SqlTransaction:
     def _load(self, prefetch: Prefetch) -> Mapping[Any, Any] | None:
         """The head, and what is wanted next; PostgreSQL is asked once for all of it, with the lock."""
         if self._dialect == "sqlite":
-            run = self._connection.exec_driver_sql
-            found: Mapping[Any, Any] | None = run(LOAD_TEXT, {"e": self._id}).mappings().one_or_none()
-            names = [f"n{i}" for i in range(len(prefetch.trials))]
-            if 0 < len(names) <= FEW_NUMBERS:
-                text = FEW_TEXT.format(", ".join(f":{name}" for name in names))
-                given = {"e": self._id, **dict(zip(names, prefetch.trials, strict=True))}
-                self._take_in(run(text, given).all(), prefetch.trials)
-            return found
+            with driver(self._connection) as own:
+                found = own.execute(LOAD_TEXT, {"e": self._id}).fetchone()
+                if 0 < len(prefetch.trials) <= FEW_NUMBERS:
+                    given = {f"n{i}": number for i, number in enumerate(prefetch.trials)}
+                    text = FEW_TEXT.format(", ".join(f":{name}" for name in given))
+                    self._take_in(FEW_QUERY.rows(own.execute(text, {"e": self._id, **given})), prefetch.trials)
+            return None if found is None else LOAD_QUERY.named(found)
         wanted: list[tuple[postgres.Query, Any]] = [(LOAD_QUERY, {"e": self._id})]
         if prefetch.trials:
             wanted.append((FEW_QUERY, {"e": self._id, "numbers": prefetch.trials}))
