@@ -39,6 +39,7 @@ def measure(quick: bool) -> list[Figure]:
         Figure("empty calls with a token a second", most, "/s", note="the framework's floor, in the same run"),
         Figure("tells over empty calls", rate / most, "x"),
         Figure("CPU of the server for a tell", many["cpu"] / len(many["times"]) * 1e3, "ms"),
+        Figure("CPU of a client for a tell", many["clients"] / len(many["times"]) * 1e3, "ms"),
         Figure("CPU of the server for an empty call", floor["cpu"] / len(floor["times"]) * 1e3, "ms"),
     ]
 
@@ -77,9 +78,15 @@ def run(url: str, what: str, clients: int, seconds: float) -> dict[str, Any]:
     for process in crew:
         process.stdin.write("go\n")
         process.stdin.flush()
-    answers = [json.loads(process.communicate()[0]) for process in crew]
+    answers = [json.loads(process.stdout.readline()) for process in crew]
     used = cpu(int(os.environ["BENCH_SERVER"])) - before
-    return {"times": np.concatenate(answers), "cpu": used}
+    for process in crew:
+        process.communicate()
+    return {
+        "times": np.concatenate([answer["times"] for answer in answers]),
+        "cpu": used,
+        "clients": sum(answer["cpu"] for answer in answers),
+    }
 
 
 def cpu(process: int) -> float:
@@ -98,7 +105,7 @@ def client(what: str, url: str, seconds: float) -> None:
     given = list(experiment.ask(ASK))
     print("ready", flush=True)
     sys.stdin.readline()
-    times, end = list[float](), time.perf_counter() + seconds
+    times, end, used = list[float](), time.perf_counter() + seconds, time.process_time()
     while (began := time.perf_counter()) < end:
         if what == "empty":
             server.transport.call("POST", empty, {})
@@ -108,7 +115,7 @@ def client(what: str, url: str, seconds: float) -> None:
         else:
             experiment.tell(given.pop(), 0.5, [0.5, 1.5])
         times.append(time.perf_counter() - began)
-    print(json.dumps(times), flush=True)
+    print(json.dumps({"times": times, "cpu": time.process_time() - used}), flush=True)
     if given:
         experiment.give_back(*given)
 

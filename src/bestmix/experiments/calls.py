@@ -1,7 +1,6 @@
 """The calls on a running experiment, as ``store.py`` describes them, in any store's transaction."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import numpy as np
 
@@ -178,53 +177,72 @@ def renew(transaction: Transaction, lease_clock: LeaseClock, numbers: Sequence[i
 
 def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], setup: Setup) -> list[Outcome]:
     """Take results; all of them or, when one is refused, none."""
-    return cast(list[Outcome], _tell(transaction, lease_clock, results, setup, whole=True))
-
-
-def tell_each(
-    transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], setup: Setup
-) -> list[Outcome | Exception]:
-    """Take results of several callers; the errors of those that are refused are in their places."""
-    return _tell(transaction, lease_clock, results, setup, whole=False)
-
-
-def _tell(
-    transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], setup: Setup, whole: bool
-) -> list[Outcome | Exception]:
     advance_clock(transaction, lease_clock)
-    numbers = [number for number, _ in results]
-    rows = {row.number: row for row in find(transaction, numbers)} if whole else transaction.trials(numbers)
+    rows = {row.number: row for row in find(transaction, [number for number, _ in results])}
     changed: dict[int, Row] = {}
     counted: list[Row] = []
-    outcomes: list[Outcome | Exception] = []
-    for number, values in results:
-        try:
-            outcomes.append(_take(transaction, lease_clock, rows, number, values, changed, counted))
-        except (UnknownTrial, Conflict, Closed) as error:  # before anything of it was changed
-            if whole:
-                raise
-            outcomes.append(error)
+    outcomes = [_take(transaction, lease_clock, rows, number, values, changed, counted) for number, values in results]
     if changed:
         late = [row for row in changed.values() if row.state == "surplus"]
-        extra = late if decides_from_counts(setup.strategy) else []
-        _count_beside(transaction, extra)
-        _count(transaction, [*counted, *extra], setup.problem)
-        transaction.update_trials(list(changed.values()))
-        beside = {"extra": [row.number for row in extra]} if extra else {}
-        surplus = len(late) - len(extra)
-        transaction.add_event("told", trials=[row.number for row in counted], surplus=surplus, **beside)
-        outcomes = [Outcome.counted if outcome is Outcome.surplus and extra else outcome for outcome in outcomes]
+        extra = _note(transaction, setup, counted, late)
+        _write(transaction, setup, [*counted, *extra], changed)
+        outcomes = [Outcome.counted if outcome == "surplus" and extra else outcome for outcome in outcomes]
         if counted and not transaction.head.owing:
             advance(transaction, setup, lease_clock.clock.now())
     return outcomes
 
 
-def _count_beside(transaction: Transaction, extra: Sequence[Row]) -> None:
-    """Let results count that no slot waits for."""
+def tell_each(
+    transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Result], setup: Setup
+) -> list[Outcome | Exception]:
+    """Take single results of several callers, as if one after another; errors of those refused are in their places.
+
+    What they have in common is read and written once.
+    """
+    advance_clock(transaction, lease_clock)
+    rows = transaction.trials([number for number, _ in results])
+    changed: dict[int, Row] = {}
+    counting: list[Row] = []  # whose results are not in the sums yet
+    outcomes: list[Outcome | Exception] = []
+    for number, values in results:
+        counted: list[Row] = []
+        try:
+            outcome = _take(transaction, lease_clock, rows, number, values, changed, counted)
+        except (UnknownTrial, Conflict, Closed) as error:  # before anything of it was changed
+            outcomes.append(error)
+            continue
+        if outcome is not Outcome.repeated:
+            late = [rows[number]] if outcome is Outcome.surplus else []
+            extra = _note(transaction, setup, counted, late)
+            counting += [*counted, *extra]
+            outcome = Outcome.counted if extra else outcome
+        outcomes.append(outcome)
+        if counted and not transaction.head.owing:
+            _write(transaction, setup, counting, changed)
+            changed, counting = {}, []
+            advance(transaction, setup, lease_clock.clock.now())
+    if changed:
+        _write(transaction, setup, counting, changed)
+    return outcomes
+
+
+def _note(transaction: Transaction, setup: Setup, counted: Sequence[Row], late: Sequence[Row]) -> Sequence[Row]:
+    """Say in an event what was told; those of the late results that count beside what was planned."""
+    extra = late if decides_from_counts(setup.strategy) else []
     for row in extra:
         row.state = "extra"
     transaction.head.surplus -= len(extra)
     transaction.head.extra += len(extra)
+    beside = {"extra": [row.number for row in extra]} if extra else {}
+    surplus = len(late) - len(extra)
+    transaction.add_event("told", trials=[row.number for row in counted], surplus=surplus, **beside)
+    return extra
+
+
+def _write(transaction: Transaction, setup: Setup, counting: Sequence[Row], changed: Mapping[int, Row]) -> None:
+    """Add results to the sums, and write the trials that changed."""
+    _count(transaction, counting, setup.problem)
+    transaction.update_trials(list(changed.values()))
 
 
 def find(transaction: Transaction, numbers: Sequence[int]) -> list[Row]:
@@ -298,7 +316,7 @@ def _rival(transaction: Transaction, rows: dict[int, Row], slot: int) -> Row | N
     return holder
 
 
-def _count(transaction: Transaction, counted: list[Row], problem: Problem) -> None:
+def _count(transaction: Transaction, counted: Sequence[Row], problem: Problem) -> None:
     """Add results to the running sums."""
     tables: dict[int, list[tuple[float, ...]]] = {}
     for row in counted:

@@ -306,7 +306,8 @@ class Limited(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """It is there as a whole."""
-        self._moved = self._whole = self.scope[WHOLE] = True  # type: ignore[typeddict-unknown-key]
+        self._moved = self._whole = True
+        cast(dict[str, Any], self.scope)[WHOLE] = True
         if self._at_work:
             self.registry.work(self)
         super().on_message_complete()

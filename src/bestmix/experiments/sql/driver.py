@@ -1,4 +1,4 @@
-"""The driver's own connection, for the statements of every call: SQLAlchemy's work on each takes longer than SQLite's."""
+"""The driver's own connection, for the statements of every call: SQLAlchemy's work on them takes longer than theirs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

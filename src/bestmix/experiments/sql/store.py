@@ -152,10 +152,11 @@ class SqlStore:
 
     def _calls(self, transaction: SqlTransaction, calls: list[Call], alone: bool) -> list[Any]:
         """The results of calls of one kind, in one pass where they can be."""
-        if len(calls) > 1:
+        joint = [call.work for call in calls if isinstance(call.work, Joint)]
+        if len(joint) > 1:
             transaction.begin_call()
             try:
-                answers = calls[0].work.many(transaction, [call.work.brings for call in calls])
+                answers = joint[0].many(transaction, [work.brings for work in joint])
                 return [Refusal(answer) if isinstance(answer, Exception) else answer for answer in answers]
             except (exc.SQLAlchemyError, StorageError):
                 raise
