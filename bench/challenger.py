@@ -78,7 +78,7 @@ def kernels(evidence: Evidence) -> Action:
         assert conditions.solve(means, bound, everything, state) == simplex.OPTIMAL
         conditions.pool(state)
         conditions.conditions(state)
-        allocation.allocate(state, ROUND, arm, reason, owed)
+        allocation.allocate(state, ROUND, conditions.RESERVE, arm, reason, owed)
 
     return jit.machine(decide)
 

@@ -3,7 +3,8 @@
 import pytest
 from tests.experiments.kits import PROBLEM
 
-from bestmix import SFSR, Problem, Uniform, open_experiment, open_storage
+from bestmix import SFSR, Challenger, Problem, Uniform, open_experiment, open_storage
+from bestmix.strategies.challenger import NEWEST
 
 
 def test_an_experiment_is_created_once_and_opened_ever_after(tmp_path):
@@ -63,3 +64,17 @@ def test_a_function_of_ones_own_cannot_be_read_back_from_a_database(tmp_path):
         open_experiment(tmp_path / "a.db", "a")
     with open_experiment(tmp_path / "a.db", "a", strategy=SFSR(mine)) as exp:
         exp.tell_many([(t, 1.0, [0.5]) for t in trials])
+
+
+@pytest.mark.parametrize("options", [{}, {"proven": True, "sigma": 1.0}], ids=["measured", "proven"])
+def test_the_same_code_goes_on_with_an_experiment_of_an_older_edition(options):
+    storage = open_storage("memory://")
+    begun = Challenger(confidence=0.9, edition=1, **options)
+    made = open_experiment(storage, "a", PROBLEM, 600, begun)
+    assert "edition" not in made.record.strategy
+    again = open_experiment(storage, "a", PROBLEM, 600, Challenger(confidence=0.9, **options))
+    assert again.strategy == begun
+    new = open_experiment(storage, "b", PROBLEM, 600, Challenger(confidence=0.9, **options))
+    assert new.strategy.edition == NEWEST
+    with pytest.raises(ValueError, match="strategy: the experiment has"):
+        open_experiment(storage, "b", PROBLEM, 600, begun)

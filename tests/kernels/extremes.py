@@ -99,14 +99,14 @@ def check_decision(program, seed):
     in_doubt(state, np.empty(d, dtype=np.int64), np.empty(d))
     arm, reason = np.full((2, allocation.decisions(unknown)), -1)
     owed, size = np.empty(unknown, dtype=np.int64), int(rng.choice([1, 7, 100]))
-    chunks = allocation.allocate(state, size, arm, reason, owed)
+    chunks = allocation.allocate(state, size, conditions.RESERVE, arm, reason, owed)
     assert owed.sum() == size
     assert (owed >= 0).all()
     assert ((arm[:chunks] >= 0) & (arm[:chunks] < unknown)).all()
     assert ((reason[:chunks] >= 0) & (reason[:chunks] < arms + d)).all()
     total, largest = stopping.exact_tails(state)
     assert 0.0 <= largest <= total < np.inf
-    stopping.stops((0.1, 30, 0.05, 0.05), state)
+    stopping.stops(conditions.Settings(0.1, 30, 0.05, 0.05), state)
 
 
 CHECKS = (

@@ -6,6 +6,7 @@ from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix import Instance
 from bestmix.kernels import allocation
+from bestmix.kernels.conditions import RESERVE, Settings
 
 pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
 
@@ -19,7 +20,7 @@ def test_chunks_go_where_the_gradient_is_largest(size):
     arm, reason = np.empty(allocation.CHUNKS, dtype=np.int64), np.empty(allocation.CHUNKS, dtype=np.int64)
     owed = np.empty(unknown, dtype=np.int64)
     trials = state.counts.astype(float)
-    chunks = allocation.allocate(state, 95, arm, reason, owed)
+    chunks = allocation.allocate(state, 95, RESERVE, arm, reason, owed)
     assert chunks == 10
     assert owed.sum() == 95
     coefficients = np.zeros((len(state.gap), unknown))  # of each condition, by arm
@@ -43,7 +44,7 @@ def test_chunks_go_where_the_gradient_is_largest(size):
 
 
 def test_first_rounds_and_sizes_never_pass_the_budget():
-    for settings in ((0.1, 30, 0.0, 0.0), (0.5, 3, 0.0, 0.0), (0.1, 30, 0.05, 0.0), (0.1, 30, 0.0, 0.05)):
+    for settings in map(Settings, (0.1, 0.5, 0.1, 0.1), (30, 3, 30, 30), (0.0, 0.0, 0.05, 0.0), (0.0, 0.0, 0.0, 0.05)):
         for unknown in (1, 3, 24):
             for budget in (unknown, unknown + 1, 4 * unknown, 1000, 10_001):
                 spent = unknown * allocation.first_pulls(budget, unknown, settings)
@@ -51,14 +52,15 @@ def test_first_rounds_and_sizes_never_pass_the_budget():
                 while size := allocation.round_size(budget, unknown, spent, settings):
                     spent += size
                 assert spent == budget
-    assert allocation.first_pulls(100, 0, (0.1, 30, 0.0, 0.0)) == 0
-    assert allocation.round_size(100, 0, 0, (0.1, 30, 0.0, 0.0)) == 0
+    assert allocation.first_pulls(100, 0, Settings(0.1, 30, 0.0, 0.0)) == 0
+    assert allocation.round_size(100, 0, 0, Settings(0.1, 30, 0.0, 0.0)) == 0
 
 
 @pytest.mark.parametrize("size", [1, 4, 5, 8, 11, 16, 23, 31, 32, 81, 100, 1000])
 def test_a_fifth_of_a_round_is_kept_from_the_doubt_about_feasibility(size):
     arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
-    chunks = allocation.allocate(decided(told(NEARLY, [40] * 4, 3)), size, arm, reason, np.empty(4, dtype=np.int64))
+    state, owed = decided(told(NEARLY, [40] * 4, 3)), np.empty(4, dtype=np.int64)
+    chunks = allocation.allocate(state, size, 0.0, arm, reason, owed)
     step = allocation.chunk_size(size, 4)
     spent = sum(min(step, size - k * step) for k in range(chunks) if reason[k] == 5)
     assert size - int(0.2 * size) <= spent < size - int(0.2 * size) + step
@@ -72,7 +74,7 @@ def test_billions_of_trials_are_counted_right():
     state.counts[cheapest] = 4 * 10**9
     state.scatter[:] *= state.counts[:, None, None] * 1e12
     arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
-    allocation.allocate(state, 10**9, arm, reason, np.empty(4, dtype=np.int64))
+    allocation.allocate(state, 10**9, RESERVE, arm, reason, np.empty(4, dtype=np.int64))
     np.testing.assert_array_equal(arm[:8], cheapest)
 
 
@@ -81,7 +83,7 @@ def test_while_feasibility_is_in_doubt_the_trials_tell_whether_any_mix_is_feasib
     assert 5 not in state.basis.column  # feasible by the estimates
     arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
     owed = np.empty(4, dtype=np.int64)
-    allocation.allocate(state, 100, arm, reason, owed)
+    allocation.allocate(state, 100, RESERVE, arm, reason, owed)
     cheapest = int(np.argmin(state.program.u[:4, 0]))
     np.testing.assert_array_equal(arm[:8], cheapest)
     np.testing.assert_array_equal(reason[:8], 5)

@@ -5,16 +5,17 @@ from tests.kernels.segment_states import KINDS, plain_case, random_case
 from tests.kernels.states import SIZES, decided, random_instance, told
 
 from bestmix.kernels import allocation, segment_allocation
+from bestmix.kernels.conditions import RESERVE, Settings
 
 pytestmark = pytest.mark.parametrize("speed", ["plain"], indirect=True)  # machine code: `bench segments`
 
-SETTINGS = (0.1, 30, 0.05, 0.0)
+SETTINGS = Settings(0.1, 30, 0.05, 0.0)
 
 
 def plan_of(case, size, capacity=None, fill=True, arrivals=0.0):
     capacity = np.full(len(case.weight), size) if capacity is None else np.array(capacity)
     counts = case.program().data.counts
-    return segment_allocation.plan_round(case.rows, counts, case.tried(arrivals), size, capacity, fill)
+    return segment_allocation.plan_round(case.rows, counts, case.tried(arrivals), size, RESERVE, capacity, fill)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -26,7 +27,7 @@ def test_one_segment_gets_the_trials_of_the_plain_problem(size):
         state = decided(evidence)
         arm, reason = np.empty((2, allocation.decisions(unknown)), dtype=np.int64)
         owed = np.empty(unknown, dtype=np.int64)
-        used = allocation.allocate(state, 95, arm, reason, owed)
+        used = allocation.allocate(state, 95, RESERVE, arm, reason, owed)
         if costs > 1 and (state.basis.column == len(state.gap) - 1).any():
             continue  # with one elastic column for all costs, where the other program has one for each
         plan = plan_of(plain_case(evidence, instance.bound), 95)
@@ -120,4 +121,4 @@ def test_a_run_stops_when_the_tails_are_small():
     unsure = random_case(np.random.default_rng(4), trials=(5, 9)).tried().state
     assert segment_allocation.stops(SETTINGS, sure)
     assert not segment_allocation.stops(SETTINGS, unsure)
-    assert not segment_allocation.stops((0.1, 30, 0.0, 0.0), sure)
+    assert not segment_allocation.stops(Settings(0.1, 30, 0.0, 0.0), sure)

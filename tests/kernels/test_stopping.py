@@ -60,3 +60,10 @@ def test_distances_agree_with_z_scores_when_there_are_many_trials():
     instance = Instance([1.7, 2.6, 2.098], [[0.0, 1.8, 0.8]], [1.0])
     state = decided(told(instance, [1_000_000, 1_000_000, 1_000_000], 0))
     assert stopping.distance(2, -1, state) == pytest.approx(conditions.z_scores(state)[2] ** 2, rel=0.02)
+
+
+def test_less_error_is_allowed_at_first():
+    settings = conditions.Settings(0.1, 30, 0.05, 0.0, early=1.0)
+    assert stopping.allowed(settings, 40, 4) == pytest.approx(0.025)  # ten trials of each arm: the first round
+    assert stopping.allowed(settings, 360, 4) == pytest.approx(0.045)
+    assert stopping.allowed(settings._replace(early=0.0), 40, 4) == 0.05

@@ -1,7 +1,9 @@
 import pytest
 
-from bestmix import SFSR, Challenger, SingleArm, Uniform
-from bestmix.strategies.built_in import restore_strategy
+from bestmix import SFSR, Challenger, Problem, Search, SingleArm, Spend, Uniform
+from bestmix.strategies.built_in import as_saved, restore_strategy
+from bestmix.strategies.challenger import NEWEST
+from bestmix.strategies.paid import Paid
 
 
 @pytest.mark.parametrize(
@@ -22,3 +24,44 @@ def test_options_that_a_strategy_does_not_have_are_refused():
         restore_strategy({"kind": "Uniform", "score": "x"})
     with pytest.raises(ValueError, match="expected a mapping"):
         restore_strategy("SFSR")
+
+
+OLD = {
+    "kind": "Challenger",
+    "confidence": 0.9,
+    "delta": None,
+    "heuristic_stop": None,
+    "rounds": None,
+    "first_share": 0.1,
+}
+
+
+def test_data_without_an_edition_mean_the_first_and_a_new_run_has_the_newest():
+    assert restore_strategy(OLD) == Challenger(0.9, edition=1)
+    assert restore_strategy(OLD).to_dict() == OLD
+    assert restore_strategy(OLD, edition=NEWEST) == Challenger(0.9)
+    assert restore_strategy(Challenger(0.9, edition=2).to_dict()).edition == 1  # without a proof they are the same
+    assert restore_strategy(Challenger(0.9, tolerance=0.1).to_dict()) == Challenger(0.9, tolerance=0.1)
+    spend = Spend(9.0, "dollars")
+    bought = {"kind": "Paid", "strategy": OLD, "spend": spend.to_dict()}
+    assert [restore_strategy(bought, n).strategy.edition for n in (1, NEWEST)] == [1, NEWEST]
+
+
+def test_whoever_names_no_edition_goes_on_with_the_saved_one():
+    assert as_saved(Challenger(0.9), OLD).to_dict() == OLD
+    assert as_saved(Challenger(0.9, edition=2), OLD).edition == 2
+    assert as_saved(Challenger(0.9), Challenger(0.9).to_dict()) == Challenger(0.9)
+    spend = Spend(9.0, "dollars")
+    for found in (Paid(Challenger(0.9), spend), Challenger(0.9)):
+        again = as_saved(found, {"kind": "Paid", "strategy": OLD, "spend": spend.to_dict()})
+        assert getattr(again, "strategy", again).edition == 1
+    assert as_saved(Uniform(), OLD) == Uniform()
+
+
+def test_a_saved_search_is_loaded_with_the_strategy_that_it_was_begun_with(tmp_path):
+    problem = Problem(["a", "b"], {"x": 1.0})
+    Challenger(0.9, edition=1).start(problem).save(tmp_path / "old.json")
+    assert Search.load(tmp_path / "old.json").strategy.edition == 1
+    assert Search.load(tmp_path / "old.json", Challenger(0.9)).strategy.edition == 1
+    with pytest.raises(ValueError, match="the search was saved with"):
+        Search.load(tmp_path / "old.json", Challenger(0.95))

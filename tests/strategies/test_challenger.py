@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from tests import generators
 
 from bestmix import Challenger, Instance, Known, Problem, Search, catalog, identify, simulate
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.kernels import allocation
 
@@ -135,6 +137,33 @@ def test_confident_runs_are_wrong_at_most_as_often_as_they_say(delta):
     assert result.row()["pulls_q50"] < 10**6
 
 
+def test_a_run_that_ends_when_it_is_sure_keeps_no_trials_from_what_is_most_in_doubt():
+    """The first editions gave a fifth of a round to other conditions; a fixed budget still does."""
+    means, counts = np.array([[2.0, 0.5], [1.95, 0.5], [1.0, 0.5], [1.0, 0.5]]), [200, 200, 20, 20]
+    evidence = Evidence(
+        Instance(means[:, 0], means[:, 1:].T, [1.0]).problem,
+        [Moments.from_statistics(n, row, n * np.eye(2)) for n, row in zip(counts, means, strict=True)],
+    )
+    memory = {"quota": None, "basis": [], "reasons": {}}
+
+    def others(strategy):
+        return sum(strategy.close(evidence, 10**6, memory)[0]["quota"][2:])
+
+    assert others(Challenger(0.95)) == others(Challenger(delta=1e-4)) == 0
+    for other in (Challenger(), Challenger(0.95, edition=1), Challenger(0.95, edition=2)):
+        assert others(other) > 0
+
+
+def test_editions_before_go_on_as_they_began():
+    # The numbers are those of the code before the third edition, on the same trials.
+    instance, made = Instance([2.0, 1.9, 1.7, 1.0, 0.5], [[0.5] * 5], [1.0]), {}
+    for edition in (1, 2, 3):
+        strategy = Challenger(0.9, edition=edition)
+        made[edition] = identify(instance.problem, instance.sampler(seed=4), 20_000, strategy).trials
+    assert made[1] == made[2] == 455
+    assert made[3] != 455
+
+
 def test_known_arms_are_never_pulled():
     problem = Problem(["a", "b"], {"x": 1.0}, {"k": Known(0.5, {"x": 0.2})})
     search = Challenger().start(problem, 100)
@@ -188,6 +217,8 @@ def test_names_say_how_a_run_stops():
 def test_options_that_older_files_do_not_have_are_left_out_where_they_are_not_used():
     assert set(Challenger().to_dict()) == {"kind", "confidence", "delta", "heuristic_stop", "rounds", "first_share"}
     assert Challenger(delta=0.1, tolerance=0.2).to_dict()["tolerance"] == 0.2
+    assert [Challenger(delta=0.1, edition=n).to_dict().get("edition") for n in (1, 2, 3)] == [None, None, 3]
+    assert "edition" not in Challenger(heuristic_stop=0.1).to_dict()
 
 
 def test_data_without_spread_are_shared_out_evenly():

@@ -34,8 +34,8 @@ def test_the_terms_by_arm_are_those_of_the_variances(evidence):
 def test_a_round_of_trials_and_one_of_money_at_the_price_of_one_are_the_same(evidence):
     speed, problem = jit.speed_for(1), evidence.problem
     state = _state(speed, evidence, {"basis": []})
-    trials = TrialLot(50, 90, 1000).settle(speed, problem, state)
-    money = MoneyLot(purse(evidence), 50.0).settle(speed, problem, state)
+    trials = TrialLot(50, 90, 1000).settle(speed, problem, state, conditions.RESERVE)
+    money = MoneyLot(purse(evidence), 50.0).settle(speed, problem, state, conditions.RESERVE)
     assert trials["quota"] == money["quota"]
     assert trials["reasons"].keys() == money["reasons"].keys()
 

@@ -4,6 +4,7 @@ from tests import naive
 from tests.kernels.states import decided, random_instance, told
 
 from bestmix.kernels import allocation, jit
+from bestmix.kernels.conditions import RESERVE
 from bestmix.strategies import money
 from bestmix.strategies.challenger_rounds import doubts
 from bestmix.strategies.purse import Purse
@@ -32,8 +33,8 @@ def test_at_the_price_of_one_it_is_the_allocation_of_trials(seed):
     state = state_of(seed)
     arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
     owed = np.empty_like(state.counts)
-    allocation.allocate(state, 100, arm, reason, owed)
-    plan = money.plan_round(money.condition_gains(doubts(plain, state)), purse_of(state, [1.0] * 5), 100.0)
+    allocation.allocate(state, 100, RESERVE, arm, reason, owed)
+    plan = money.plan_round(money.condition_gains(doubts(plain, state), RESERVE), purse_of(state, [1.0] * 5), 100.0)
     assert plan.trials.tolist() == owed.tolist()
 
 
@@ -41,7 +42,7 @@ def test_at_the_price_of_one_it_is_the_allocation_of_trials(seed):
 def test_parts_go_where_a_unit_of_money_helps_most(seed):
     state, prices = state_of(seed), np.exp(np.random.default_rng(seed).uniform(0, 4, 5))
     found = doubts(plain, state)._replace(feasible=None)
-    plan = money.plan_round(money.condition_gains(found), purse_of(state, prices), 300.0)
+    plan = money.plan_round(money.condition_gains(found, RESERVE), purse_of(state, prices), 300.0)
     assert plan.trials.tolist() == naive.paid_chunks(found.gap, found.terms, state.counts, prices, 300.0)
     assert {arm: sum(why.values()) for arm, why in plan.reasons.items()} == {
         arm: n for arm, n in enumerate(plan.trials.tolist()) if n
@@ -51,7 +52,7 @@ def test_parts_go_where_a_unit_of_money_helps_most(seed):
 def test_only_what_is_affordable_is_bought():
     state = state_of(1)
     purse = purse_of(state, [1.0, 2.0, 50.0, 1.0, 1.0], amount=20.0 * 55 + 30.0)
-    plan = money.plan_round(money.condition_gains(doubts(plain, state)), purse, 100.0)
+    plan = money.plan_round(money.condition_gains(doubts(plain, state), RESERVE), purse, 100.0)
     assert plan.trials[2] == 0
     assert plan.trials @ purse.price <= 30.0 + 1e-6
 

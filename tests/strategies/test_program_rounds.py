@@ -5,6 +5,7 @@ import pytest
 from tests.answers.segmented import evidence, problem, trial
 
 from bestmix import SFSR, Challenger, Problem, SingleArm, Uniform
+from bestmix.kernels.conditions import Settings
 from bestmix.strategies.program_rounds import decide, decide_paid
 from bestmix.strategies.purse import Purse
 from bestmix.strategies.search import Search
@@ -124,7 +125,7 @@ def test_users_arrive_where_nothing_is_in_doubt():
 
 
 def test_trials_under_way_count_for_what_is_planned():
-    told, settings = evidence(problem(), trials=40), (0.1, 30, 0.0, 0.0)
+    told, settings = evidence(problem(), trials=40), Settings(0.1, 30, 0.0, 0.0)
     alone = decide(told, settings, 60, arriving=False)
     most = int(np.argmax(alone.quota))
     under_way = [0] * len(alone.quota)
@@ -144,7 +145,7 @@ def test_at_the_price_of_one_money_buys_what_trials_would(seed):
             search.moments[search.problem.index(arm, segment)].add(
                 search.problem.rows.measure(search.problem.trial_rows(trial(arm, segment, rng)))
             )
-    told, settings = search.evidence, (0.1, 30, 0.0, 0.0)
+    told, settings = search.evidence, Settings(0.1, 30, 0.0, 0.0)
     price = np.ones(len(told.counts))
     purse = Purse(1e9, 0.0, told.counts, price, price, learnt=False)
     wanted = decide(told, settings, 100, arriving=False)

@@ -124,7 +124,7 @@ def test_it_knows_plain_problems_alone():
 
 def test_its_name_and_its_file():
     assert SURE.name == "Challenger[0.95, proven]"
-    assert SURE.to_dict() == {**Challenger(confidence=0.95).to_dict(), "proven": True, "sigma": 1.0, "edition": 2}
+    assert SURE.to_dict() == {**Challenger(confidence=0.95).to_dict(), "proven": True, "sigma": 1.0}
 
 
 def test_mixtures_add_up_in_the_second_edition():
@@ -157,6 +157,6 @@ def test_experiments_that_were_saved_before_keep_the_first_edition():
     assert restore_strategy(within.to_dict()) == within
 
 
-def test_there_are_two_editions():
-    with pytest.raises(ValueError, match="edition: expected 1 or 2, got 3"):
-        Challenger(confidence=0.95, proven=True, sigma=1.0, edition=3)
+def test_there_are_three_editions():
+    with pytest.raises(ValueError, match="edition: expected 1, 2 or 3, got 4"):
+        Challenger(confidence=0.95, proven=True, sigma=1.0, edition=4)

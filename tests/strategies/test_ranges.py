@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from bestmix import Challenger, Instance, Problem, Search, simulate, sweep
+from bestmix import Challenger, Instance, Problem, Search, open_experiment, simulate, sweep
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.problems.segment_instance import SegmentInstance
@@ -38,6 +38,20 @@ def test_a_confidence_waits_for_what_may_be_rare():
     assert search.trials < careful.trials < 10_000
     # One more event of 59 would have raised the mean of the arm by 59 / n, and it is behind by 1.
     assert trials["rare"] > 1.28 * 59
+
+
+def test_the_answer_is_as_unsure_of_it_as_the_stop_was():
+    search, _ = played(Challenger(confidence=0.9, ranges={"reward": (-9, 50)}), 10**6)
+    seen = search.history[-1].scores["rare"]
+    assert seen < 3
+    # Arms are pooled in two ways, which differ by a few per cent here.
+    assert search.recommend().z_scores["rare"] == pytest.approx(seen, rel=0.15)
+    exp = open_experiment("memory://", "x", PROBLEM, 60, Challenger(ranges={"reward": (-9, 50)}, rounds=1))
+    while trials := exp.ask(60):
+        for n, trial in enumerate(trials):
+            reward = 0.0 if trial.arm == "rare" else 1.0 + 0.3 * (n % 5 - 2)
+            exp.tell(trial.id, reward, {"dollars": 0.5 + 0.1 * (n % 3 - 1)})
+    assert exp.recommend().z_scores["rare"] == pytest.approx(exp.history[-1].scores["rare"], rel=0.15)
 
 
 def test_noise_that_is_seen_decides_as_ever():

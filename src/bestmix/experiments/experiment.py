@@ -56,7 +56,7 @@ from bestmix.problems.spend import Spend
 from bestmix.strategies import Strategy
 from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import account_of, check_chosen
-from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, left_out, mixes
+from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, least_scatter, left_out, mixes
 from bestmix.strategies.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -360,7 +360,7 @@ class Experiment:
                 logs = current.chosen([*apart, *[None] * (len(now.moments) - len(apart))])
             evidence = evidence_on_items(problem, moments, blocks, logs)
         rec = recommend(
-            evidence,
+            replace(evidence, least=least_scatter(self.strategy, problem)),
             self.strategy.columns(problem, now.memory),
             strategy=self.strategy.name,
             budget=None if now.state.unlimited else now.state.budget,

@@ -30,7 +30,7 @@ from bestmix.problems.items import Items, as_items
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import Challenger, Strategy, rounds
-from bestmix.strategies.built_in import restore_strategy
+from bestmix.strategies.built_in import as_saved, restore_strategy
 from bestmix.strategies.paid import Paid, as_begun, paid
 from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
 from bestmix.strategies.rounds import Recipe
@@ -158,7 +158,7 @@ class Storage:
                 "check the name, or give problem and budget to create it",
             )
         if strategy is not None:
-            strategy = as_begun(strategy, record.strategy)
+            strategy = as_begun(as_saved(strategy, record.strategy), record.strategy)
         if strategy is not None and strategy.to_dict() not in (record.strategy, _without_ahead(record.strategy)):
             raise checks.AlreadyExists(
                 "strategy",

@@ -13,25 +13,25 @@ from bestmix.kernels.jit import borrowing, compiled, inlined
 
 CHUNKS = 10  # decisions in a round, at least
 EACH = 8  # arms for each of them, where there are many
-RESERVED = 0.2  # share of them, the last ones, that look past the condition most in doubt: perhaps nothing resolves it
+REST = 0.2  # share of a round that is left for the conditions while it is in doubt whether any mix is feasible
 LEAST = 3  # trials of each arm in the first round, at least
 FIRST = 10  # and as many where the budget does not say, because the run ends when it is sure
-GROWTH = 0.1  # there a round's share of the trials made so far
 NEGLIGIBLE = 80.0  # a squared z-score that is so much larger than the least one has no weight
 TIE = 1e-9  # scores of arms that differ by less than this share count as equal
 
 
 @inlined
-def allocate(state: State, size: int, arm: Integers, reason: Integers | None, owed: Integers) -> int:
+def allocate(state: State, size: int, reserve: float, arm: Integers, reason: Integers | None, owed: Integers) -> int:
     """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
 
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
-    where somebody asks for it; ``owed`` (unknown,) the trials of each arm.
+    where somebody asks for it; ``owed`` (unknown,) the trials of each arm. ``reserve`` is the share of the chunks that
+    look past the condition most in doubt.
     """
     for a in range(owed.shape[0]):
         owed[a] = 0
     chunk = settle_feasibility(state, size, arm, reason, owed) if can_be_in_doubt(state) else 0
-    return narrow(state, size, chunk, arm, reason, owed)
+    return narrow(state, size, reserve, chunk, arm, reason, owed)
 
 
 @compiled
@@ -42,7 +42,7 @@ def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers 
     safest, term = np.empty(m, dtype=np.int64), np.empty(m)
     if not in_doubt(state, safest, term):
         return 0
-    while given < size - int(RESERVED * size) and chunk < unreserved(unknown):
+    while given < size - int(REST * size) and chunk < unreserved(unknown, REST):
         some, best, chosen = min(step, size - given), 0.0, -1
         for i in range(m):
             if term[i] > 0.0:
@@ -60,7 +60,9 @@ def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers 
 
 
 @inlined
-def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers | None, owed: Integers) -> int:
+def narrow(
+    state: State, size: int, reserve: float, chunk: int, arm: Integers, reason: Integers | None, owed: Integers
+) -> int:
     """Give the trials after the first chunks to the conditions in doubt; returns the number of chunks.
 
     A chunk changes either one condition, by the arm's own trials, or all, by those of an arm of the basis: only what
@@ -69,7 +71,7 @@ def narrow(state: State, size: int, chunk: int, arm: Integers, reason: Integers 
     gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis.column, state.counts
     n, m = coefficient.shape
     unknown = counts.shape[0]
-    step, reserved = chunk_size(size, unknown), unreserved(unknown)
+    step, reserved = chunk_size(size, unknown), unreserved(unknown, reserve)
     trials, spread, weight, rate = state.space[0], state.space[1], state.space[2], state.space[3]
     total = state.space[4]
     given, least = min(chunk * step, size), np.inf
@@ -192,9 +194,9 @@ def decay(x: float) -> float:
 
 
 @borrowing
-def unreserved(unknown: int) -> int:
-    """Chunks of a round that may be spent on the condition most in doubt."""
-    return decisions(unknown) - int(RESERVED * decisions(unknown))
+def unreserved(unknown: int, reserve: float) -> int:
+    """Chunks of a round but for a share that is kept for something else."""
+    return decisions(unknown) - int(reserve * decisions(unknown))
 
 
 @borrowing
@@ -210,24 +212,28 @@ def chunk_size(size: int, unknown: int) -> int:
 
 
 @borrowing
+def stops_itself(settings: Settings) -> bool:
+    """Whether the run may end before its budget is spent."""
+    return settings.delta > 0.0 or settings.tail > 0.0
+
+
+@borrowing
 def first_pulls(budget: int, unknown: int, settings: Settings) -> int:
     """Trials of each arm in the first round."""
     if unknown == 0:
         return 0
-    share, _, delta, tail = settings
-    some = FIRST if delta > 0.0 or tail > 0.0 else max(LEAST, int(share * budget / unknown))
+    some = FIRST if stops_itself(settings) else max(LEAST, int(settings.share * budget / unknown))
     return min(some, budget // unknown)
 
 
 @borrowing
 def round_size(budget: int, unknown: int, spent: int, settings: Settings) -> int:
     """Trials of the next round; none when the budget is spent."""
-    _, rounds, delta, tail = settings
     if unknown == 0:
         return 0
-    if delta > 0.0 or tail > 0.0:
-        size = max(unknown, int(GROWTH * spent))
+    if stops_itself(settings):
+        size = max(unknown, int(settings.growth * spent))
     else:
         later = budget - unknown * first_pulls(budget, unknown, settings)
-        size = (later + rounds - 1) // rounds
+        size = (later + settings.rounds - 1) // settings.rounds
     return min(size, budget - spent)

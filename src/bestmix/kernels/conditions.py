@@ -20,7 +20,40 @@ from bestmix.kernels.columns import OVER_512, Program
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
-Settings = tuple[float, int, float, float]  # first share, rounds, delta, tails; the last two are 0 for no stop
+RESERVE = 0.2  # of a round's chunks, for what is not the condition most in doubt
+
+
+class Settings(NamedTuple):
+    """How a run is spent, and when it stops.
+
+    Attributes
+    ----------
+    share, rounds
+        Of a fixed budget: the share of the first round, and the rounds after it.
+    delta, tail
+        The chance of a wrong answer at which it stops, with a margin and as a heuristic; 0 for no stop.
+    reserve
+        Share of a round's chunks, the last ones, that look past the condition most in doubt: perhaps nothing resolves
+        it. A run that cannot end before it is resolved needs none.
+    growth
+        A round's share of the trials made so far, where the run ends when it is sure.
+    margin, single
+        Parts of delta that the sum of the tails, and one tail, may be: they are looked at many times, and the sum of
+        many is larger than the chance that any fails, where one is not.
+    early
+        How much less is allowed at first: after as many trials as the first round has, delta / (1 + early).
+    """
+
+    share: float
+    rounds: int
+    delta: float
+    tail: float
+    reserve: float = RESERVE
+    growth: float = 0.1
+    margin: float = 0.6
+    single: float = 0.45
+    early: float = 0.0
+
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with

@@ -12,7 +12,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import segment_conditions
-from bestmix.kernels.allocation import LEAST, RESERVED, TIE, chunk_size, decisions, weigh
+from bestmix.kernels.allocation import LEAST, REST, TIE, chunk_size, decisions, stops_itself, unreserved, weigh
 from bestmix.kernels.conditions import Settings
 from bestmix.kernels.jit import compiled
 from bestmix.kernels.layout import Layout
@@ -20,7 +20,7 @@ from bestmix.kernels.segment_conditions import Conditions
 from bestmix.kernels.segment_feasibility import in_doubt
 from bestmix.kernels.segment_state import SegmentState, TriedState
 from bestmix.kernels.segments import SegmentProgram
-from bestmix.kernels.stopping import MARGIN, SINGLE
+from bestmix.kernels.stopping import allowed
 
 
 class Plan(NamedTuple):
@@ -62,18 +62,21 @@ def give(plan: Plan, column: int, reason: int, amount: int) -> None:
 
 
 @compiled
-def plan_round(rows: Layout, counts: Floats, tried: TriedState, size: int, capacity: Integers, fill: bool) -> Plan:
+def plan_round(
+    rows: Layout, counts: Floats, tried: TriedState, size: int, reserve: float, capacity: Integers, fill: bool
+) -> Plan:
     """Give ``size`` trials to columns, in each segment at most its ``capacity`` (S,).
 
     Columns without trials come first; they play no part in the program at the estimates. With ``fill`` trials that
-    would help nothing keep the numbers of trials even, otherwise there are fewer.
+    would help nothing keep the numbers of trials even, otherwise there are fewer. ``reserve`` is the share of the
+    chunks that look past the condition most in doubt.
     """
     plan, left, columns = new_plan(counts.shape[0], capacity.shape[0]), capacity.copy(), tried.columns
     rest = size - begin(rows, counts, size, left, plan)
     if rest <= 0 or columns.shape[0] == 0:
         return plan
     inner = new_plan(columns.shape[0], tried.segments.shape[0])
-    allocate(tried.state, rest, left[tried.segments], fill, inner)
+    allocate(tried.state, rest, reserve, left[tried.segments], fill, inner)
     for k in range(inner.used[0]):
         reason = inner.reason[k]
         if reason < columns.shape[0]:
@@ -100,7 +103,7 @@ def begin(rows: Layout, counts: Floats, size: int, left: Integers, plan: Plan) -
 
 
 @compiled
-def allocate(state: SegmentState, size: int, left: Integers, fill: bool, plan: Plan) -> None:
+def allocate(state: SegmentState, size: int, reserve: float, left: Integers, fill: bool, plan: Plan) -> None:
     """Give ``size`` trials to the columns of a solved program, in each segment at most ``left`` (S,), which shrinks."""
     program, conditions, counts = state.program, state.conditions, state.counts
     n, everything = counts.shape[0], conditions.gap.shape[0]
@@ -108,10 +111,10 @@ def allocate(state: SegmentState, size: int, left: Integers, fill: bool, plan: P
     for j in range(n):
         tried += 1 if counts[j] < np.inf else 0
     step, given, trials = chunk_size(size, tried), 0, counts.copy()
-    reserved = (decisions(tried) - int(RESERVED * decisions(tried))) * step
+    reserved = unreserved(tried, reserve) * step
     gain, spread, weight = np.zeros(n), np.empty(everything), np.empty(everything)
     if in_doubt(state, gain):
-        while given < min(size - int(RESERVED * size), reserved):
+        while given < min(size - int(REST * size), unreserved(tried, REST) * step):
             chosen = best_column(program, gain, trials, left)
             if chosen < 0:
                 break
@@ -277,11 +280,17 @@ def next_column(first: int, last: int, plan: Integers, given: Integers, counts: 
 @compiled
 def stops(settings: Settings, state: SegmentState) -> bool:
     """Whether the answer is sure enough, by the tails of the conditions whose failure would change it."""
-    _, _, delta, tail = settings
-    if delta <= 0.0 and tail <= 0.0:
+    if not stops_itself(settings):
         return False
     total, largest = tails(state)
-    return bool((tail > 0.0 and total <= tail) or (total <= MARGIN * delta and largest <= SINGLE * delta))
+    if settings.tail > 0.0 and total <= settings.tail:
+        return True
+    spent, unknown = 0.0, 0
+    for j in range(state.counts.shape[0]):
+        if state.counts[j] < np.inf:
+            spent, unknown = spent + state.counts[j], unknown + 1
+    delta = allowed(settings, spent, unknown)
+    return bool(total <= settings.margin * delta and largest <= settings.single * delta)
 
 
 @compiled

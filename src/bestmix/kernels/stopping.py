@@ -10,11 +10,10 @@ import numpy as np
 
 from bestmix.arrays import Floats
 from bestmix.kernels import simplex
+from bestmix.kernels.allocation import FIRST, stops_itself
 from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
 from bestmix.kernels.jit import borrowing, compiled, plain
 
-MARGIN = 0.6  # of delta that the sum of the tails may be: the tails are looked at many times
-SINGLE = 0.45  # of delta that one tail may be: the sum of many is larger than the chance that any fails, one is not
 STEPS = 8  # of Gauss-Newton
 NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled one
 FIXED = 1.0  # how firmly the length of a direction is held
@@ -28,16 +27,25 @@ def stops(settings: Settings | None, state: State) -> bool:
     """
     if settings is None:
         return False
-    _, _, delta, tail = settings
-    if delta <= 0.0 and tail <= 0.0:
+    if not stops_itself(settings):
         return False
     total, largest = tails(state)
-    if tail > 0.0 and total <= tail:
+    if settings.tail > 0.0 and total <= settings.tail:
         return True
-    if not (total <= MARGIN * delta and largest <= SINGLE * delta):
+    spent = 0
+    for a in range(state.counts.shape[0]):
+        spent += state.counts[a]
+    delta = allowed(settings, spent, state.counts.shape[0])
+    if not (total <= settings.margin * delta and largest <= settings.single * delta):
         return False
     total, largest = exact_tails(state)
-    return total <= MARGIN * delta and largest <= SINGLE * delta
+    return total <= settings.margin * delta and largest <= settings.single * delta
+
+
+@borrowing
+def allowed(settings: Settings, spent: float, unknown: int) -> float:
+    """The chance of a wrong answer that a run may stop with after so many trials: at first less than delta."""
+    return settings.delta / (1.0 + settings.early * FIRST * unknown / max(spent, 1.0))
 
 
 @borrowing

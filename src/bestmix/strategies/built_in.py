@@ -1,11 +1,12 @@
 """The strategies of this package by name, as saved searches and experiments name them."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from bestmix import checks
 from bestmix.problems.spend import Spend
-from bestmix.strategies.challenger import Challenger
+from bestmix.strategies.challenger import NEWEST, Challenger
 from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Strategy
 from bestmix.strategies.rivals import CGE, LAGEX, LATS, OCBA, ConstrainedSR, CTnS, PacedThompson, TopTwo
@@ -23,8 +24,8 @@ BUILT_IN: Mapping[str, Callable[..., Strategy]] = {
 } | {rival.__name__: rival for rival in (LAGEX, LATS, CTnS, CGE, ConstrainedSR, OCBA, TopTwo, PacedThompson)}
 
 
-def restore_strategy(data: Mapping[str, Any]) -> Strategy:
-    """The built-in strategy that ``to_dict`` described.
+def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
+    """The built-in strategy that ``to_dict`` described; what was saved without an ``edition`` has the first one.
 
     >>> restore_strategy({"kind": "SFSR", "score": "lagrangian"})
     SFSR(score='lagrangian')
@@ -32,13 +33,14 @@ def restore_strategy(data: Mapping[str, Any]) -> Strategy:
     kind = checks.mapping("strategy", data, "with its kind").get("kind")
     options = {key: value for key, value in data.items() if key != "kind"}
     if kind == "Paid":
-        return Paid(restore_strategy(options.get("strategy", {})), Spend.from_dict(options.get("spend")))
+        return Paid(restore_strategy(options.get("strategy", {}), edition), Spend.from_dict(options.get("spend")))
     if any(isinstance(value, str) and value.startswith("function ") for value in options.values()):
         raise checks.InvalidInput(
             "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"
         )
-    if kind == "Challenger" and options.get("proven") and options.get("tolerance") is None:
-        options.setdefault("edition", 1)  # saved before there was another
+    stops = options.get("confidence") is not None or options.get("delta") is not None
+    if kind == "Challenger" and stops and options.get("tolerance") is None:
+        options.setdefault("edition", edition)
     make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
     try:
         return make(**options)
@@ -46,3 +48,17 @@ def restore_strategy(data: Mapping[str, Any]) -> Strategy:
         raise checks.InvalidInput(
             "strategy", f"{kind} has no such options, got {checks.shown(options)}", "leave them out"
         ) from None
+
+
+def as_saved(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:
+    """The strategy of a program that goes on with what an earlier one saved: what names no edition takes the saved one.
+
+    >>> as_saved(Challenger(confidence=0.9), {"kind": "Challenger", "confidence": 0.9}).edition
+    1
+    """
+    data = data.get("strategy", {}) if data.get("kind") == "Paid" else data
+    if isinstance(strategy, Paid):
+        return replace(strategy, strategy=as_saved(strategy.strategy, data))
+    if not isinstance(strategy, Challenger) or strategy.edition != NEWEST:
+        return strategy
+    return replace(strategy, edition=data.get("edition", 1))

@@ -32,6 +32,9 @@ from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
+NEWEST = 3  # edition
+# Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
+SURE = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0}
 CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
 NEWER = (
     "tolerance",
@@ -93,7 +96,8 @@ class Challenger:
         slots of the plan are told, from exactly those, with the others counted as under way, so that no worker waits
         for the slowest trial of a round. 0 waits for all. By default a tenth of a new experiment's budget, at most 32.
     edition
-        Of the proof of an exact support: 2 needs fewer trials, 1 is that of experiments which began before it.
+        Of the rule by which a run stops when the support is sure: 3, the newest, needs the fewest trials; 1 and 2 are
+        those of experiments which began before it, and differ in the proof alone. Experiments keep theirs.
 
     Examples
     --------
@@ -116,7 +120,7 @@ class Challenger:
     ranges: Mapping[str, tuple[float, float]] | None = None
     margin_share: float | None = None
     ahead: int | None = None
-    edition: int = 2
+    edition: int = NEWEST
 
     def __post_init__(self) -> None:
         for name in ("confidence", "delta", "heuristic_stop"):
@@ -134,9 +138,9 @@ class Challenger:
         self._check_margin_share()
         if self.ahead is not None:
             checks.whole("ahead", self.ahead, 0, "give the number of slots that a decision does not wait for")
-        if self.edition not in (1, 2):
+        if self.edition not in range(1, NEWEST + 1):
             raise checks.InvalidInput(
-                "edition", expected="1 or 2", got=checks.shown(self.edition), remedy="leave it out for the newest"
+                "edition", expected="1, 2 or 3", got=checks.shown(self.edition), remedy="leave it out for the newest"
             )
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
@@ -202,11 +206,20 @@ class Challenger:
             return 1 - self.confidence
         return self.delta or 0.0
 
-    def _settings(self, unknown: int) -> conditions.Settings:
+    def _settings(self, problem: Problem) -> conditions.Settings:
+        unknown = len(problem.cells)
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
-        return float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0)
+        rule = SURE if self._until_sure and self.edition >= 3 and problem.plain else {}
+        return conditions.Settings(
+            float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0), **rule
+        )
 
-    def _least_scatter(self, problem: Problem) -> Floats | None:
+    @property
+    def _until_sure(self) -> bool:
+        """Whether it stops when the support is sure, which is what editions differ in."""
+        return self._delta > 0.0 and self.tolerance is None
+
+    def least_scatter(self, problem: Problem) -> Floats | None:
         """Scatter of each measure (M,) of trials that were all alike; None where they count as they are."""
         return None if self.ranges is None or self.proven else least_scatter(problem, self.ranges)
 
@@ -227,8 +240,8 @@ class Challenger:
         if self.proven:
             check_plain("Challenger with proven", problem, "leave out proven: Challenger(confidence=0.95)")
             proven.scales(problem, self.sigma, self.ranges)
-        self._least_scatter(problem)
-        first = allocation.first_pulls(budget, unknown, self._settings(unknown))
+        self.least_scatter(problem)
+        first = allocation.first_pulls(budget, unknown, self._settings(problem))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
@@ -239,7 +252,7 @@ class Challenger:
         """Find the conditions in doubt and decide on the next round's trials."""
         unknown = len(evidence.counts)
         made = int(evidence.counts.sum()) + sum(memory.get(UNDER_WAY, ()))
-        size = allocation.round_size(budget, unknown, made, self._settings(unknown))
+        size = allocation.round_size(budget, unknown, made, self._settings(evidence.problem))
         return self._close(evidence, memory, TrialLot(size, made, budget))
 
     def begin_paid(self, problem: Problem, purse: Purse) -> Memory:
@@ -256,15 +269,15 @@ class Challenger:
             again = bool((first >= purse.room()).any())
             return memory | {"quota": first.tolist(), "reasons": {}, "filling": again}, {}
         began = memory.get("began", purse.spent)
-        _, rounds, delta, tail = self._settings(len(evidence.counts))
-        share = (purse.amount - began) / rounds
-        if delta > 0.0 or tail > 0.0:
-            share = max(allocation.GROWTH * purse.spent, float(purse.price.sum()))
+        settings = self._settings(evidence.problem)
+        share = (purse.amount - began) / settings.rounds
+        if allocation.stops_itself(settings):
+            share = max(settings.growth * purse.spent, float(purse.price.sum()))
         closed, told = self._close(evidence, memory, MoneyLot(purse, max(share, float(purse.price.min()))))
         return closed | {"filling": False, "began": began}, told
 
     def _close(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
-        evidence = replace(evidence, least=self._least_scatter(evidence.problem))
+        evidence = replace(evidence, least=self.least_scatter(evidence.problem))
         if not evidence.problem.plain:
             return self._close_program(evidence, memory, lot)
         if lot.empty and not evidence.counts.any():  # other arms took the place of all, with nothing left to try them
@@ -282,13 +295,16 @@ class Challenger:
         closed: Memory = {"quota": None, "basis": [int(j) for j in state.basis.column], "reasons": {}}
         if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
             return self._good_enough(evidence, state, lot, memory, closed), told
-        if lot.empty or self._is_sure(evidence, speed, self._settings(len(evidence.counts)), state):
+        settings = self._settings(evidence.problem)
+        if lot.empty or self._is_sure(evidence, speed, settings, state):
             return closed, told
         gains = None
         if self._narrows(lot, float(speed(conditions.z_scores)(state).min())):
             gains = enough.margin_gains(evidence.estimates, evidence.problem.bound, len(evidence.counts))
         state.counts[:] += np.array(memory.get(UNDER_WAY, 0))  # they count for what is planned, not for what is known
-        return closed | (lot.plan(evidence, gains) if gains else lot.settle(speed, evidence.problem, state)), told
+        if gains:
+            return closed | lot.plan(evidence, gains), told
+        return closed | lot.settle(speed, evidence.problem, state, settings.reserve), told
 
     def _is_sure(
         self, evidence: Evidence, speed: jit.Speed, settings: conditions.Settings, state: conditions.State
@@ -305,11 +321,11 @@ class Challenger:
 
     def _close_program(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         """The same for segments, limits on shares, relative limits and partly known arms."""
-        settings, flow = self._settings(len(evidence.counts)), arriving(evidence.problem, memory)
+        settings, flow = self._settings(evidence.problem), arriving(evidence.problem, memory)
         verdict = None
         if self.tolerance is not None:
             verdict = enough_program.judge(evidence, self._delta, enough.parse_tolerance(self.tolerance))
-        stop = settings if verdict is None else (*settings[:2], 0.0, 0.0)
+        stop = settings if verdict is None else settings._replace(delta=0.0, tail=0.0)
         found = lot.decide(evidence, stop, flow, memory.get(UNDER_WAY, ()))
         closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
         if verdict is not None:
@@ -344,7 +360,7 @@ class Challenger:
         if not memory.get("narrows") and not _says_infeasible(state):
             gains = enough.regret_gains(data, problem.bound, chance, self._delta)
             return closed | {"narrows": True} | lot.plan(evidence, gains)
-        return closed | {"narrows": False} | lot.settle(_speed(evidence), problem, state)
+        return closed | {"narrows": False} | lot.settle(_speed(evidence), problem, state, conditions.RESERVE)
 
     def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> enough.Verdict | None:
         """What is certain; None when it is proven that no mix keeps the limits."""
@@ -421,9 +437,9 @@ class Challenger:
         self.begin(instance.problem, budget)
         if self.tolerance is not None or self.margin_share is not None or self.proven:
             return None
-        settings = self._settings(len(instance.problem.cells))
+        settings = self._settings(instance.problem)
         stop = settings if self._delta or self.heuristic_stop else None
-        run = bind(replicate.challenger, instance, budget, settings, stop, self._least_scatter(instance.problem))
+        run = bind(replicate.challenger, instance, budget, settings, stop, self.least_scatter(instance.problem))
         if run is None:
             return None
         model, means, bound, unknown, *options = run.arguments
@@ -435,15 +451,15 @@ class Challenger:
         self.begin(instance.problem, budget)
         if self.tolerance is not None or self.margin_share is not None or self.ranges is not None:
             return None
-        settings = self._settings(len(instance.problem.cells))
-        return bind_segments(segment_runs.challenger, instance, settings[1], budget, way, settings)
+        settings = self._settings(instance.problem)
+        return bind_segments(segment_runs.challenger, instance, settings.rounds, budget, way, settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""
         data = {"kind": "Challenger", **asdict(self)}
         if self.ranges is not None:
             data["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
-        if not self.proven or self.tolerance is not None or self.edition == 1:
+        if not self._until_sure or self.edition == 1 or (self.edition == 2 and not self.proven):
             del data["edition"]
         return {key: value for key, value in data.items() if key not in NEWER or not (value is None or value is False)}
 

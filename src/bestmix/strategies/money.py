@@ -36,14 +36,14 @@ class Doubts(NamedTuple):
     feasible: Floats | None
 
 
-def condition_gains(doubts: Doubts) -> Gains:
+def condition_gains(doubts: Doubts, reserve: float) -> Gains:
     """What one trial less of variance is worth, times its terms (K0, J + 1); the last column is feasibility."""
     gap, terms, fixed, feasible = doubts
     nothing, arms = np.zeros(terms.shape[1]), terms.shape[1]
     least: list[float] = []
 
     def gains(trials: Floats, share: float) -> Floats:
-        if feasible is not None and share < 1.0 - allocation.RESERVED:
+        if feasible is not None and share < 1.0 - allocation.REST:
             return np.column_stack([np.zeros((arms, len(gap))), feasible])
         spread = (terms / trials).sum(axis=1) + fixed
         some = spread > 0.0
@@ -54,7 +54,7 @@ def condition_gains(doubts: Doubts) -> Gains:
         weight = np.zeros(len(gap))
         near = some & (square - least[0] < allocation.NEGLIGIBLE)
         weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
-        if share >= 1.0 - allocation.RESERVED:  # perhaps nothing resolves the condition most in doubt
+        if share >= 1.0 - reserve:  # perhaps nothing resolves the condition most in doubt
             weight[int(np.argmin(square))] = 0.0
         return np.column_stack([(weight[:, None] * terms).T, nothing])
 

@@ -26,6 +26,7 @@ from bestmix.strategies.protocol import (
     Memory,
     Strategy,
     decides_from_counts,
+    least_scatter,
     mixes,
     not_extendable,
 )
@@ -78,6 +79,10 @@ class Paid:
     def mixes(self) -> bool:
         """Whether other arms may come into the mix to deploy."""
         return mixes(self.strategy)
+
+    def least_scatter(self, problem: Problem) -> Floats | None:
+        """What the scatter of trials that were all alike counts as."""
+        return least_scatter(self.strategy, problem)
 
     @property
     def buying(self) -> Buying:

@@ -22,7 +22,7 @@ from bestmix.kernels import (
     segment_state,
     simplex,
 )
-from bestmix.kernels.conditions import Settings
+from bestmix.kernels.conditions import RESERVE, Settings
 from bestmix.kernels.layout import Layout
 from bestmix.problems.layouts import layout_of, places
 from bestmix.problems.problem import Problem
@@ -91,7 +91,7 @@ def decide(
     room = segment_allocation.capacities(seen.shares, size) if arriving else np.full(len(seen.shares), size)
     ahead = np.zeros(len(at))
     ahead[: len(under_way)] = under_way
-    plan = _planned(seen, ahead[at], size, room, fill=True)
+    plan = _planned(seen, ahead[at], size, settings.reserve, room, fill=True)
     quota = np.zeros(len(at), dtype=np.int64)
     quota[at] = plan.trials
     return Decision(*found, False, quota[: len(problem.cells)].tolist(), _reasons(problem, plan))
@@ -102,14 +102,16 @@ def plan_ahead(evidence: Evidence, ahead: Floats, size: int, room: Integers) -> 
 
     ``ahead`` (n,) are trials that are going to be made in any case: they count as if they had been.
     """
-    return np.asarray(_planned(look(evidence), ahead, size, room, fill=False).trials)
+    return np.asarray(_planned(look(evidence), ahead, size, RESERVE, room, fill=False).trials)
 
 
-def _planned(seen: Sight, ahead: Floats, size: int, room: Integers, fill: bool) -> segment_allocation.Plan:
+def _planned(
+    seen: Sight, ahead: Floats, size: int, reserve: float, room: Integers, fill: bool
+) -> segment_allocation.Plan:
     """The next round, with trials ``ahead`` (n,) as if they had been made."""
     state = seen.tried.state._replace(counts=(seen.counts + ahead)[seen.tried.columns])
     tried = seen.tried._replace(state=state)
-    return seen.speed(segment_allocation.plan_round)(seen.rows, seen.counts, tried, size, room, fill)
+    return seen.speed(segment_allocation.plan_round)(seen.rows, seen.counts, tried, size, reserve, room, fill)
 
 
 def decide_paid(evidence: Evidence, settings: Settings, purse: Purse, amount: float) -> Decision:
@@ -120,7 +122,7 @@ def decide_paid(evidence: Evidence, settings: Settings, purse: Purse, amount: fl
     if amount <= 0 or seen.speed(segment_allocation.stops)(settings, state):
         return Decision(*found, True, [], {})
     cells, columns = len(problem.cells), at[seen.tried.columns]
-    plan = money.plan_round(money.condition_gains(_doubts(seen, columns, cells)), purse, amount)
+    plan = money.plan_round(money.condition_gains(_doubts(seen, columns, cells), settings.reserve), purse, amount)
     # Conditions of the tried columns, then those of slacks: their numbers among all columns of the program.
     places_of = np.r_[seen.tried.columns, np.arange(len(at), len(at) + len(state.conditions.gap) - len(columns) + 1)]
     reasons = {

@@ -187,6 +187,17 @@ def mixes(strategy: Strategy) -> bool:
     return bool(getattr(strategy, "mixes", True))
 
 
+def least_scatter(strategy: Strategy, problem: Problem) -> Floats | None:
+    """What the scatter of each measure (M,) counts as where an arm's trials were all alike, as decisions take it.
+
+    >>> from bestmix import Challenger, Uniform
+    >>> least_scatter(Challenger(ranges={"reward": (0, 3)}), Problem(["a"])), least_scatter(Uniform(), Problem(["a"]))
+    (array([9.]), None)
+    """
+    found = getattr(strategy, "least_scatter", None)
+    return None if found is None else found(problem)
+
+
 def decides_from_counts(strategy: Strategy) -> bool:
     """Whether trials that were made before the run count in full: what a schedule planned matters to others.
 

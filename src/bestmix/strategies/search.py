@@ -37,6 +37,7 @@ from bestmix.strategies.protocol import (
     certified_mix,
     decides_from_counts,
     extended,
+    least_scatter,
     left_out,
     mixes,
 )
@@ -516,7 +517,7 @@ class Search:
         if everything and self._left_out:
             moments = [m.joined(rest) for m, rest in zip(moments, self._left_out, strict=True)]
         rec = recommend(
-            self._evidence(moments),
+            replace(self._evidence(moments), least=least_scatter(self.strategy, self.problem)),
             self.strategy.columns(self.problem, self.memory),
             strategy=self.strategy.name,
             budget=self.budget,
@@ -624,9 +625,10 @@ class Search:
             raise checks.InvalidInput(
                 "search", f"the entry {missing[0]!r} is missing", "the data are not whole, start anew"
             )
-        from bestmix.strategies.built_in import restore_strategy
+        from bestmix.strategies.built_in import as_saved, restore_strategy
 
-        strategy = strategy or restore_strategy(data["strategy"])
+        saved = checks.mapping("strategy", data["strategy"], "with its kind")
+        strategy = restore_strategy(saved) if strategy is None else as_saved(strategy, saved)
         if isinstance(strategy, Paid):
             strategy = strategy.begun_with(data["strategy"], checks.mapping("memory", data["memory"], "of a run"))
         if strategy.to_dict() != data["strategy"]:

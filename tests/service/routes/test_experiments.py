@@ -9,13 +9,25 @@ import pytest
 from markupsafe import escape
 from tests.service.servers import PROBLEM
 
-from bestmix import SFSR, Problem, Spend
+from bestmix import SFSR, Challenger, Problem, Spend, open_experiment
+from bestmix.strategies.challenger import NEWEST
 
 EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)<script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
 
 
 def path(exp, rest=""):
     return f"/v1/experiments/{exp.record.key}{rest}"
+
+
+def test_a_new_experiment_has_the_newest_edition_and_an_old_one_its_own(running):
+    asked = {"kind": "Challenger", "confidence": 0.9, "proven": True, "sigma": 1.0}
+    body = {"name": "new", "problem": PROBLEM.to_dict(), "budget": 400, "strategy": asked}
+    status, made = running.json("POST", "/v1/experiments", body)
+    assert (status, made["strategy"]["edition"]) == (201, NEWEST)
+    old = open_experiment(running.storage, "old", PROBLEM, 400, Challenger(0.9, proven=True, sigma=1.0, edition=1))
+    status, found = running.json("POST", "/v1/experiments", body | {"name": "old"})
+    assert (status, found["strategy"]) == (200, old.record.strategy)
+    assert "edition" not in found["strategy"]
 
 
 def test_an_experiment_over_plain_http(running):

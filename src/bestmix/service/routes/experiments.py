@@ -22,6 +22,7 @@ from bestmix.service.bodies import GuardedRoute
 from bestmix.service.errors import Refusal, documented
 from bestmix.service.tokens import Token
 from bestmix.strategies.built_in import restore_strategy
+from bestmix.strategies.challenger import NEWEST
 
 PAGE = 1000  # entries of the longest page
 KINDS = {"csv": "text/csv; charset=utf-8", "json": "application/json", "parquet": "application/vnd.apache.parquet"}
@@ -72,7 +73,8 @@ def create(body: schemas.Create, request: Request) -> Response:
     """Create an experiment; one that is there already with the same terms is left as it is (200)."""
     storage, opened = request.app.state.storage, request.app.state.experiments
     problem = _parse("problem", lambda: Problem.from_dict(body.problem))
-    strategy = None if body.strategy is None else _parse("strategy", lambda: restore_strategy(body.strategy or {}))
+    told = body.strategy
+    strategy = None if told is None else _parse("strategy", lambda: restore_strategy(told, edition=NEWEST))
     budget = _parse("budget", lambda: as_budget(body.budget))
     items = None if body.items is None else _parse("items", lambda: Items(body.items, body.shared, body.items_seed))
     before = storage.store.find(body.name)

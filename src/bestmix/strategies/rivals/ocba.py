@@ -16,7 +16,7 @@ from bestmix.strategies.protocol import Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
 
-SETTINGS: conditions.Settings = (0.1, 30, 0.0, 0.0)  # first share and rounds of Challenger
+SETTINGS = conditions.Settings(0.1, 30, 0.0, 0.0)  # first share and rounds of Challenger
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ class TopTwo:
 
     @property
     def _settings(self) -> conditions.Settings:
-        return FIRST_SHARE, ROUNDS, 0.0 if self.confidence is None else 1 - self.confidence, 0.0
+        return conditions.Settings(FIRST_SHARE, ROUNDS, 0.0 if self.confidence is None else 1 - self.confidence, 0.0)
 
     def start(self, problem: Problem, budget: int | Spend | None = None) -> Search:
         """Begin a run; the budget may only be left out with a confidence."""
