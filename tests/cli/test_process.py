@@ -54,6 +54,8 @@ def test_with_segments_the_command_names_both():
         ValueError, match=r"--exec: expected \{segment\} where the segment's name goes, got 'go \{arm\}'"
     ):
         process.parse_command("go {arm}", ("arm", "segment"))
+    with pytest.raises(ValueError, match="but there are no items; give some, or take it out"):
+        process.parse_command("go {segment} {arm} {item}", ("arm", "segment"))
     words = process.parse_command("go {segment} {arm} {other}", ("arm", "segment"))
     assert [process.fill(word, {"arm": "{segment}", "segment": "a b"}) for word in words] == [
         "go",

@@ -148,6 +148,15 @@ def complain(message: str, mark: str = "") -> None:
         messages().print(Text(mark), soft_wrap=True)
 
 
+def trials(number: int) -> str:
+    """So many trials, in words.
+
+    >>> trials(1), trials(1200)
+    ('1 trial', '1,200 trials')
+    """
+    return f"{number:,} {'trial' if number == 1 else 'trials'}"
+
+
 def parse_bounds(texts: list[str], option: str = "--bound", example: str = "dollars=5") -> dict[str, float]:
     """Bounds, or other numbers by name, given as ``name=value``.
 

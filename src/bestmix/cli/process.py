@@ -153,6 +153,9 @@ def parse_command(command: str, places: Sequence[str] = ("arm",)) -> list[str]:
     for name in places:
         if not any(f"{{{name}}}" in word for word in words):
             raise ValueError(f"--exec: expected {{{name}}} where the {name}'s name goes, got {command!r}; add it")
+    for name in ("segment", "item"):
+        if name not in places and any(f"{{{name}}}" in word for word in words):
+            raise ValueError(f"--exec: {{{name}}} in {command!r}, but there are no {name}s; give some, or take it out")
     return words
 
 

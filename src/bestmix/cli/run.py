@@ -1,6 +1,5 @@
 """``bestmix run``: a search whose trials are processes, and which can be stopped and gone on with."""
 
-import csv
 import os
 import signal
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ import typer
 
 from bestmix.cli import budgets, common, items, problems, stopping
 from bestmix.cli.process import TrialFailed, Trials
+from bestmix.cli.trial_file import TrialFile
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
@@ -102,6 +102,12 @@ def run(
     state = state or problem.with_suffix(".run.json")
     if state.suffix.lower() != ".json":
         raise ValueError(f"--state: expected a file name that ends in .json, got {state}; rename it")
+    written = state.with_suffix(".csv")
+    if log is not None and log.resolve() == written.resolve():
+        raise ValueError(
+            f"--log: {log} is the file in which this run writes its own trials; choose another --state, which has "
+            "another .csv beside it"
+        )
     amount = budgets.parse_budget(budget, prices, most)
     asked = problems.load_problem(problem, bound, limit, goal, segments)
     on = items.load_items(item_list, shared, items_seed)
@@ -111,12 +117,12 @@ def run(
     )
     with locked(state):
         with common.missing_values("fill them in, or take these rows out of the log"):
-            search = open_search(
+            search, file = open_search(
                 asked, chosen, amount, state, fresh, log, (arm, reward, segment, log_item), log_weight, on
             )
         if search.trials and not search.done:
             common.messages().print(_beginning(search, log), markup=False, soft_wrap=True)
-        go_on(search, trials, jobs, state, "the same command without --fresh" if fresh else "the same command")
+        go_on(search, trials, jobs, state, file, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
     _say_ended(search, rec, confidence, tolerance, amount)
@@ -156,20 +162,25 @@ def open_search(
     columns: tuple[str, str, str | None, str | None] = ("arm", "reward", None, None),
     log_weight: float = 1.0,
     on: "Items | None" = None,
-) -> "Search":
-    """The search in the state file if it is of the same work, perhaps with more trials; a new one if there is none."""
+) -> "tuple[Search, TrialFile]":
+    """The search in the state file if it is of the same work, perhaps with more trials; a new one if there is none.
+
+    And the file of its trials, from which it gets back what a run that was killed has told and not saved.
+    """
+    from bestmix import files
     from bestmix.strategies import Search
 
+    written = state.with_suffix(".csv")
     if fresh or not state.exists():
-        state.with_suffix(".csv").unlink(missing_ok=True)
         new = strategy.start(problem, budget)
         new.try_on(on)
         if log is not None:
             arm, reward, segment, item = columns
             new.start_from(log, arm, reward, segment, log_weight, item)
-        return new
+        return new, TrialFile(new, written)
     try:
-        search = Search.load(state)
+        data = files.read(state)
+        search = Search.from_dict(data)
     except ValueError as error:
         raise ValueError(f"{state}: not the state of a run ({error}); choose another --state, or use --fresh") from None
     if not isinstance(budget, int):
@@ -186,6 +197,7 @@ def open_search(
     if search.item_list != on:
         held_items = "no items" if search.item_list is None else f"{len(search.item_list)} items, or another order"
         raise ValueError(f"{state}: the run kept there has {held_items}; ask for the same, or start over with --fresh")
+    file = TrialFile(search, written, _rows(data), new=False)
     if isinstance(budget, int):
         budget += search.earlier
     if isinstance(budget, int) and search.account is None and budget < search.budget:
@@ -197,7 +209,13 @@ def open_search(
         _go_on_with(search, problem, budget, state)
     except ValueError as error:
         raise ValueError(f"{state}: {error}: choose another --state, or use --fresh") from None
-    return search
+    return search, file
+
+
+def _rows(state: Mapping[str, Any]) -> int | None:
+    """How many rows of the file of trials a saved state has counted; None where it does not say."""
+    rows = state.get("rows")
+    return rows if isinstance(rows, int) and rows >= 0 else None
 
 
 def _go_on_with(search: "Search", problem: "Problem", budget: "int | Spend", state: Path) -> None:
@@ -215,75 +233,49 @@ def _go_on_with(search: "Search", problem: "Problem", budget: "int | Spend", sta
     search.change(wish.bounds, wish.limits, wish.arms, budget)
     if len(search.changes) == noted:
         return
+    told, made = search.changes[-1]["text"], common.trials(search.made)
     common.messages().print(
-        f"{state}: the problem has changed ({search.changes[-1]['text']}); going on with its {search.trials} trials.",
+        f"{state}: the problem has changed ({told}); going on with its {made}.",
         markup=False,
         soft_wrap=True,
     )
 
 
-def go_on(search: "Search", trials: Trials, jobs: int, state: Path, again: str) -> None:
+def go_on(search: "Search", trials: Trials, jobs: int, state: Path, file: TrialFile, again: str) -> None:
     """Make the trials that are owed, saving as they come and whatever happens."""
-    if search.done:
-        return
     from bestmix.strategies.drive import drive
     from bestmix.strategies.search_bar import search_bar
     from bestmix.strategies.search_work import Checkpoint, SearchWork
     from bestmix.strategies.timing import timed
 
-    console, saved = common.messages(), Checkpoint(search, state)
+    console, saved = common.messages(), Checkpoint(search, state, lambda: {"rows": file.rows})
+    file.before_first = saved.save
+    if not file.new:  # what the state gained from the file, or by another problem, is not lost when this one is killed
+        saved.save()
+    if search.done:
+        return
     try:
         with (
             catch_signals() as caught,
             search_bar(search, console.is_terminal, console) as update,
             ThreadPoolExecutor(jobs) as pool,
         ):
-            work, after = (
-                SearchWork(search, record=TrialFile(search, state.with_suffix(".csv"))),
-                (update, saved),
-            )
-            pull = timed(trials, search.problem, search.strategy)
-            drive(work, pull, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=after)
+            work, pull = SearchWork(search, record=file), timed(trials, search.problem, search.strategy)
+            drive(work, pull, pool, jobs, stopped=lambda: bool(caught), halt=trials.stop, after=(update, saved))
     except TrialFailed as failure:
-        common.complain(f"Error: {failure}; {_kept(search, state)}. Correct the trial; then {again} goes on.")
+        common.complain(f"Error: {failure}; {_kept(search, state, file)}. Correct the trial; then {again} goes on.")
         console.print(failure.written or "It wrote nothing.", markup=False)
         raise typer.Exit(2) from None
     finally:
-        if search.trials:  # a command that cannot even start does not replace what an earlier run has left
+        if not file.new:  # a command that cannot even start does not replace what an earlier run has left
             saved.save()
     if caught and not search.done:
-        common.complain(f"Stopped; {_kept(search, state)}, and {again} goes on from there.")
+        common.complain(f"Stopped; {_kept(search, state, file)}, and {again} goes on from there.")
         raise typer.Exit(128 + caught[0])
 
 
-class TrialFile:
-    """Writes every trial to a CSV file as it is told; the file can be a log of another run."""
-
-    def __init__(self, search: "Search", path: Path) -> None:
-        self.problem, self.path = search.problem, path
-        places = ["arm", *(["segment"] if self.problem.segments else []), *(["item"] if search.item_list else [])]
-        self.head = [*places, *self.problem.metrics]
-
-    def __call__(self, cell: tuple[str | int, ...], result: Any) -> None:
-        """Add a line."""
-        first, *others = self.problem.metrics
-        if not isinstance(result, Mapping):
-            reward, costs = result if isinstance(result, (tuple, list)) else (result, {})
-            ordered = {} if costs is None else costs
-            named = ordered if isinstance(ordered, Mapping) else dict(zip(others, ordered, strict=True))
-            result = {first: reward, **named}
-        from bestmix.answers.log_csv import escaped
-
-        new = not self.path.exists()
-        with self.path.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            if new:
-                writer.writerow(map(escaped, self.head))
-            writer.writerow([*map(escaped, cell), *(result[metric] for metric in self.problem.metrics)])
-
-
-def _kept(search: "Search", state: Path) -> str:
-    if not search.trials:
+def _kept(search: "Search", state: Path, file: TrialFile) -> str:
+    if file.new or not search.made:
         return "no trial was made"
     return f"{_made(search)} are kept in {state}"
 
@@ -292,14 +284,15 @@ def _beginning(search: "Search", log: Path | None) -> str:
     """What there is before the first trial of this run."""
     if search.trials > search.earlier:
         return f"Going on after {_made(search)}."
-    return f"Starting from {search.earlier:,} trials of {log or 'a log'}."
+    source = "a log" if log is None else "standard input" if str(log) == "-" else log
+    return f"Starting from {common.trials(search.earlier)} of {source}."
 
 
 def _made(search: "Search") -> str:
     """How many trials there are, of how many; or what they cost."""
     if search.account is None:
-        return f"{search.trials:,} of {search.budget:,} trials"
-    return f"{search.trials:,} trials ({search.account})"
+        return f"{search.made:,} of {common.trials(search.budget)}"
+    return f"{common.trials(search.made)} ({search.account})"
 
 
 @contextmanager

@@ -177,6 +177,11 @@ class Search:
         """Trials told so far."""
         return sum(m.count for m in self.moments)
 
+    @property
+    def made(self) -> int:
+        """The same with those of arms that were retired since: what was used of the budget."""
+        return self.budget - self._left + self.trials
+
     @overload
     def ask(self) -> dict[Any, int]: ...
 
@@ -530,7 +535,7 @@ class Search:
         )
         rec = with_conflict(rec, self.moments, self._log, self._log_weight)
         missing = "" if everything else left_out(self.strategy, self.left_out)
-        ended = ending(self.strategy, rec, self.memory, self.budget - self._left + self.trials)
+        ended = ending(self.strategy, rec, self.memory, self.made)
         return replace(rec, note=" ".join(filter(None, [rec.note, missing, ended])))
 
     @property

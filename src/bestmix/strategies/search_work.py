@@ -6,9 +6,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bestmix import checks
+from bestmix import checks, files
 from bestmix.strategies import rounds
-from bestmix.strategies.search import Search
+from bestmix.strategies.search import Search, check_path
 
 SAVE_EVERY = 1.0  # seconds between two savings of a checkpoint
 AHEAD = 64  # trials that are put in order at a time
@@ -163,10 +163,18 @@ def _wanted(first: str, others: Sequence[str]) -> str:
 
 
 class Checkpoint:
-    """Saves a search to a file now and then, if there is one; call it after trials were told."""
+    """Saves a search to a file now and then, if there is one; call it after trials were told.
 
-    def __init__(self, search: Search, path: str | os.PathLike[str] | None) -> None:
-        self.search, self.path = search, path
+    What ``beside`` returns, if it is given, is saved with the search.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        path: str | os.PathLike[str] | None,
+        beside: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
+        self.search, self.path, self.beside = search, path, beside
         self._saved, self._trials = time.monotonic(), search.trials
 
     def __call__(self) -> None:
@@ -177,5 +185,5 @@ class Checkpoint:
     def save(self) -> None:
         """Save now."""
         if self.path is not None:
-            self.search.save(self.path)
+            files.write(check_path(self.path), {**self.search.to_dict(), **self.beside()})
         self._saved, self._trials = time.monotonic(), self.search.trials
