@@ -24,6 +24,11 @@ KINDS = {
     "soft money": (Uniform(), Spend(30.0, "dollars"), None),
     "prices": (SFSR(), Spend(60.0, "tokens", prices={"a": 0.5, "b": 1.0, "c": 2.0}), None),
     "known prices": (Challenger(rounds=8), Spend(50.0, "tokens", prices={"a": 0.5, "b": 1.0, "c": 2.0}), None),
+    "prices, ahead": (
+        Challenger(ahead=6, rounds=8),
+        Spend(50.0, "tokens", prices={"a": 0.5, "b": 1.0, "c": 2.0}),
+        None,
+    ),
     "the most by arm": (Uniform(), Spend(40.0, "dollars", most={"a": 1.0, "b": 1.0, "c": 1.0}), None),
 }
 

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.experiments.kits import PROBLEM, FakeClock
 
-from bestmix import Challenger, Uniform, open_experiment
+from bestmix import Challenger, Spend, Uniform, open_experiment
 from bestmix.experiments.audit import audit
+from bestmix.strategies.paid import Paid
+from bestmix.strategies.protocol import AHEAD
 
 
 def value(arm, place):
@@ -60,6 +62,66 @@ def test_the_course_does_not_depend_on_the_order_of_arrival(seed, ahead):
     assert slots == [m.to_dict() for m in first.run_state().moments] or third.state.extra
     for exp in (first, second, third):
         assert audit(exp) == []
+
+
+@pytest.mark.parametrize(
+    "spend",
+    [Spend(120.0, "tokens", prices={"a": 0.5, "b": 1.0, "c": 2.0}), Spend(150.0, "dollars", most=3.0)],
+    ids=["prices", "most"],
+)
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 10**6), ahead=st.sampled_from([1, 5, 12]))
+def test_rounds_that_are_bought_do_not_depend_on_the_order_of_arrival_either(spend, seed, ahead):
+    first, second = (
+        open_experiment("memory://", "a", PROBLEM, spend, Challenger(ahead=ahead, rounds=8)) for _ in range(2)
+    )
+    spend_all(first, 0, workers=1)
+    spend_all(second, seed, workers=8)
+    assert story(second) == story(first)
+    assert second.account == first.account
+    assert first.account.spent <= spend.amount * (1 + 1e-9)
+    assert first.account.left < 3.0
+    assert audit(first) == audit(second) == []
+
+
+def spend_all(exp, seed, workers):
+    """Keep workers busy until the money is spent; results come in a random order. How often a worker had to wait."""
+    rng, out, places, counts, waits = random.Random(seed), [], {}, {}, 0
+    while not exp.done:
+        for trial in exp.ask(max(workers - len(out), 1)):
+            counts[trial.arm] = counts.get(trial.arm, 0) + 1
+            places[trial.slot] = counts[trial.arm]
+            out.append(trial)
+        waits += workers - len(out)
+        rng.shuffle(out)
+        trial = out.pop()
+        reward, (cost,) = value(trial.arm, places[trial.slot])
+        exp.tell(trial, reward, [min(abs(cost), 3.0)])
+    return waits
+
+
+def test_workers_wait_less_for_rounds_that_are_bought_ahead():
+    spend = Spend(200.0, "tokens", prices={"a": 0.5, "b": 1.0, "c": 2.0})
+    ahead, waits = (open_experiment("memory://", "a", PROBLEM, spend, Challenger(ahead=n, rounds=15)) for n in (16, 0))
+    assert 0 < 2 * spend_all(ahead, 1, workers=8) < spend_all(waits, 1, workers=8)
+    soft = open_experiment("memory://", "a", PROBLEM, Spend(60.0, "dollars"), Challenger(ahead=16))
+    spend_all(soft, 1, workers=8)
+    assert soft.state.complete == sum(sum(r.pulls.values()) for r in soft.history)
+
+
+def test_rounds_that_were_bought_one_after_another_go_on_so(monkeypatch):
+    """Of experiments that began before rounds were bought ahead the memory does not tell how far."""
+    plain = Paid.begin
+    spend, strategy = Spend(80.0, "tokens", prices={"a": 0.5, "b": 1.0, "c": 2.0}), Challenger(ahead=8, rounds=8)
+    with monkeypatch.context() as patch:
+        patch.setattr(Paid, "begin", lambda *of: {n: v for n, v in plain(*of).items() if n != AHEAD})
+        exp = open_experiment("memory://", "a", PROBLEM, spend, strategy)
+        exp.tell_many([(t, *value(t.arm, t.token)) for t in exp.ask(20)])
+    assert audit(exp) == []
+    exp.change(arms=["a", "b"])
+    spend_all(exp, 1, workers=4)
+    assert exp.run_state().memory.get(AHEAD) is None
+    assert audit(exp) == []
 
 
 def test_workers_wait_far_less_at_the_end_of_a_round(storage, name):

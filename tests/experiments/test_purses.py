@@ -72,7 +72,11 @@ def told_late(exp, trial, result):
         exp.tell(trial, result)
 
 
-@pytest.mark.parametrize("strategy", [Challenger(), Uniform(), SFSR()], ids=["Challenger", "USLP", "SFSR"])
+@pytest.mark.parametrize(
+    "strategy",
+    [Challenger(), Challenger(ahead=5), Uniform(), SFSR()],
+    ids=["Challenger", "Challenger ahead", "USLP", "SFSR"],
+)
 @pytest.mark.parametrize("spend", [Spend(60.0, "dollars", most=5.0), Spend(60.0, "tokens", prices=PRICES)])
 @given(seed=some.integers(0, 10**6))
 @settings(max_examples=6, deadline=None)
@@ -136,7 +140,11 @@ def test_a_soft_budget_hands_slots_out_again():
     assert exp.account.lost == 0.0
 
 
-@pytest.mark.parametrize("strategy", [Challenger(rounds=8), Uniform()], ids=["Challenger", "USLP"])
+@pytest.mark.parametrize(
+    "strategy",
+    [Challenger(rounds=8), Challenger(rounds=8, ahead=5), Uniform()],
+    ids=["Challenger", "Challenger ahead", "USLP"],
+)
 @pytest.mark.parametrize(
     "spend",
     [Spend(150.0, "dollars", most=9.0), Spend(150.0, "dollars", most=PRICES), Spend(150.0, "tokens", prices=PRICES)],

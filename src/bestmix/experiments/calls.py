@@ -37,12 +37,17 @@ def ask(
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is out on lease"
     wanted = [*(row.arm for row in again), *arms]
+    if not wanted and purses.is_short(transaction, setup):
+        planning.begin_next(transaction)
+        return ask(transaction, lease_clock, setup, n, worker, key)
     most = purses.payable(transaction, setup, wanted)
     if most == len(wanted):
-        fresh = planning.fresh_slots(transaction, n - len(again))
+        fresh = planning.fresh_slots(
+            transaction, setup, len(arms) if purses.is_short(transaction, setup) else n - len(again)
+        )
         return lease(transaction, lease_clock, setup, worker, key, again, fresh), None, ""
     if most:
-        fresh = planning.fresh_slots(transaction, max(most - len(again), 0))
+        fresh = planning.fresh_slots(transaction, setup, max(most - len(again), 0))
         return lease(transaction, lease_clock, setup, worker, key, again[:most], fresh), None, ""
     if head.leased:
         wait = max((transaction.earliest() or time) - time, 0.0)
@@ -376,7 +381,8 @@ def _advance_ahead(transaction: Transaction, setup: Setup, now: float) -> None:
         budget = left_budget(head.budget, setup.revision, dict(enumerate(plan.sums)))
         moments = setup.revision.chosen(plan.sums)
         try:
-            step = rounds.plan_ahead(setup.recipe, budget, plan.memory, moments, plan.under_way, head.round + 1)
+            memory = purses.settled(purses.silent(head), setup, plan.memory, dict(enumerate(plan.sums)))
+            step = rounds.plan_ahead(setup.recipe, budget, memory, moments, plan.under_way, head.round + 1)
             answer = rounds.mixture(setup.recipe, step.memory, moments)
         except Exception as error:
             _give_up(transaction, setup, error)
@@ -384,13 +390,14 @@ def _advance_ahead(transaction: Transaction, setup: Setup, now: float) -> None:
         head.round += 1
         more = {} if step.quota is None else plan.add(head, step.quota, transaction)
         transaction.advance(step.memory | more, step.rounds, answer)
-        transaction.add_event("round", number=head.round, rejected=None)
+        lost = {"lost": memory["lost"]} if "lost" in memory else {}
+        transaction.add_event("round", number=head.round, rejected=None, **lost)
         if step.quota is None:
             head.beyond = head.cutoff = 0
             enter(transaction, None, now)
             return
-        planned = planning.left_after(setup.revision, plan.sums, plan.under_way, step.quota)
-        plan.look(head, ahead if planned < budget else 0)
+        more_to_come = planning.goes_on(setup, budget, step.memory, plan.sums, plan.under_way, step.quota)
+        plan.look(head, ahead if more_to_come else 0)
         if head.owing:
             return
 

@@ -12,7 +12,7 @@ from bestmix.arrays import Floats
 from bestmix.experiments.calls import left_budget
 from bestmix.experiments.control import grown
 from bestmix.experiments.model import Record
-from bestmix.experiments.planning import left_after
+from bestmix.experiments.planning import goes_on
 from bestmix.experiments.purses import with_retired
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.store import Contents
@@ -20,7 +20,7 @@ from bestmix.experiments.tally import Log, Tally, Turn
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy, rounds
 from bestmix.strategies.paid import once_more
-from bestmix.strategies.protocol import Extendable, Memory, arriving, extended, look_ahead
+from bestmix.strategies.protocol import AHEAD, Extendable, Memory, arriving, extended, look_ahead
 from bestmix.strategies.rounds import Recipe, Step
 
 
@@ -52,7 +52,7 @@ class Course:
         budget = record.first_budget if self.log.first_budget is None else self.log.first_budget
         setup = Setup(revision(record, None), strategy)
         step = self._begin(setup.recipe, budget)
-        at = Point(setup, budget, self._arriving(step.memory), list(step.rounds), self._start())
+        at = Point(setup, budget, self._as_begun(step.memory), list(step.rounds), self._start())
         ahead = Ahead(self, self.ahead(strategy), step.quota or []) if self.ahead(strategy) else None
         while True:
             while turns and turns[0].round <= at.number:
@@ -65,6 +65,8 @@ class Course:
             if ahead is None:
                 self._add(at.sums, at.number)
             else:
+                if at.number in self.log.short:
+                    ahead.wait_for_all()
                 ahead.add(at)
             self._add_beside(at, sum(came <= at.number for came in self.log.extra.values()))
             at.go_to(self._decide(at) if ahead is None else ahead.decide(at))
@@ -98,9 +100,12 @@ class Course:
         short = arriving(at.setup.problem, at.memory) or any(came <= at.number for came in self.log.short - at.short)
         at.short |= {came for came in self.log.short if came <= at.number}
         pulls = [len(self.tally.results[at.number].get(arm, ())) for arm in at.setup.revision.places] if short else None
+        return rounds.finish(at.setup.recipe, at.here, self.settled(at), at.moments, at.number - 1, pulls)
+
+    def settled(self, at: "Point") -> Memory:
+        """The memory with what retired arms and trials that never told took of the money."""
         lost = {"lost": self.log.lost[at.number]} if at.number in self.log.lost else {}
-        memory = with_retired(at.setup, at.memory | lost, dict(enumerate(at.sums)))
-        return rounds.finish(at.setup.recipe, at.here, memory, at.moments, at.number - 1, pulls)
+        return with_retired(at.setup, at.memory | lost, dict(enumerate(at.sums)))
 
     def _begin(self, recipe: Recipe, budget: int) -> Step:
         if not self.from_log:
@@ -108,8 +113,11 @@ class Course:
         made = [len(self.tally.log.get(arm, ())) for arm in range(len(recipe.problem.cells))]
         return rounds.begin_with(recipe, budget, self._start()[: len(made)], made)
 
-    def _arriving(self, memory: Memory) -> Memory:
-        return {**memory, "arriving": True} if self.contents.run.memory.get("arriving") else memory
+    def _as_begun(self, memory: Memory) -> Memory:
+        """The memory at the beginning: users arrived from then on, or rounds that are bought waited for all slots."""
+        now = self.contents.run.memory
+        memory = {name: value for name, value in memory.items() if name != AHEAD or AHEAD in now}
+        return {**memory, "arriving": True} if now.get("arriving") else memory
 
     def _start(self) -> list[Moments]:
         """Sums of the log, with its weight."""
@@ -206,8 +214,8 @@ class Ahead:
     def _filled(self) -> Iterator[tuple[int, int, tuple[float, ...]]]:
         """Number, arm and result of every slot in the order of the plan, up to the first that is not filled."""
         log, tally = self.course.log, self.course.tally
-        first = min((number for number, _, _ in log.asks), default=1)
-        for number in sorted(number for number in tally.slots if number >= first and number not in log.closed):
+        first, gone = min((number for number, _, _ in log.asks), default=1), log.closed | log.dropped
+        for number in sorted(number for number in tally.slots if number >= first and number not in gone):
             if number not in tally.filled:
                 return
             yield number, *tally.filled[number]
@@ -231,9 +239,9 @@ class Ahead:
         out, now, here = self.plan.copy(), at.setup.revision, at.here
         np.subtract.at(out, [arm for _, arm, _ in self.slots[: self.added]], 1)
         under_way = now.chosen(out.tolist())
-        step = rounds.plan_ahead(at.setup.recipe, here, at.memory, at.moments, under_way, at.number)
+        step = rounds.plan_ahead(at.setup.recipe, here, self.course.settled(at), at.moments, under_way, at.number)
         if step.quota is not None:
-            planned = left_after(now, at.sums, under_way, step.quota)
+            more = goes_on(at.setup, here, step.memory, at.sums, under_way, step.quota)
             self.plan[: len(now.cells)] += now.spread(step.quota)
-            self.waits = max(self.added, int(self.plan.sum()) - (self.ahead if planned < here else 0))
+            self.waits = max(self.added, int(self.plan.sum()) - (self.ahead if more else 0))
         return step

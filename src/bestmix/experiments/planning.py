@@ -2,19 +2,21 @@
 
 Slots are numbered as planned, since rounds are handed out one after another. A decision is made from the results of the
 first slots, whatever came of later ones meanwhile, and these count as under way: so it is a pure function of what was
-told, in any order of arrival, and slow trials bias nothing.
+told, in any order of arrival, and slow trials bias nothing. Where money is limited, they count as what they reserve.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.experiments.model import Row
-from bestmix.experiments.revision import Revision, Setup
+from bestmix.experiments.revision import Setup
 from bestmix.experiments.store import Head, Transaction
 from bestmix.strategies import rounds
-from bestmix.strategies.protocol import Memory
+from bestmix.strategies.paid import Paid
+from bestmix.strategies.protocol import UNDER_WAY, Memory
 
 QUEUE = "queue"  # entry of a memory: rounds that are planned and not yet begun, in the store's order
 
@@ -24,10 +26,11 @@ def awaited(head: Head, slot: int) -> bool:
     return not head.beyond or not head.cutoff or slot <= head.cutoff
 
 
-def fresh_slots(transaction: Transaction, most: int) -> list[tuple[int, int]]:
+def fresh_slots(transaction: Transaction, setup: Setup, most: int) -> list[tuple[int, int]]:
     """Up to ``most`` arms to hand out for the first time with their rounds, one round after another."""
     head = transaction.head
-    queue = list(transaction.memory().get(QUEUE, ())) if head.queued else []
+    bought = isinstance(setup.strategy, Paid)  # there may be rounds without a slot: nothing could be paid for yet
+    queue = list(transaction.memory().get(QUEUE, ())) if head.queued or bought else []
     number, found, waiting = head.round + 1 - len(queue), list[tuple[int, int]](), len(queue)
     while len(found) < most and (head.due or queue):
         if not head.due:
@@ -48,6 +51,14 @@ def _begin(transaction: Transaction, quota: Sequence[int]) -> None:
     transaction.raise_due(quota)
     head.due += sum(quota)
     head.queued -= sum(quota)
+
+
+def begin_next(transaction: Transaction) -> None:
+    """Begin the next of the rounds that are planned, once all slots of the one before are handed out."""
+    memory = transaction.memory()
+    queue = list(memory[QUEUE])
+    _begin(transaction, queue.pop(0))
+    transaction.advance(memory | {QUEUE: queue}, [])
 
 
 def note_cutoff(head: Head, slots: Sequence[int]) -> None:
@@ -106,7 +117,16 @@ def _without(setup: Setup, sums: list[Moments], rows: Sequence[Row]) -> list[Mom
     return sums
 
 
-def left_after(revision: Revision, sums: Sequence[Moments], under_way: Sequence[int], quota: Sequence[int]) -> int:
-    """Trials that are made, under way or planned."""
-    made: int = sum(m.count for m in revision.chosen(sums))
-    return made + sum(under_way) + sum(quota)
+def goes_on(
+    setup: Setup, budget: int, memory: Memory, sums: Sequence[Moments], under_way: Sequence[int], quota: Sequence[int]
+) -> bool:
+    """Whether anything is left of the budget beside what is made, under way or planned; if not, all is waited for.
+
+    So it is while prices are to be learnt.
+    """
+    moments = setup.revision.chosen(sums)
+    if not isinstance(setup.strategy, Paid):
+        return sum(m.count for m in moments) + sum(under_way) + sum(quota) < budget
+    planned = [n + more for n, more in zip(under_way, quota, strict=True)]
+    purse = setup.strategy.purse(Evidence(setup.problem, moments), {**memory, UNDER_WAY: planned})
+    return bool(purse.affordable().any()) and not memory.get("filling")

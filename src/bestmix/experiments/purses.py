@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.experiments.model import State
+from bestmix.experiments.planning import QUEUE
 from bestmix.experiments.revision import Setup
 from bestmix.experiments.store import Head, Transaction
 from bestmix.strategies import rounds
@@ -58,10 +59,16 @@ def silent_so_far(head: Head, setup: Setup, memory: Memory, sums: Mapping[int, M
     return {"silent": [silent(head), max(float(reserve.max(initial=0.0)), memory.get("silent", (0, 0.0))[1])]}
 
 
+def is_short(transaction: Transaction, setup: Setup) -> bool:
+    """Whether what is planned may cost more than there is: trials that never told took of it."""
+    paid = setup.strategy
+    return isinstance(paid, Paid) and paid.spend.hard and silent(transaction.head) > 0
+
+
 def payable(transaction: Transaction, setup: Setup, arms: Sequence[int]) -> int:
     """How many trials of these arms, in their order, can be handed out."""
     head, paid = transaction.head, setup.strategy
-    if not isinstance(paid, Paid) or not paid.spend.hard or not silent(head):
+    if not isinstance(paid, Paid) or not is_short(transaction, setup):
         return len(arms)  # rounds are planned so that all of their trials can be paid for
     sums, places = transaction.moments(), setup.revision.places
     memory = settled(silent(head), setup, transaction.memory(), sums)
@@ -92,4 +99,7 @@ def drop_slots(transaction: Transaction, setup: Setup) -> list[int]:
     head.owing -= head.due + len(waiting)
     head.due = head.freed = 0
     freed = Counter(row.arm for row in waiting)
+    if head.queued or head.beyond:  # rounds were planned ahead: the decision to come is made from all that was told
+        transaction.advance({name: v for name, v in transaction.memory().items() if name != QUEUE}, [])
+        head.queued = head.beyond = head.cutoff = head.owing = 0
     return [n - due[arm] - freed[arm] for arm, n in zip(setup.revision.places, plan, strict=True)]

@@ -95,6 +95,8 @@ class Challenger:
         In experiments with a fixed budget whose trials are chosen: plan the next round when all but the last so many
         slots of the plan are told, from exactly those, with the others counted as under way, so that no worker waits
         for the slowest trial of a round. 0 waits for all. By default a tenth of a new experiment's budget, at most 32.
+        Where the budget is money it needs to be given, and the budget to be hard: slots under way count as what they
+        reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
         Of the rule by which a run stops when the support is sure: 3, the newest, needs the fewest trials; 1 and 2 are
         those of experiments which began before it, and differ in the proof alone. Experiments keep theirs.
@@ -268,7 +270,7 @@ class Challenger:
         if first.any():  # prices are learnt while the first share is spent
             again = bool((first >= purse.room()).any())
             return memory | {"quota": first.tolist(), "reasons": {}, "filling": again}, {}
-        began = memory.get("began", purse.spent)
+        began = memory.get("began", purse.committed)
         settings = self._settings(evidence.problem)
         share = (purse.amount - began) / settings.rounds
         if allocation.stops_itself(settings):

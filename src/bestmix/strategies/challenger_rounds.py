@@ -109,7 +109,7 @@ class MoneyLot:
     def decide(
         self, evidence: Evidence, settings: conditions.Settings, arriving: bool, under_way: Sequence[int]
     ) -> program_rounds.Decision:
-        """What helps most for its price, a part of the money at a time; rounds wait for all trials."""
+        """What helps most for its price, a part of the money at a time; the purse knows what is under way."""
         return program_rounds.decide_paid(evidence, settings, self.purse, 0.0 if self.empty else self.amount)
 
 

@@ -19,7 +19,9 @@ from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies.protocol import (
+    AHEAD,
     MOST_TRIALS,
+    UNDER_WAY,
     Certifying,
     Checking,
     Extendable,
@@ -27,6 +29,7 @@ from bestmix.strategies.protocol import (
     Strategy,
     decides_from_counts,
     least_scatter,
+    look_ahead,
     mixes,
     not_extendable,
 )
@@ -37,8 +40,9 @@ if TYPE_CHECKING:
 
 # Entries of the memory that are not the strategy's: what may be spent, what trials cost that were made before the run,
 # what is set aside for trials that never told and how many of these are from before the last change of arms, what
-# trials of retired arms have cost, and what trials of each arm cost, or can cost at most, where arms came later.
-OWN = ("amount", "before", "lost", "silent", "retired", "prices", "most")
+# trials of retired arms have cost, what trials of each arm cost, or can cost at most, where arms came later, and slots
+# that decisions do not wait for.
+OWN = ("amount", "before", "lost", "silent", "retired", "prices", "most", AHEAD)
 
 
 @runtime_checkable
@@ -113,7 +117,9 @@ class Paid:
         nothing = Evidence(problem, [Moments(len(problem.measures)) for _ in problem.cells])
         purse = purse_of(nothing, self.spend, self.spend.amount)
         check_first(purse, self.spend, problem)
-        return {"amount": self.spend.amount, **self.buying.begin_paid(problem, purse)}
+        begun = {"amount": self.spend.amount, **self.buying.begin_paid(problem, purse)}
+        ahead = look_ahead(self.strategy, problem, begun) if self.spend.hard else 0
+        return begun | ({AHEAD: ahead} if ahead else {})
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """What the last decision bought."""
@@ -123,6 +129,9 @@ class Paid:
         """Decide on what to buy next."""
         own = {name: memory[name] for name in OWN if name in memory}
         closed, told = self.buying.close_paid(evidence, self.purse(evidence, memory), memory)
+        closed = {name: value for name, value in closed.items() if name != UNDER_WAY}
+        if closed["quota"] is None and any(memory.get(UNDER_WAY, ())):  # perhaps these cost less than they reserve
+            closed["quota"] = [0] * len(evidence.counts)
         return {**closed, **own}, told
 
     def purse(self, evidence: Evidence, memory: Memory) -> Purse:
@@ -132,7 +141,11 @@ class Paid:
         """
         spend = self.now(memory).among(evidence.problem.arms)
         purse = purse_of(evidence, spend, memory["amount"] + memory.get("before", 0.0))
-        return purse._replace(spent=purse.spent + memory.get("lost", 0.0) + memory.get("retired", 0.0))
+        purse = purse._replace(spent=purse.spent + memory.get("lost", 0.0) + memory.get("retired", 0.0))
+        if UNDER_WAY not in memory:
+            return purse
+        out = np.array(memory[UNDER_WAY], dtype=np.int64)
+        return purse._replace(counts=purse.counts + out, under_way=out)
 
     def now(self, memory: Memory) -> Spend:
         """The budget as it is now, with the prices of all arms that ever were."""

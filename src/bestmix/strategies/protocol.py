@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Memory = dict[str, Any]
 
 SERVE_ALL = "use Challenger(), Uniform() or, where trials are chosen, SFSR(score='lagrangian')"
+AHEAD = "ahead"  # entry of a memory: slots that decisions do not wait for, where rounds are bought
 UNDER_WAY = "under way"  # entry of a memory: trials of each arm that are planned and that a decision does not wait for
 MOST_TRIALS = 2**53  # beyond it counts are no longer exact in floats
 
@@ -242,6 +243,8 @@ def look_ahead(strategy: Strategy, problem: Problem, memory: Memory) -> int:
     >>> look_ahead(Challenger(ahead=8), Problem(["a"]), {}), look_ahead(Uniform(), Problem(["a"]), {})
     (8, 0)
     """
+    if AHEAD in memory:
+        return int(memory[AHEAD])
     ahead = getattr(strategy, "look_ahead", None)
     return 0 if ahead is None or arriving(problem, memory) else int(ahead(problem))
 

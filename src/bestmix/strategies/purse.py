@@ -32,6 +32,8 @@ class Purse(NamedTuple):
         Trials of each arm so far, what one costs, and what one that is under way may cost at most: each (K0,).
     learnt
         Whether prices are estimates.
+    under_way
+        Those of the trials (K0,) that a decision does not wait for: they take what they reserve; None where it does.
     """
 
     amount: float
@@ -40,6 +42,7 @@ class Purse(NamedTuple):
     price: Floats
     reserve: Floats
     learnt: bool
+    under_way: Integers | None = None
 
     @property
     def soft(self) -> bool:
@@ -48,8 +51,14 @@ class Purse(NamedTuple):
 
     @property
     def left(self) -> float:
-        """What is not spent."""
-        return max(self.amount - self.spent, 0.0) + ROUNDING * self.amount
+        """What is neither spent nor reserved."""
+        reserved = 0.0 if self.under_way is None else float(self.under_way @ self.reserve)
+        return max(self.amount - self.spent - reserved, 0.0) + ROUNDING * self.amount
+
+    @property
+    def committed(self) -> float:
+        """What is spent, and what trials under way are taken to cost."""
+        return self.spent if self.under_way is None else self.spent + float(self.under_way @ self.price)
 
     def affordable(self, planned: Integers | None = None) -> Flags:
         """Arms (K0,) of which one more trial fits beside those that are planned."""
@@ -57,8 +66,10 @@ class Purse(NamedTuple):
         return np.asarray((self.reserve <= left) & (self.room(planned) > 0))
 
     def room(self, planned: Integers | None = None) -> Integers:
-        """How many further trials of each arm (K0,) a round may have."""
-        most = np.maximum(self.counts, LEAST) if self.learnt else np.full_like(self.counts, np.iinfo(np.int64).max)
+        """How many further trials of each arm (K0,) a round may have: those under way are part of what it doubles."""
+        out = 0 if self.under_way is None else self.under_way
+        most = np.full_like(self.counts, np.iinfo(np.int64).max)
+        most = np.maximum(self.counts - out, LEAST) - out if self.learnt else most
         return np.asarray(most - (0 if planned is None else planned))
 
     def fit(self, wanted: Integers, planned: Integers | None = None) -> Integers:

@@ -27,6 +27,7 @@ from bestmix.strategies import rounds
 from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import Paid, account_of, check_chosen, once_more, paid
 from bestmix.strategies.protocol import (
+    AHEAD,
     MOST_TRIALS,
     Checking,
     Extendable,
@@ -668,7 +669,7 @@ class Search:
         cells, sizes = len(self.problem.cells), {len(m.sums) for m in self.moments}
         quota = self.memory.get("quota")
         ours = type(self.strategy).__module__.startswith("bestmix.")  # one of a user's own may remember what it likes
-        whole = sizes <= {len(self.problem.measures)} and (fresh.keys() <= self.memory.keys() or not ours)
+        whole = sizes <= {len(self.problem.measures)} and (fresh.keys() - {AHEAD} <= self.memory.keys() or not ours)
         planned = quota if ours and quota is not None else range(cells)
         if not whole or any(len(part) != cells for part in (self.moments, self._before, planned)):
             raise ValueError("entries are missing")
