@@ -126,7 +126,7 @@ def goes_on(
     """
     moments = setup.revision.chosen(sums)
     if not isinstance(setup.strategy, Paid):
-        return sum(m.count for m in moments) + sum(under_way) + sum(quota) < budget
+        return bool(sum(m.count for m in moments) + sum(under_way) + sum(quota) < budget)
     planned = [n + more for n, more in zip(under_way, quota, strict=True)]
     purse = setup.strategy.purse(Evidence(setup.problem, moments), {**memory, UNDER_WAY: planned})
     return bool(purse.affordable().any()) and not memory.get("filling")
