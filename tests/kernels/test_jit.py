@@ -5,7 +5,9 @@ import shutil
 import subprocess
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import CodeType
 
 import numpy as np
 import pytest
@@ -62,6 +64,16 @@ def test_a_kernel_stays_a_function_and_is_compiled_with_what_it_calls():
     assert made(1.0) == quarter(1.0) == 0.25
     assert jit.is_machine(made.py_func.__globals__["halve"])
     assert quarter.__globals__["halve"] is halve
+
+
+def test_no_kernel_has_a_comprehension_or_a_closure():
+    """The compiler of kernels leaves out Numba's passes for them, so that one with such a thing could not be compiled."""
+    for file in SOURCE.glob("kernels/*.py"):
+        import_module(f"bestmix.kernels.{file.stem}")
+    kernels = [kernel for kernel in jit._kernels if kernel.__module__.startswith("bestmix.")]
+    assert len(kernels) > 100
+    inner = [k.__qualname__ for k in kernels if any(isinstance(value, CodeType) for value in k.__code__.co_consts)]
+    assert inner == []
 
 
 def test_another_function_stays_python_and_calls_machine_code():

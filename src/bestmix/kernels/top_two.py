@@ -59,7 +59,7 @@ def choose(rng: np.random.Generator, leader: Integers, other: Integers, counts: 
     """The arm to try: with probability beta one of the leader's, else one that only the challenger has."""
     unknown = counts.shape[0]
     first, second = leader[leader < unknown], other[other < unknown]
-    fresh = np.array([a for a in second if not (first == a).any()], dtype=np.int64)
+    fresh = second[~np.isin(second, first)]
     if rng.random() < beta or fresh.shape[0] == 0:
         if first.shape[0] > 0:
             return int(first[rng.integers(0, first.shape[0])])
