@@ -67,7 +67,7 @@ def test_a_kernel_stays_a_function_and_is_compiled_with_what_it_calls():
 
 
 def test_no_kernel_has_a_comprehension_or_a_closure():
-    """The compiler of kernels leaves out Numba's passes for them, so that one with such a thing could not be compiled."""
+    """The compiler of kernels leaves out Numba's passes for them."""
     for file in SOURCE.glob("kernels/*.py"):
         import_module(f"bestmix.kernels.{file.stem}")
     kernels = [kernel for kernel in jit._kernels if kernel.__module__.startswith("bestmix.")]

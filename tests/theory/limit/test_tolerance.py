@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from tests.theory.gaps.brute import all_bases, random_instance, weights_and_value
@@ -125,6 +127,17 @@ def test_a_tie_is_no_obstacle_with_a_tolerance():
     assert limit(tied).trials == np.inf
     assert found.answers == 2
     assert 0 < found.trials <= found.trials_upper < 1000
+
+
+def test_an_arm_at_its_bound_needs_a_tolerance_of_the_limit():
+    """Without one, the arm alone and a mix with it are both wrong at no distance, and no shares help."""
+    instance = Instance([1.7, 2.6, 0.5], [[0.0, 1.0, 0.5]], [1.0])
+    found = limit(instance, tolerance=0.1)
+    assert found.time > 0
+    assert math.isinf(found.time_upper)
+    assert found.shares == {}
+    assert "no number may be enough." in str(found)
+    assert limit(instance, tolerance=0.1, limit_tolerance=0.3).time_upper < 20
 
 
 def test_known_arms_get_no_trials():

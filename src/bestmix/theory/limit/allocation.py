@@ -56,6 +56,8 @@ def maximise(distances: Callable[[Floats], Cuts], arms: int, most_steps: int = M
         kept = [cut for cut in cuts if cut[1] <= FAR * least]
         rows = np.vstack([rows, [row for _, _, row in kept]])
         owners = np.r_[owners, [owner for owner, _, _ in kept]]
+        if not rows[-len(kept) :].any(axis=1).all():  # an alternative at no distance: the same for all shares
+            return Allocation(best, 0.0, 0.0, {owner: 1.0 for owner, value, _ in cuts if value == least})
         solved = _program(rows)
         if solved is None:
             break

@@ -125,7 +125,7 @@ class TolerantBound(LowerBound):
         The mean number of trials is at least ``time`` kl(delta, 1 - delta) for every algorithm and every delta; and
         for delta near zero some algorithm makes no more than ``time_upper`` kl(delta, 1 - delta).
     share
-        Of this algorithm.
+        Of this algorithm; zeros where none is known to be enough.
     proven
         Whether ``time_upper`` is certain; ``time`` always is.
     weight

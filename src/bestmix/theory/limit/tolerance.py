@@ -212,7 +212,7 @@ def tolerant_limit(
     tolerated = Tolerated(instance, solution, points, covariance, tolerance)
     low, (high, exact) = tolerated.lower(), tolerated.upper()
     weight = {names[k]: low.weight[k] for k in sorted(low.weight, key=lambda k: -low.weight[k])}
-    share = np.r_[high.share, np.zeros(instance.known)]
+    share = np.r_[high.share if high.lower else np.zeros_like(high.share), np.zeros(instance.known)]
     least, most = (1 / value if value else math.inf for value in (low.upper, high.lower))
     answers = len(tolerated.answers)
     told = float(tolerance.reward), tolerance.cost, answers
