@@ -182,6 +182,18 @@ def test_arms_left_without_a_feasible_mix_are_noted():
     assert found.sentence().startswith("The arms that the search kept have no mix within the bounds")
 
 
+def test_no_support_is_sure_where_no_event_was_seen():
+    """With a bound of 1% and 20 trials without a complaint the better arm may well be too bad."""
+    table = {"arm": ["a"] * 20 + ["b"] * 20, "reward": np.r_[np.linspace(0.5, 0.7, 20), np.linspace(0.7, 0.9, 20)]}
+    few, many = (
+        from_log({name: np.tile(v, k) for name, v in table.items()} | {"c": np.zeros(40 * k)}, bounds={"c": 0.01})
+        for k in (1, 100)
+    )
+    assert 0.5 < few.support_probability < 0.75
+    assert many.support_probability > 0.99
+    assert many.certified
+
+
 @pytest.mark.parametrize("score", ["intersection", "lagrangian"])
 def test_arms_that_all_cost_exactly_their_bound_have_a_mix(score):
     def pull(arm):

@@ -80,6 +80,10 @@ def estimates(
     if trials.sum() < EXACT:  # a few trials without any spread: it may be as large as the mean
         for a, m in np.argwhere(same & (np.diagonal(pooled) == 0.0) & unknown[:, None]):
             blended[a, m, m] = means[a, m] ** 2
+    unseen = (binary != 0) & (means == 0) & (np.diagonal(pooled) == 0.0)  # no arm has shown an event
+    for a, m in np.argwhere(unseen & ((counts > 0) & unknown)[:, None]):
+        share = FEW_EVENTS / (counts[a] + 1.0)
+        blended[a, m, m] = share * (1.0 - share)
     return Estimates(means, blended, counts, binary)
 
 
