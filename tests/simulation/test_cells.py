@@ -39,6 +39,15 @@ def test_an_infeasible_instance_is_right_when_it_is_called_so():
     assert math.isnan(cell.row()["regret_mean"])
 
 
+def test_another_basis_with_the_same_mix_is_right():
+    """The arm costs exactly its bound, as it always does: the slack and any other arm may stand beside it in the basis."""
+    inst = bm.Instance([0.6, 0.9, 0.3], [[0.5, 1.0, 0.2]], [1.0], sigma_reward=0.01, sigma_cost=0.0)
+    for strategy in (bm.SFSR(), bm.Uniform()):
+        assert bm.simulate(inst, strategy, 60, runs=20).errors == 0
+    inst = bm.Instance([0.6, 0.9, 0.85], [[0.5, 1.0, 0.2]], [1.0], sigma_reward=1.0, sigma_cost=0.0)
+    assert 0 < bm.simulate(inst, bm.Uniform(), 60, runs=50).errors < 50
+
+
 def test_the_digest_names_everything_that_a_run_depends_on():
     one, other = bm.catalog.load("D1P"), bm.catalog.load("D2P")
     cells = [Cell(one, bm.Uniform(), 400, 3), Cell(other, bm.Uniform(), 400, 3), Cell(one, bm.SFSR(), 400, 3)]

@@ -162,6 +162,8 @@ class Truth(NamedTuple):
         Of all columns (K + L, 1 + L): a slack has none.
     excess
         Of each cost (L,) that counts as none.
+    degenerate
+        Whether a column of the basis has no weight, so that other bases have the same mix.
     """
 
     best: Solution
@@ -169,6 +171,7 @@ class Truth(NamedTuple):
     means: Floats
     bound: Floats
     excess: Floats
+    degenerate: bool
 
     @classmethod
     def of(cls, instance: Instance) -> "Truth":
@@ -176,7 +179,9 @@ class Truth(NamedTuple):
         best, costs = solve(instance), len(instance.bound)
         excess = ROUNDING * np.abs(instance.means[:, 1:]).max(axis=0, initial=0.0)
         means = np.vstack([instance.means, np.zeros((costs, 1 + costs))])
-        return cls(best, np.array(best.basis, dtype=np.int64), means, instance.bound, excess)
+        positive = np.count_nonzero(best.mixture > ROUNDING) + np.count_nonzero(best.slack > excess)
+        basis, degenerate = np.array(best.basis, dtype=np.int64), best.feasible and positive <= costs
+        return cls(best, basis, means, instance.bound, excess, degenerate)
 
     def judge(self, answer: Integers, mixed: Floats, pulls: Integers) -> Outcomes:
         """Outcomes of runs that ended with a basis (runs, 1 + L) and a mix of these true means."""
@@ -190,6 +195,8 @@ class Truth(NamedTuple):
         if not feasible.all():
             for values in (regret, violation, loss):
                 values[~feasible] = np.nan
+        if self.degenerate:  # another basis with the same mix is as right
+            outcome[loss <= ROUNDING * np.abs(self.means[:, 0]).max()] = CORRECT
         return Outcomes(outcome, pulls, regret, violation, loss)
 
 

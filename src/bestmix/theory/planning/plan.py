@@ -127,10 +127,11 @@ class Plan:
         end = self.short(self.best.trials) if self.coin is None else high
         between = f"(the need is between {low} and {end})"
         if self.tolerance is not None:
+            safe = " A mix that keeps its limits with certainty loses more." if self.instance.problem.costs else ""
             return (
-                f"Plan {high} with {self.best.strategy}{made}: the mix then loses at most {self.tolerance:.3g} of "
-                f"{self.instance.problem.goal.quantity} on average (regret, and what is above a limit at its shadow "
-                f"price), if the means are as guessed {between}."
+                f"Plan {high} with {self.best.strategy}{made}: the best mix of the estimates then loses at most "
+                f"{self.tolerance:.3g} of {self.instance.problem.goal.quantity} on average (regret, and what is above "
+                f"a limit at its shadow price), if the means are as guessed {between}.{safe}"
             )
         return (
             f"Plan {high} with {self.best.strategy}{made}: wrong in at most {self.error:.3g} of all cases, if the "
