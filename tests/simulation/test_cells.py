@@ -40,7 +40,7 @@ def test_an_infeasible_instance_is_right_when_it_is_called_so():
 
 
 def test_another_basis_with_the_same_mix_is_right():
-    """The arm costs exactly its bound, as it always does: the slack and any other arm may stand beside it in the basis."""
+    """The arm costs exactly its bound: the slack, or any other arm, may stand beside it in the basis."""
     inst = bm.Instance([0.6, 0.9, 0.3], [[0.5, 1.0, 0.2]], [1.0], sigma_reward=0.01, sigma_cost=0.0)
     for strategy in (bm.SFSR(), bm.Uniform()):
         assert bm.simulate(inst, strategy, 60, runs=20).errors == 0

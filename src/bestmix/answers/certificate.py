@@ -28,6 +28,7 @@ from bestmix.arrays import Floats
 from bestmix.problems.solution import solve_means
 
 ROUNDS = 25  # of cutting planes
+ROUNDING = 1e-12  # of the largest mean reward: a regret that is none
 CLOSE = 0.01  # of the bound, at which its last digits no longer matter
 REWARD = slice(0, 1)
 UNSEEN = 2.7  # squared normal quantile of 95%: as if so many trials more had been made, half of them with the event
@@ -107,7 +108,7 @@ def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, p
         if plan.status == "infeasible" or best - plan.value <= CLOSE * abs(best):
             break
         lam = np.maximum(plan.dual, 0.0)
-    return max(best, 0.0)
+    return best if best > ROUNDING * float(np.abs(data.means[:, 0]).max(initial=0.0)) else 0.0
 
 
 def _with_unseen(data: Estimates) -> Estimates:

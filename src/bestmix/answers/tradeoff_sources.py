@@ -68,7 +68,8 @@ def chosen_cost(problem: Problem, cost: str | None) -> str:
         fault = f"'{cost}' has no trade-off: an equality is neither looser nor tighter"
         raise checks.InvalidInput("cost", fault, "solve it again with another limit and compare")
     expected = f"one of {', '.join(choices)}" if choices else "a problem with a bound on a mean"
-    raise checks.InvalidInput("cost", expected=expected, got=checks.shown(cost), remedy="check the spelling")
+    got, remedy = ("none", "give it a limit") if cost is None else (checks.shown(cost), "check the spelling")
+    raise checks.InvalidInput("cost", expected=expected, got=got, remedy=remedy)
 
 
 def of_log(

@@ -87,6 +87,8 @@ def met_at_estimates(rec: "Recommendation") -> list[str]:
 def _uncertain(rec: "Recommendation") -> str:
     """What is in the way of a mix that is certain enough, and what would remove it."""
     certain, wanted = chance_text(rec.certainty or 0.0), chance_text(rec.safety or 0.0)
+    if certain == wanted:
+        certain, wanted = f"{100 * (rec.certainty or 0.0):.3f}%", f"{100 * (rec.safety or 0.0):.6g}%"
     mix = _mix(rec)
     ways = " and ".join(rec.short) or "the limits together"
     return (

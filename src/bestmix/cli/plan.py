@@ -192,9 +192,8 @@ def show(answer: "Plan") -> None:
 def budget_table(answer: "Plan") -> Table:
     """A strategy a row, the one that needs the fewest trials first and bold."""
     runs = answer.budgets[0].runs
-    goal = f"an error of {answer.error:g}" if answer.tolerance is None else f"a mean loss of {answer.tolerance:.3g}"
     name = "Trials" if answer.coin is None else answer.coin.unit.capitalize()
-    table = Table(title=f"{name} for {goal}", title_justify="left", title_style="bold")
+    table = Table(title=f"{name} for {answer.goal}", title_justify="left", title_style="bold")
     table.caption, table.caption_justify = (
         f"{runs:,} simulated runs of each budget, seed {answer.budgets[0].seed}",
         "left",

@@ -317,7 +317,7 @@ def plan_figure(answer: Plan) -> "Figure":
         figure = Figure(figsize=(8.4, 1.9 + 0.55 * rows), layout="constrained")
         ax = plot_plan(answer, figure.add_subplot())
         name = "Trials" if answer.coin is None else answer.coin.unit.capitalize()
-        ax.set_title(f"{name} for an error of {answer.error:g}", parse_math=False)
+        ax.set_title(f"{name} for {answer.goal}", parse_math=False)
         handles, labels = ax.get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside lower left", ncols=2, fontsize=9)

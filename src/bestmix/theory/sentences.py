@@ -54,8 +54,21 @@ def _moves(found: Gaps, nearest: Alternative) -> str:
     move = nearest.means - instance.means
     for a in sorted(nearest.moved, key=lambda a: -float((move[a] ** 2).sum()))[:MOST_MOVED]:
         pairs = zip(("reward", *instance.costs), nearest.means[a], instance.means[a], strict=True)
-        told = [(what, f"{there:.4g}", f"{here:.4g}") for what, there, here in pairs]
-        changes = ", ".join(f"{what} {there} rather than {here}" for what, there, here in told if there != here)
-        parts.append(f"{instance.arms[a]}: {changes or 'a change too small for these digits'}")
+        parts.append(f"{instance.arms[a]}: {_changes(list(pairs)) or 'a change that is next to nothing'}")
     more = len(nearest.moved) - len(parts)
     return "It would take " + "; ".join(parts) + (f"; and {more} more." if more > 0 else ".")
+
+
+def _changes(pairs: list[tuple[str, float, float]]) -> str:
+    """Other values of quantities, with as many digits as it takes to see a difference.
+
+    >>> _changes([("reward", 0.5, 0.4), ("dollars", 2.0, 2.0)])
+    'reward 0.5 rather than 0.4'
+    >>> _changes([("reward", 0.50001, 0.5)])
+    'reward 0.50001 rather than 0.5'
+    """
+    for digits in (4, 6, 8, 10, 12):
+        told = [(what, f"{there:.{digits}g}", f"{here:.{digits}g}") for what, there, here in pairs]
+        if changed := [f"{what} {there} rather than {here}" for what, there, here in told if there != here]:
+            return ", ".join(changed)
+    return ""

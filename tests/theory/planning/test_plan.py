@@ -87,7 +87,7 @@ def test_an_error_out_of_reach():
     answer = plan(catalog.load("A1"), 0.05, [Uniform()], runs=200, most=1000)
     assert answer.best is None
     assert answer.sensitivity is None
-    assert "No strategy gets the error down to 0.05 with 1,000 trials" in answer.sentence()
+    assert "No strategy gets down to an error of 0.05 with 1,000 trials" in answer.sentence()
 
 
 def test_progress_is_told():

@@ -115,12 +115,16 @@ class Plan:
         """A budget in words: "1,200 trials", "0.42 dollars"."""
         return f"{budget:,} trials" if self.coin is None else self.coin.say(budget * self.coin.amount)
 
+    @property
+    def goal(self) -> str:
+        """What is planned for."""
+        return f"an error of {self.error:g}" if self.tolerance is None else f"a mean loss of {self.tolerance:.3g}"
+
     def sentence(self) -> str:
         """The answer in plain language."""
-        goal = f"error down to {self.error:g}" if self.tolerance is None else f"mean loss down to {self.tolerance:.3g}"
         if self.best is None:
             most = max((b.most for b in self.budgets), default=0)
-            return f"No strategy gets the {goal} with {self.say(most)}.{self._consolation()}"
+            return f"No strategy gets down to {self.goal} with {self.say(most)}.{self._consolation()}"
         assert self.best.trials is not None
         low, high = self.short(self.best.least), self.say(self.best.trials)
         made = "" if self.coin is None else f", about {self.best.pulls:,.0f} trials"
@@ -220,8 +224,8 @@ class Plan:
                 f"If the means and the noise are exactly as guessed, SFSR is wrong at most so often with "
                 f"{self.guarantee:,} trials, by Theorem 1, which is a loose bound. Guesses carry no guarantee."
             )
-        if self.at_least:
-            anyone, uniform = self.at_least["any"], self.at_least["uniform"]
+        anyone, uniform = (self.at_least.get(who, 0) for who in ("any", "uniform"))
+        if anyone:
             lines.append(
                 f"With a fixed budget, as here, any consistent algorithm needs at least about {anyone:,} trials by the "
                 f"exponents of Theorem 2, uniform sampling {uniform:,}."
