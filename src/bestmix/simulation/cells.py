@@ -180,7 +180,7 @@ class Truth(NamedTuple):
         excess = ROUNDING * np.abs(instance.means[:, 1:]).max(axis=0, initial=0.0)
         means = np.vstack([instance.means, np.zeros((costs, 1 + costs))])
         positive = np.count_nonzero(best.mixture > ROUNDING) + np.count_nonzero(best.slack > excess)
-        basis, degenerate = np.array(best.basis, dtype=np.int64), best.feasible and positive <= costs
+        basis, degenerate = np.array(best.basis, dtype=np.int64), bool(best.feasible and positive <= costs)
         return cls(best, basis, means, instance.bound, excess, degenerate)
 
     def judge(self, answer: Integers, mixed: Floats, pulls: Integers) -> Outcomes:

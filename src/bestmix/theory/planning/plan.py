@@ -224,7 +224,7 @@ class Plan:
                 f"If the means and the noise are exactly as guessed, SFSR is wrong at most so often with "
                 f"{self.guarantee:,} trials, by Theorem 1, which is a loose bound. Guesses carry no guarantee."
             )
-        anyone, uniform = (self.at_least.get(who, 0) for who in ("any", "uniform"))
+        anyone, uniform = ((self.at_least or {}).get(who, 0) for who in ("any", "uniform"))
         if anyone:
             lines.append(
                 f"With a fixed budget, as here, any consistent algorithm needs at least about {anyone:,} trials by the "
