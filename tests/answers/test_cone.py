@@ -87,3 +87,17 @@ def test_correlated_margins_of_one_limit_have_room_for_a_share():
     # Arms that are off together: nothing is gained by mixing, so that the cheaper one is best.
     assert share == pytest.approx(0.5, abs=0.01)
     assert mix[0] > 0.9
+
+
+def test_planes_that_cannot_be_solved_are_left_to_the_barrier(monkeypatch):
+    data, bound = drawn("D2P", 100, 1)
+    margin = safety.margins(data, 0.02)
+    expected = cone.cone_mix(data.means, bound, margin)
+
+    def stalled(table, _):
+        raise ArithmeticError("nearly equal planes")
+
+    monkeypatch.setattr(cone, "solve_means", stalled)
+    found = cone.cone_mix(data.means, bound, margin)
+    assert found @ data.means[:, 0] == pytest.approx(expected @ data.means[:, 0], abs=2e-3)
+    assert (found @ data.means[:, 1:] + cone.spread(margin, found) <= bound + 1e-6).all()

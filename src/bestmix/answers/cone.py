@@ -132,7 +132,10 @@ def _by_planes(reward: Floats, excess: Floats, margin: Margins) -> tuple[Floats 
     """
     table, middle = np.column_stack([reward, excess]), np.zeros(len(reward))
     for k in range(1, ROUNDS + 1):
-        solution = solve_means(table, np.zeros(table.shape[1] - 1))
+        try:
+            solution = solve_means(table, np.zeros(table.shape[1] - 1))
+        except ArithmeticError:  # planes that nearly coincide, and equal rewards: the barrier minds neither
+            break
         if solution.status == "infeasible":
             return None, True
         mixture = solution.mixture
