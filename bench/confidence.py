@@ -9,6 +9,7 @@ from rich.progress import track
 from bench.timing import Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
 from bestmix.reproduction.trials import ENOUGH
+from bestmix.strategies.challenger import NEWEST
 from bestmix.theory.planning.error_rates import ErrorRates, trials_for
 
 TITLE = "Stopping at a confidence"
@@ -19,7 +20,7 @@ SEED, CAP = 7_000_003, 10**9
 def measure(quick: bool) -> list[Figure]:
     runs = 500 if quick else 5_000
     some = instances(quick)
-    return [
+    return near_ties(runs) + [
         figure
         for name in track(some, "instances", console=console, transient=True)
         for figure in judge(name, some[name], runs)
@@ -36,6 +37,21 @@ def instances(quick: bool) -> dict[str, Instance]:
         for seed in range(2_000, 2_000 + (1 if quick else count)):
             found[f"uniform {arms} x {costs}, seed {seed}"] = families.uniform_instance(arms, costs, seed)
     return found
+
+
+def near_ties(runs: int) -> list[Figure]:
+    """Two arms whose rewards differ by little, in standard deviations, where any fixed level is passed by chance."""
+    figures = []
+    for gap in (0.2, 0.05, 0.01):
+        instance = Instance([0.6, 0.6 + 0.1 * gap], [[1.0, 4.0]], [5.0], sigma_reward=0.1, sigma_cost=0.5)
+        for delta in DELTAS:
+            for edition in (1, NEWEST):
+                stopped = simulate(instance, Challenger(delta=delta, edition=edition), CAP, runs, SEED, threads=1)
+                low, high = stopped.interval
+                what = f"two arms {gap} apart, delta {delta}, edition {edition}: errors"
+                note = f"{low:.2%} to {high:.2%}; {stopped.mean_pulls:,.0f} trials"
+                figures.append(Figure(what, 100 * stopped.error_rate, "%", 100 * delta, at_most=True, note=note))
+    return figures
 
 
 def judge(name: str, instance: Instance, runs: int) -> list[Figure]:
