@@ -222,3 +222,15 @@ def test_a_price_is_not_known_after_two_trials():
     assert "for certain" not in answer(2, 3.0).sentence()
     assert not answer(2, 2.0).certified
     assert "All limits are kept for certain" in answer(10, 2.0).sentence()
+
+
+def test_an_arm_alone_has_no_freedom_but_that_of_its_own_trials():
+    """What the pool lends comes from other arms: without them the limit is Student's, with n - 1 degrees of freedom."""
+    scatter = np.array([[[1.0, 0.0], [0.0, 2.0]]])
+    alone = safety.estimates(np.array([[1.0, 3.0]]), scatter, np.array([3.0]))
+    np.testing.assert_allclose(safety.freedoms(alone), [2.0])
+    np.testing.assert_allclose(safety.margins(alone, 0.05), [[-stdtrit(2, 0.05) * np.sqrt(1.0 / 3.0)]])
+    counts = np.array([3.0, 2.0, 40.0])
+    several = safety.estimates(np.ones((3, 2)), np.tile(scatter, (3, 1, 1)), counts)
+    np.testing.assert_allclose(safety.freedoms(several), [2.0 + 5.0, 1.0 + 5.0, 39.0 + 3.0])
+    np.testing.assert_allclose(safety.freedoms(safety.chosen(several, np.array([2]))), [42.0])

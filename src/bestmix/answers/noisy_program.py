@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.certainty import DUST, support_probability
-from bestmix.answers.safety import Estimates, estimates
+from bestmix.answers.safety import Estimates, chosen, estimates
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import bounding, jit, layout, segment_conditions, segment_state, segments, simplex
 from bestmix.kernels.layout import Layout, Part
@@ -151,8 +151,7 @@ def restricted(program: NoisyProgram) -> tuple[NoisyProgram, Part]:
     """Only the usable columns, and which they are."""
     some, data = layout.part(program.layout, program.usable), program.data
     at = some.columns
-    inner = Estimates(data.means[at], data.covariances[at], data.counts[at], data.binary[at])
-    return NoisyProgram(some.layout, program.weight[some.segments], program.arrivals, inner), some
+    return NoisyProgram(some.layout, program.weight[some.segments], program.arrivals, chosen(data, at)), some
 
 
 def solve(program: NoisyProgram, columns: Flags | None = None) -> Optimum:

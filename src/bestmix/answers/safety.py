@@ -46,6 +46,7 @@ class Estimates(NamedTuple):
     counts: Floats  # trials (K,); infinite for known arms, 0 for untried ones
     binary: Signs  # 1 where all values were 0 or 1, -1 where they were 0 or -1, else 0 (K, 1 + L)
     shared: Floats | None = None  # correlations of the means of different arms (K, K, 1 + L, 1 + L); None for none
+    lent: Floats | float = PRIOR  # degrees of freedom that the other arms' trials add to an arm's own (K,)
 
 
 # --- estimates -----------------------------------------------------------------------------------------------
@@ -84,7 +85,7 @@ def estimates(
     for a, m in np.argwhere(unseen & ((counts > 0) & unknown)[:, None]):
         share = FEW_EVENTS / (counts[a] + 1.0)
         blended[a, m, m] = share * (1.0 - share)
-    return Estimates(means, blended, counts, binary)
+    return Estimates(means, blended, counts, binary, lent=np.minimum(PRIOR, freedom.sum() - freedom[:, 0]))
 
 
 def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
@@ -94,7 +95,8 @@ def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
 def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     """Only some of the arms."""
     shared = None if data.shared is None else data.shared[arms][:, arms]
-    return Estimates(data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms], shared)
+    means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
+    return Estimates(means, covariances, counts, binary, shared, np.broadcast_to(data.lent, data.counts.shape)[arms])
 
 
 def usable(data: Estimates) -> Flags:
@@ -113,8 +115,8 @@ def mean_variances(data: Estimates) -> Floats:
 
 
 def freedoms(data: Estimates) -> Floats:
-    """Degrees of freedom of the variances (K,): the arm's own trials, and the pool's share."""
-    return np.minimum(data.counts, 1e9) - 1.0 + PRIOR
+    """Degrees of freedom of the variances (K,): the arm's own trials, and the pool's share; one at least."""
+    return np.maximum(np.minimum(data.counts, 1e9) - 1.0 + data.lent, 1.0)
 
 
 def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, metrics: slice = COSTS) -> Floats:
