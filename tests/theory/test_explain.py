@@ -28,6 +28,14 @@ def test_a_log_is_explained_by_its_estimates():
     assert explained.binding == ["x"]
 
 
+def test_the_reward_of_a_log_is_called_by_its_column():
+    log = {"arm": ["a", "b", "c"] * 4, "quality": [0.1, 0.9, 0.4, 0.2, 0.8, 0.5] * 2, "dollars": [0.0, 2.0, 1.5] * 4}
+    text = str(explain(log, bounds={"dollars": 1.0}, reward="quality"))
+    assert "mean quality 0.5" in text
+    assert "to quality" in text
+    assert "reward" not in text
+
+
 def test_shadow_prices_are_what_a_looser_bound_buys():
     instance = catalog.load("A2")
     price = explain(instance).shadow_prices["cost0"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 STEP = 0.01  # of a limit
 
 
-def price_words(cost: str, bound: float, price: float, size: float = 1.0) -> str:
+def price_words(cost: str, bound: float, price: float, size: float = 1.0, reward: str = "the reward") -> str:
     """What 1% more of a limit would add to the reward.
 
     Parameters
@@ -24,6 +24,8 @@ def price_words(cost: str, bound: float, price: float, size: float = 1.0) -> str
         The limit and its shadow price.
     size
         How large the cost is, for a limit of zero.
+    reward
+        What it would be added to.
 
     Examples
     --------
@@ -33,7 +35,7 @@ def price_words(cost: str, bound: float, price: float, size: float = 1.0) -> str
     'a limit on loss of 0.03 instead of 0 would add 0.006 to the reward'
     """
     step = STEP * (abs(bound) or size or 1.0)
-    added = f"would add {price * step:.2g} to the reward"
+    added = f"would add {price * step:.2g} to {reward}"
     if bound > 0:
         return f"1% more of the limit on {cost} ({bound:.4g} -> {bound + step:.4g}) {added}"
     return f"a limit on {cost} of {bound + step:.4g} instead of {bound:.4g} {added}"

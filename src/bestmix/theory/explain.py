@@ -36,6 +36,8 @@ class Explanation:
         Why there are no gaps, if so.
     limit
         What no algorithm can beat that may be wrong in 5% of all cases; None where it is not known at once.
+    reward
+        What the reward is called, such as by the column of a log.
     """
 
     instance: Instance
@@ -43,6 +45,7 @@ class Explanation:
     gaps: Gaps | None = field(repr=False)
     note: str
     limit: LowerBound | None = field(repr=False, default=None)
+    reward: str = "reward"
 
     @property
     def mixture(self) -> dict[str, float]:
@@ -79,7 +82,7 @@ class Explanation:
         if self.gaps is None:
             result["What could change it"] = [self.note, *least]
         else:
-            result["What could change it"] = [rival_sentence(self.gaps), *reasons(self.gaps), *least]
+            result["What could change it"] = [rival_sentence(self.gaps, self.reward), *reasons(self.gaps), *least]
             result["What can be dropped at once"] = [self._dropped(self.gaps)]
         return {head: lines for head, lines in result.items() if lines}
 
@@ -105,8 +108,8 @@ class Explanation:
     def _optimum(self) -> str:
         mix = " with ".join(f"{share:.1%} {arm}" if share < 1 else arm for arm, share in self.mixture.items())
         if self.solution.feasible:
-            return f"{'Mix' if len(self.mixture) > 1 else 'Use'} {mix}: mean reward {self.solution.value:.4g}."
-        return f"No mix keeps all bounds. The least violation has {mix}: mean reward {self.solution.value:.4g}."
+            return f"{'Mix' if len(self.mixture) > 1 else 'Use'} {mix}: mean {self.reward} {self.solution.value:.4g}."
+        return f"No mix keeps all bounds. The least violation has {mix}: mean {self.reward} {self.solution.value:.4g}."
 
     def _bounds(self) -> list[str]:
         lines = []
@@ -118,7 +121,8 @@ class Explanation:
             elif slack > 0:
                 lines.append(f"{cost}: {slack:.3g} below its bound of {bound:.4g}; a looser bound would add nothing.")
             else:
-                words = price_words(cost, bound, price, float(abs(self.instance.cost[l]).max()))
+                size, name = float(abs(self.instance.cost[l]).max()), self.reward
+                words = price_words(cost, bound, price, size, "the reward" if name == "reward" else name)
                 lines.append(f"{cost}: at its bound of {bound:.4g}; {words}.")
         return lines
 
@@ -182,7 +186,8 @@ def explain(
             "The smallest change can flip the answer" if solution.feasible else "There is no best mix to compare with"
         )
         least = None if solution.feasible else limit_at_once(instance, ERROR)
-        return Explanation(instance, solution, None, f"{lead}: {reason}.", least)
+        return Explanation(instance, solution, None, f"{lead}: {reason}.", least, reward)
     if math.comb(columns, size) > MOST_BASES:
-        return Explanation(instance, solution, None, "There are too many bases to measure the distances to all rivals.")
-    return Explanation(instance, solution, gaps(instance, bases=False), "", limit_at_once(instance, ERROR))
+        note = "There are too many bases to measure the distances to all rivals."
+        return Explanation(instance, solution, None, note, reward=reward)
+    return Explanation(instance, solution, gaps(instance, bases=False), "", limit_at_once(instance, ERROR), reward)

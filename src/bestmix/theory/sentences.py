@@ -30,12 +30,12 @@ def trials_to_tell(margin: float) -> int:
     return math.ceil((2.3263 / margin) ** 2) if margin > 0 else 2**53
 
 
-def rival_sentence(found: Gaps) -> str:
+def rival_sentence(found: Gaps, reward: str = "reward") -> str:
     """The closest rival and what it would take."""
     nearest = found.closest
     if nearest is None:
         return "No change of the unknown means can flip the answer."
-    return f"{_flip(found, nearest)} {_moves(found, nearest)}"
+    return f"{_flip(found, nearest)} {_moves(found, nearest, reward)}"
 
 
 def _flip(found: Gaps, nearest: Alternative) -> str:
@@ -48,12 +48,12 @@ def _flip(found: Gaps, nearest: Alternative) -> str:
     return f"The closest rival, {' with '.join(arms)}, {away}."
 
 
-def _moves(found: Gaps, nearest: Alternative) -> str:
+def _moves(found: Gaps, nearest: Alternative, reward: str) -> str:
     """Which means would have to be different, the largest moves first."""
     instance, parts = found.instance, []
     move = nearest.means - instance.means
     for a in sorted(nearest.moved, key=lambda a: -float((move[a] ** 2).sum()))[:MOST_MOVED]:
-        pairs = zip(("reward", *instance.costs), nearest.means[a], instance.means[a], strict=True)
+        pairs = zip((reward, *instance.costs), nearest.means[a], instance.means[a], strict=True)
         parts.append(f"{instance.arms[a]}: {_changes(list(pairs)) or 'a change that is next to nothing'}")
     more = len(nearest.moved) - len(parts)
     return "It would take " + "; ".join(parts) + (f"; and {more} more." if more > 0 else ".")
