@@ -270,6 +270,10 @@ def test_a_run_starts_from_a_log_and_its_budget_is_for_further_trials(place):
     assert calls(place) == 12
     assert json.loads(run(*log, "--json", budget=20).stdout)["trials"] == 30
     assert "has 10 trials of a log; ask for the same, or start over with --fresh" in run(budget=20).stderr
+    assert "counts 1, not 0.5; ask for the same" in run(*log, "--log-weight", 0.5, budget=20).stderr
+    (place / "other.csv").write_text(f"model,score,dollars\n{rows}5\n")
+    other = run("--log", "other.csv", *log[2:], budget=20)
+    assert "it started from another log" in other.stderr
     assert json.loads(run(*log, "--json", "--fresh", "--log-weight", 0.5).stdout)["trials"] == 4 + 12
     placed = json.loads(run(*log, "--json", "--fresh", strategy="sfsr-l").stdout)
     assert 10 <= placed["trials"] <= 12  # its budget is a schedule in which the log has places

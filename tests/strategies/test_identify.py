@@ -272,3 +272,59 @@ def test_a_trial_that_fails_now_and_then_is_made_again():
     assert failed.value.search.trials < 20
     with pytest.raises(ValueError, match="retries"):
         identify(problem, pull, budget=20, retries=-1)
+
+
+LOG = {"model": ["a", "a", "b", "b"], "score": [1.0, 1.2, 0.4, 0.6]}
+
+
+def test_a_start_with_columns_of_other_names_and_less_weight():
+    problem, named = Problem(["a", "b"]), {"arm": "model", "reward": "score"}
+    rec = identify(problem, {"a": 1.0, "b": 0.5}.get, 4, Uniform(), start=LOG, **named)
+    assert (rec.trials, rec.estimates["a"].trials) == (8, 4)
+    assert identify(problem, {"a": 1.0, "b": 0.5}.get, 4, Uniform(), start=LOG, log_weight=0.5, **named).trials == 6
+    with pytest.raises(ValueError, match="name it: arm="):
+        identify(problem, {"a": 1.0, "b": 0.5}.get, 4, Uniform(), start=LOG)
+
+
+@pytest.mark.parametrize("items", [None, 9])
+def test_a_start_from_the_search_of_a_run_that_failed(items):
+    problem, seen = Problem(["a", "b"]), []
+
+    def pull(arm, *item):
+        seen.append((arm, *item))
+        if len(seen) == 6:
+            raise OSError("down")
+        return {"a": 1.0, "b": 0.5}[arm] + len(seen) / 8
+
+    with pytest.raises(OSError, match="down") as failed:
+        identify(problem, pull, 8, Uniform(), items=items)
+    rec = identify(problem, pull, 3, Uniform(), start=failed.value.search, items=items)
+    assert rec.trials == 8
+    assert [rec.estimates[arm].trials for arm in "ab"] == [4, 4]
+    if items:
+        assert len(set(seen)) == len(seen) - 1  # the one that failed is made again
+        assert rec.items == 4
+
+
+def test_a_start_that_a_run_cannot_go_on_from():
+    problem, pull = Problem(["a", "b"]), {"a": 1.0, "b": 0.5, "c": 0.2}.get
+    search = Uniform().start(Problem(["a", "c"]), 4)
+    search.tell("c", 1.0)
+    with pytest.raises(ValueError, match="trials of 'c', which this problem has not"):
+        identify(problem, pull, 4, Uniform(), start=search)
+    with pytest.raises(ValueError, match="a recommendation, which has estimates but not the sums"):
+        identify(problem, pull, 4, start=identify(problem, pull, 4, Uniform()))
+    with pytest.raises(ValueError, match="fills the places of its schedule with single results"):
+        identify(problem, pull, 4, SFSR(), start=Uniform().start(problem, 4))
+
+
+def test_a_checkpoint_does_not_go_on_with_another_start(tmp_path):
+    problem, path = Problem(["a", "b"]), tmp_path / "run.json"
+    asked = {"strategy": Uniform(), "checkpoint": path, "arm": "model", "reward": "score"}
+    pull = {"a": 1.0, "b": 0.5}.get
+    assert identify(problem, pull, 4, start=LOG, **asked).trials == 8
+    assert identify(problem, pull, 6, start=LOG, **asked).trials == 10
+    with pytest.raises(ValueError, match="another start, it started from another log; give the same"):
+        identify(problem, pull, 8, start=LOG | {"score": [1.0, 1.2, 0.4, 0.7]}, **asked)
+    with pytest.raises(ValueError, match=r"counts 1, not 0\.5"):
+        identify(problem, pull, 8, start=LOG, log_weight=0.5, **asked)

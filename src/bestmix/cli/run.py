@@ -194,6 +194,10 @@ def open_search(
     if (log is None) is search.has_log:
         held_log = f"{search.earlier} trials of a log" if search.earlier else "a log" if search.has_log else "no log"
         raise ValueError(f"{state}: the run kept there has {held_log}; ask for the same, or start over with --fresh")
+    if log is not None and (fault := search.log_fault(search.log_marks(log, *columns[:3]), log_weight)):
+        raise ValueError(
+            f"{state}: the run kept there is another, {fault}; ask for the same, or start over with --fresh"
+        )
     if search.item_list != on:
         held_items = "no items" if search.item_list is None else f"{len(search.item_list)} items, or another order"
         raise ValueError(f"{state}: the run kept there has {held_items}; ask for the same, or start over with --fresh")

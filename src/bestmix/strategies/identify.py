@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 from bestmix import checks
@@ -42,6 +43,11 @@ def identify(
     shared: bool = True,
     retries: int = 0,
     retry_pause: float = 1.0,
+    arm: str = "arm",
+    reward: str = "reward",
+    segment: str = "segment",
+    item: str = "item",
+    log_weight: float = 1.0,
 ) -> Recommendation:
     """Find the best mix by calling ``pull`` for each trial.
 
@@ -72,10 +78,9 @@ def identify(
     safety
         The wanted certainty that the recommended mix keeps all limits; None for the optimum at the estimates.
     start
-        Trials that were made already, such as a pilot's, in any form that ``from_log`` takes, with the columns ``arm``,
-        ``reward`` (or the goal's metric), the other metrics and ``segment`` where there are any. They count in full,
-        and the budget is for further trials. Where there are ``items``, a column ``item`` tells which of them they were
-        made on, and no arm is given one of these again; without it they count as trials that have no item.
+        Trials that were made already, such as a pilot's, in any form that ``from_log`` takes; or a search, such as the
+        ``error.search`` of a run that failed. They count in full, and the budget is for further trials. A
+        recommendation cannot be given: it has estimates, and not the sums that a run goes on from.
     items
         What trials are made on, such as prompts: a list of texts; or how many there are, and an item is then a number
         from 0 on. The list is shuffled once, and the i-th trial of every arm (in every segment) is made on item i of
@@ -88,6 +93,12 @@ def identify(
     retries, retry_pause
         Further attempts at a trial whose ``pull`` raises an error, and the seconds before the first of them, which
         double each time.
+    arm, reward, segment, item
+        Names of the columns of ``start`` with the arm, the reward (a goal about another metric has its own column), the
+        segment where there are segments, and where there are ``items`` the item that a trial was made on: no arm is
+        given one of these again. Without a column ``item`` they count as trials that have no item.
+    log_weight
+        What each result of ``start`` counts, such as 0.5 for an old log.
 
     Raises
     ------
@@ -112,7 +123,8 @@ def identify(
     retries = checks.whole("retries", retries, 0, "give the number of further attempts at a trial")
     pull = Retrying(pull, retries, checks.number("retry_pause", retry_pause)) if retries else pull
     chosen = check_strategy(strategy or Challenger())
-    search = resume(problem, chosen, budget, checkpoint, start, as_items(items, shared))
+    earlier = None if start is None else Start(start, arm, reward, segment, item, log_weight)
+    search = resume(problem, chosen, budget, checkpoint, earlier, as_items(items, shared))
     saved = Checkpoint(search, checkpoint)
     with ExitStack() as stack:
         if executor is None:
@@ -136,20 +148,45 @@ def identify(
     return search.recommend(safety)
 
 
+@dataclass(frozen=True)
+class Start:
+    """Trials that a run starts from: where they are, how their columns are called, and what each of them counts."""
+
+    log: Any
+    arm: str = "arm"
+    reward: str = "reward"
+    segment: str = "segment"
+    item: str = "item"
+    weight: float = 1.0
+
+    def begin(self, search: Search) -> None:
+        """Count them."""
+        if isinstance(self.log, Recommendation):
+            raise checks.InvalidInput(
+                "start",
+                expected="a log of trials, or a search",
+                got="a recommendation, which has estimates but not the sums that a run goes on from",
+                remedy="give the log, or the search: strategy.start(...) and search.recommend()",
+            )
+        segment, item = self.segment if search.problem.segments else None, None
+        if search.item_list is not None and not isinstance(self.log, Search):
+            item = self.item if self.item != "item" or has_column(self.log, "item") else None
+        search.start_from(self.log, self.arm, self.reward, segment, self.weight, item)
+
+
 def resume(
     problem: Problem,
     strategy: Strategy,
     budget: int | Spend | None,
     checkpoint: str | os.PathLike[str] | None,
-    start: Any = None,
+    start: "Start | None" = None,
     items: Items | None = None,
 ) -> Search:
     """The search in the checkpoint, if there is one and it is of the same work; else a new one."""
     fresh = strategy.start(problem, budget)
     fresh.try_on(items)
     if start is not None:
-        on = "item" if items is not None and has_column(start, "item") else None
-        fresh.start_from(start, segment="segment" if problem.segments else None, item=on)
+        start.begin(fresh)
     if checkpoint is None or not check_path(checkpoint).exists():
         return fresh
     search = Search.load(checkpoint, fresh.strategy)
@@ -164,6 +201,12 @@ def resume(
             "checkpoint",
             f"{checkpoint} holds a search on other items, or on none",
             "remove the file, or choose another",
+        )
+    if fault := search.log_fault(fresh.marks, fresh.log_weight if start is not None else search.log_weight):
+        raise checks.InvalidInput(
+            "checkpoint",
+            f"{checkpoint} holds a search with another start, {fault}",
+            "give the same, or remove the file",
         )
     search.extend(budget if isinstance(budget, Spend) else fresh.budget)
     return search

@@ -1,5 +1,6 @@
 """One run of a strategy: the mutable state behind ask and tell."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -111,7 +112,8 @@ class Search:
         self._retired: dict[Cell, Moments] = {}  # sums of arms that are no longer tried
         self._opening: Integers | None = None  # trials before the open round, where that was cut short
         self._log: list[Moments] = []  # sums of these trials
-        self._log_weight = 1.0  # what each of them counts
+        self.marks: dict[str, str] = {}  # fingerprints of these trials, by arm
+        self.log_weight = 1.0  # what each of them counts
         self._left_out: list[Moments] = []  # sums of those that the strategy's schedule has no place for
         self._items: ItemTrials | None = None
         self.try_on(items, shared)
@@ -436,7 +438,7 @@ class Search:
         Parameters
         ----------
         log
-            What ``from_log`` takes.
+            What ``from_log`` takes; or another search, whose trials bring their items where both have the same.
         arm, reward, segment
             Names of the columns that hold them; other metrics have columns of their names.
         weight
@@ -456,14 +458,18 @@ class Search:
         if self.trials:
             raise RuntimeError(f"start_from: {self.trials} trials were told already; begin a new search with the log")
         weight = checks.weight("log_weight", weight)
+        if isinstance(log, Search):
+            self._start_from_search(log, weight)
+            return
         tables, on = self._read(log, arm, reward, segment, item)
+        self.marks = _marks(self.problem, [table.tobytes() for table in tables])
         for table in tables:
             if isinstance(self.strategy, Checking):
                 self.strategy.check_trials(self.problem, table)
         measured = [self.problem.rows.measure(table) for table in tables]
         if decides_from_counts(self.strategy):
             self._log = [m.plus(table) for m, table in zip(rounds.no_trials(self.problem), measured, strict=True)]
-            self._log_weight = weight
+            self.log_weight = weight
             self._begin_with([m.weighted(weight) for m in self._log])
         elif weight == 1.0:
             self._fill(measured)
@@ -478,6 +484,50 @@ class Search:
                 self._items.start_from(self.problem.cells, on, measured)
             else:
                 self._items.pass_over(self.problem.cells, on)
+
+    def _start_from_search(self, other: "Search", weight: float) -> None:
+        """Take the sums of another search's trials, and by item where both have the same items."""
+        known = other._retired | dict(zip(other.problem.cells, other.moments, strict=True))
+        strange = [str(cell) for cell, sums in known.items() if sums.count and cell not in self.problem.cells]
+        if strange or other.problem.measures != self.problem.measures:
+            fault = (
+                f"the search has trials of {strange[0]!r}"
+                if strange
+                else f"it tells {', '.join(other.problem.measures)}"
+            )
+            raise checks.InvalidInput("start", f"{fault}, which this problem has not", "give a search of the same arms")
+        if not decides_from_counts(self.strategy):
+            raise checks.InvalidInput(
+                "start",
+                f"{self.strategy.name} fills the places of its schedule with single results, a search has their sums",
+                "give a log of them, or use Challenger() or Uniform()",
+            )
+        ranges = [getattr(getattr(s, "strategy", s), "ranges", None) for s in (self.strategy, other.strategy)]
+        if ranges[0] not in (None, ranges[1]):
+            raise checks.InvalidInput("start", "the search was made with other ranges", "give a log of its trials")
+        self._log = [known.get(cell, Moments(len(self.problem.measures))) for cell in self.problem.cells]
+        self.log_weight = weight
+        self.marks = _marks(self.problem, [json.dumps(m.to_dict()).encode() for m in self._log])
+        self._begin_with([m.weighted(weight) for m in self._log])
+        if self._items is not None and other._items is not None and self.item_list == other.item_list and weight == 1.0:
+            apart = [m.weighted(other.log_weight) for m in other._log] or rounds.no_trials(other.problem)
+            self._items = other._items.copied(dict(zip(other.problem.cells, apart, strict=True)))
+
+    def log_fault(self, marks: Mapping[str, str], weight: float) -> str:
+        """Why a log is not the one that the run started from; nothing where it is, or where that is not known."""
+        if any(self.marks.get(cell, mark) != mark for cell, mark in marks.items()):
+            return "it started from another log"
+        if self.has_log and weight != self.log_weight:
+            return f"a result of its log counts {self.log_weight:g}, not {weight:g}"
+        return ""
+
+    def log_marks(
+        self, log: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None
+    ) -> dict[str, str]:
+        """Fingerprints of a log's trials, by arm, retired ones too."""
+        arms = dict.fromkeys([*self.problem.arms, *(cell.arm for cell in self._retired)])
+        problem = amended(self.problem, Wish(arms=list(arms)))
+        return _marks(problem, [table.tobytes() for table in read_metrics(problem, log, arm, reward, segment)])
 
     def _read(
         self, log: Any, arm: str, reward: str, segment: str | None, item: str | None
@@ -534,7 +584,7 @@ class Search:
             certified=certified_mix(self.strategy, self.problem, self.memory),
             account=self.account,
         )
-        rec = with_conflict(rec, self.moments, self._log, self._log_weight)
+        rec = with_conflict(rec, self.moments, self._log, self.log_weight)
         missing = "" if everything else left_out(self.strategy, self.left_out)
         ended = ending(self.strategy, rec, self.memory, self.made)
         return replace(rec, note=" ".join(filter(None, [rec.note, missing, ended])))
@@ -548,7 +598,7 @@ class Search:
         """The same with what arms have in common on items."""
         if self._items is None:
             return Evidence(self.problem, moments)
-        return self._items.evidence(self.problem, moments, [m.weighted(self._log_weight) for m in self._log])
+        return self._items.evidence(self.problem, moments, [m.weighted(self.log_weight) for m in self._log])
 
     def _quota(self) -> Integers:
         quota = self.strategy.quota(self.problem, self._left, self.memory)
@@ -609,8 +659,9 @@ class Search:
     def _beginning(self) -> dict[str, Any]:
         """What the run started from, as plain data; nothing where that was nothing."""
         found: dict[str, Any] = {} if self._earlier is None else {"earlier": self._earlier.tolist()}
+        found |= {"log_marks": self.marks} if self.marks else {}
         if self._log:
-            found |= {"log": [m.to_dict() for m in self._log], "log_weight": self._log_weight}
+            found |= {"log": [m.to_dict() for m in self._log], "log_weight": self.log_weight}
         if self.changes:
             retired = [[*cell, sums.to_dict()] for cell, sums in self._retired.items()]
             found |= {"changes": self.changes, "retired": retired}
@@ -653,7 +704,8 @@ class Search:
             search._before = np.array(data["before"], dtype=np.int64)
             search._earlier = np.array(data["earlier"], dtype=np.int64) if "earlier" in data else None
             search._log = [Moments.from_dict(m) for m in data.get("log", ())]
-            search._log_weight = data.get("log_weight", 1.0)
+            search.log_weight = data.get("log_weight", 1.0)
+            search.marks = dict(data.get("log_marks", {}))
             search._left_out = [Moments.from_dict(m) for m in data.get("left_out", ())]
             search.changes = list(data.get("changes", ()))
             search._retired = {Cell(*cell): Moments.from_dict(sums) for *cell, sums in data.get("retired", ())}
@@ -696,6 +748,11 @@ class Search:
     def load(cls, path: str | os.PathLike[str], strategy: Strategy | None = None) -> "Search":
         """Read a search from a .json file."""
         return cls.from_dict(files.read(check_path(path)), strategy)
+
+
+def _marks(problem: Problem, contents: Sequence[bytes]) -> dict[str, str]:
+    """Fingerprints of what a log has of each arm, by its name."""
+    return {str(cell): hashlib.sha256(c).hexdigest()[:16] for cell, c in zip(problem.cells, contents, strict=True)}
 
 
 def _begun(strategy: Strategy, problem: Problem, data: Mapping[str, Any]) -> tuple[Strategy, Problem, int]:

@@ -118,6 +118,12 @@ class ItemTrials:
                 if number is not None:
                     self._of(cell).mark(number)
 
+    def copied(self, without: Mapping[Cell, Moments]) -> "ItemTrials":
+        """The same for another run; ``without`` are the sums of trials that have no item, if it does not know them."""
+        made = ItemTrials.from_dict(self.to_dict())
+        made._without = dict(without) if made._without is None else made._without
+        return made
+
     def tell(self, cell: Cell, places: Sequence[int], rows: Floats) -> None:
         """Take what was measured in trials."""
         told = self._of(cell)
