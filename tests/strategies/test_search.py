@@ -522,3 +522,16 @@ def test_a_strategy_of_ones_own_may_remember_what_it_likes():
     again = Search.from_dict(json.loads(search.to_json()), search.strategy)
     assert again.done
     assert again.recommend().support == ("b",)
+
+
+def test_a_limit_that_a_schedule_found_used_up_need_not_be_so_with_everything():
+    """Its places have costs of 1.2, and what is left out brings the mean below the bound."""
+    search = SFSR().start(Problem(["a", "b"], {"x": 1.0}), 12)
+    rows = [("a", 1.0, 0.1, k) for k in range(30)] + [("b", 2.0, 1.2 if k < 10 else 0.2, k) for k in range(30)]
+    columns = zip(*((arm, reward + k % 3 / 9, cost + k % 2 / 9) for arm, reward, cost, k in rows), strict=True)
+    search.start_from(dict(zip(("arm", "reward", "x"), map(list, columns), strict=True)))
+    assert search.left_out
+    assert set(search.recommend(None).mixture) == {"a", "b"}
+    everything = search.recommend(None, everything=True)
+    assert everything.feasible
+    assert everything.mixture == {"b": 1.0}

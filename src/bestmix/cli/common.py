@@ -68,6 +68,7 @@ Safety = Annotated[
     str,
     typer.Option(metavar="CERTAINTY", help="How certain the mix must keep all limits; none: the best guess."),
 ]
+Everything = Annotated[bool, typer.Option("--everything", help="Count results too that the strategy has no place for.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
 
 

@@ -168,9 +168,7 @@ def show(
     report_file: Annotated[Path | None, typer.Option("--report", help="Save a report (.html).")] = None,
     policy: common.PolicyFile = None,
     safety: common.Safety = "0.95",
-    everything: Annotated[
-        bool, typer.Option("--everything", help="Count results too that the strategy has no place for.")
-    ] = False,
+    everything: common.Everything = False,
     as_json: common.Json = False,
 ) -> None:
     """Show where an experiment is, and the best mix as far as it goes.

@@ -74,6 +74,7 @@ def run(
         float | None, typer.Option(min=0.001, help="Seconds that a trial may take.", show_default="no limit")
     ] = None,
     safety: common.Safety = "0.95",
+    everything: common.Everything = False,
     figure: common.Figure = None,
     report: common.Report = None,
     policy: common.PolicyFile = None,
@@ -110,6 +111,7 @@ def run(
         )
     amount = budgets.parse_budget(budget, prices, most)
     asked = problems.load_problem(problem, bound, limit, goal, segments)
+    amount = amount if isinstance(amount, int) else amount.named(asked)
     on = items.load_items(item_list, shared, items_seed)
     trials = Trials(command, _telling(asked, amount), retries, timeout, on is not None)
     chosen = common.make_strategy(
@@ -123,7 +125,7 @@ def run(
         if search.trials and not search.done:
             common.messages().print(_beginning(search, log), markup=False, soft_wrap=True)
         go_on(search, trials, jobs, state, file, "the same command without --fresh" if fresh else "the same command")
-    rec = search.recommend(wanted)
+    rec = search.recommend(wanted, everything)
     common.conclude(rec, outputs, f"The best mix for {problem.name}", as_json)
     _say_ended(search, rec, confidence, tolerance, amount)
 

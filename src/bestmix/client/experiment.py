@@ -73,6 +73,7 @@ class Server:
                 "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
             )
         if isinstance(budget, Spend):
+            budget = budget.named(problem)
             problem = problem.tracking(budget.missing(problem))
         body: dict[str, Any] = {"name": name, "problem": problem.to_dict(), "notes": notes}
         body["budget"] = budget.to_dict() if isinstance(budget, Spend) else budget

@@ -56,7 +56,15 @@ from bestmix.problems.spend import Spend
 from bestmix.strategies import Strategy
 from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import account_of, check_chosen
-from bestmix.strategies.protocol import MOST_TRIALS, Checking, certified_mix, least_scatter, left_out, mixes
+from bestmix.strategies.protocol import (
+    MOST_TRIALS,
+    Checking,
+    certified_mix,
+    least_scatter,
+    left_out,
+    mixes,
+    with_slacks,
+)
 from bestmix.strategies.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -318,7 +326,7 @@ class Experiment:
         now = self.run_state()
         if not everything or not now.state.surplus:
             return self.answer(now, safety)
-        return self.answer(self._with_surplus(now), safety)
+        return self.answer(self._with_surplus(now), safety, everything=True)
 
     def _with_surplus(self, now: RunState) -> RunState:
         """The same with surplus results in the sums."""
@@ -346,8 +354,8 @@ class Experiment:
 
     picture = run_state  # its name in 0.1
 
-    def answer(self, now: RunState, safety: float | None = SAFETY) -> Recommendation:
-        """The recommendation of a moment."""
+    def answer(self, now: RunState, safety: float | None = SAFETY, everything: bool = False) -> Recommendation:
+        """The recommendation of a moment; of ``everything`` where its sums have surplus results too."""
         current = self.revision(now.changed)
         problem, moments = current.problem, current.chosen(now.moments)
         earlier = current.chosen([*now.earlier, *[None] * (len(now.moments) - len(now.earlier))])
@@ -359,9 +367,10 @@ class Experiment:
                 apart = [None if one is None else Moments.from_dict(one) for one in self.record.items["apart"]]
                 logs = current.chosen([*apart, *[None] * (len(now.moments) - len(apart))])
             evidence = evidence_on_items(problem, moments, blocks, logs)
+        columns = self.strategy.columns(problem, now.memory)
         rec = recommend(
             replace(evidence, least=least_scatter(self.strategy, problem)),
-            self.strategy.columns(problem, now.memory),
+            with_slacks(problem, columns) if everything else columns,
             strategy=self.strategy.name,
             budget=None if now.state.unlimited else now.state.budget,
             complete=now.state.status == "done",
@@ -469,7 +478,9 @@ class Experiment:
 
     def extend(self, budget: int | Spend) -> None:
         """Raise the budget to a new total, of trials or of money, where the strategy allows it."""
-        if not isinstance(budget, Spend):
+        if isinstance(budget, Spend):
+            budget = budget.named(self.problem)
+        else:
             budget = checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
         self._write(
             lambda transaction: replan.extend(transaction, self.storage.lease_clock, self._setup(transaction), budget)
@@ -514,7 +525,8 @@ class Experiment:
         'risk <= 0.5 instead of risk <= 1; mid is new; high is retired'
         """
         named = None if arms is None else [check_label("arms", arm, LONGEST_ARM) for arm in arms]
-        wish = Wish(bounds, limits, named, budget, prices, most)
+        total = budget.named(self.problem) if isinstance(budget, Spend) else budget
+        wish = Wish(bounds, limits, named, total, prices, most)
         clock = self.storage.lease_clock
         self._write(lambda transaction: replan.change(transaction, clock, self._setup(transaction), wish))
         self.current()

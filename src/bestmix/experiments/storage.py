@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from bestmix import checks
+from bestmix.answers.moments import Moments
 from bestmix.experiments import replay
 from bestmix.experiments.clock import Clock, LeaseClock, SystemClock
 from bestmix.experiments.experiment import Experiment
@@ -20,6 +23,7 @@ from bestmix.experiments.model import (
     Draft,
     Record,
     State,
+    TrialQuery,
     check_label,
     check_name,
     check_text,
@@ -311,6 +315,7 @@ def open_experiment(
     found = storage.open(name, strategy)
     _check_same(found, problem, budget, lease)
     _check_same_items(found, as_items(items, shared))
+    _check_same_log(found, _log(log, arm, reward, segment, log_weight, item))
     return found
 
 
@@ -340,7 +345,7 @@ def _recipe(problem: Problem, strategy: Strategy | None, budget: int | Spend) ->
     chosen = check_strategy(strategy or Challenger())
     if not isinstance(budget, Spend):
         return Recipe(problem, chosen), budget
-    chosen, problem = paid(chosen, problem, budget)
+    chosen, problem = paid(chosen, problem, budget.named(problem))
     return Recipe(problem, chosen), MOST_TRIALS
 
 
@@ -356,6 +361,7 @@ def _check_same(found: Experiment, problem: Problem | None, budget: int | Spend 
             "leave it out, or choose another name",
         )
     account = found.account if money is not None else None
+    budget = budget.named(found.problem) if isinstance(budget, Spend) else budget
     if account is not None and budget is not None and budget not in (money, account.spend):
         fault = f"the experiment {held.name!r} has {account.spend}, got {budget}"
         raise checks.AlreadyExists("budget", fault, "leave it out, or call extend()")
@@ -378,6 +384,28 @@ def _check_same_items(found: Experiment, items: Items | None) -> None:
             "items",
             f"the experiment {found.record.name!r} has others, or none",
             "leave them out, or choose another name",
+        )
+
+
+def _check_same_log(found: Experiment, log: replay.Log | None) -> None:
+    """Refuse to go on with another log than the experiment began with; one whose file is elsewhere cannot be read."""
+    if log is None or isinstance(found.strategy, Traffic):
+        return
+    if isinstance(log.frame, (str, os.PathLike)) and not os.path.exists(log.frame):
+        return
+    problem, now = Problem.from_dict(found.record.problem), found.run_state()
+    held = [m or Moments(len(problem.measures)) for m in now.earlier]
+    if not held:  # a schedule has filled its places with them
+        held = rounds.no_trials(problem)
+        for row in found.storage.store.trials(found.record.key, TrialQuery(worker=replay.WORKER)):
+            held[row.arm] = held[row.arm].plus(problem.rows.measure(np.array([row.values])))
+    given = replay.log_sums(problem, replace(log, weight=1.0))
+    fault = "" if given == held else "another log" if any(m.count for m in held) else "no log"
+    if not fault and log.weight != now.weight:
+        fault = f"a log whose results count {now.weight:g}, not {log.weight:g}"
+    if fault:
+        raise checks.AlreadyExists(
+            "log", f"the experiment {found.record.name!r} began with {fault}", "leave it out, or choose another name"
         )
 
 

@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from bestmix.problems.problem import Problem
 
 SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}  # units of time, as we measure them
+NAMES = {  # as they are written as well
+    "seconds": ("s", "sec", "secs", "second"),
+    "minutes": ("min", "mins", "minute"),
+    "hours": ("h", "hr", "hrs", "hour"),
+    "days": ("d", "day"),
+}
 ENTRIES = ("amount", "unit", "prices", "most")
 
 
@@ -26,7 +32,8 @@ class Spend:
         How much.
     unit
         Of what: a metric that every trial tells, such as ``"dollars"``, bounded or not. Seconds, minutes, hours and
-        days are the time that trials take; those who make the trials measure it, unless it is a metric of the problem.
+        days (min, h and their like too) are the time that trials take; those who make the trials measure it, unless it
+        is a metric of the problem.
     prices
         What a trial of each arm costs, by name, where that is known. Trials then need not tell it.
     most
@@ -118,6 +125,18 @@ class Spend:
         (True, False)
         """
         return self.prices is None and self.unit in SECONDS and self.unit not in problem.rows.asked
+
+    def named(self, problem: "Problem") -> "Spend":
+        """The same with the name that a unit of time has here, unless the problem has a metric of the given one.
+
+        >>> from bestmix import Problem
+        >>> str(Spend(90.0, "min").named(Problem(["a"]))), str(Spend(90.0, "min").named(Problem(["a"], {"min": 1.0})))
+        ('90 minutes', '90 min')
+        """
+        if self.prices is not None or self.unit in problem.metrics:
+            return self
+        unit = next((unit for unit, others in NAMES.items() if self.unit.lower() in (unit, *others)), self.unit)
+        return self if unit == self.unit else Spend(self.amount, unit, self.prices, self.most)
 
     def missing(self, problem: "Problem") -> tuple[str, ...]:
         """The metric that a trial has to tell on top of the problem's; none where prices are known.

@@ -215,7 +215,7 @@ def left_out(strategy: Strategy, results: int) -> str:
     >>> from bestmix import SFSR
     >>> left_out(SFSR(), 79)  # doctest: +NORMALIZE_WHITESPACE
     '79 results are left out of the estimates: SFSR has a number of places for each arm, and theirs were filled.
-    recommend(everything=True) counts them.'
+    recommend(everything=True), in the shell --everything, counts them.'
     """
     if not results:
         return ""
@@ -223,7 +223,20 @@ def left_out(strategy: Strategy, results: int) -> str:
     if decides_from_counts(strategy):
         why = "they came when their places were filled, which version 0.1 did not count"
     some = "1 result is" if results == 1 else f"{results:,} results are"
-    return f"{some} left out of the estimates: {why}. recommend(everything=True) counts them."
+    return (
+        f"{some} left out of the estimates: {why}. recommend(everything=True), in the shell --everything, counts them."
+    )
+
+
+def with_slacks(problem: Problem, columns: Integers | None) -> Integers | None:
+    """The columns that a schedule has kept, with all slacks.
+
+    That a limit is used up was decided without the results that it had no place for; with them it need not be.
+
+    >>> with_slacks(Problem(["a", "b"], {"x": 1.0}), np.array([0, 1]))
+    array([0, 1, 2])
+    """
+    return None if columns is None else np.union1d(columns, np.arange(len(problem.names), len(problem.columns)))
 
 
 def after_log(strategy: Strategy, evidence: Evidence, memory: Memory) -> Memory:

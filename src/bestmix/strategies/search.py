@@ -42,6 +42,7 @@ from bestmix.strategies.protocol import (
     least_scatter,
     left_out,
     mixes,
+    with_slacks,
 )
 from bestmix.strategies.repaid import (
     Totals,
@@ -96,7 +97,7 @@ class Search:
                 "problem", expected="a Problem", got=type(problem).__name__, remedy="an Instance has one: .problem"
             )
         if isinstance(budget, Spend):
-            strategy, problem = paid(strategy, problem, budget)
+            strategy, problem = paid(strategy, problem, budget.named(problem))
             budget = MOST_TRIALS
         self.strategy = strategy
         self.problem = problem
@@ -298,6 +299,7 @@ class Search:
 
     def _raise_to(self, budget: int | Spend) -> None:
         """Raise the amount of money."""
+        budget = budget.named(self.problem) if isinstance(budget, Spend) else budget
         amount = larger_amount(self.strategy, self.memory, budget)
         if amount > self.memory["amount"]:
             memory = extended(self.strategy, self.problem, self.memory["amount"], amount, self.memory)
@@ -359,6 +361,7 @@ class Search:
         >>> search.ask(), search.problem.bounds
         ({'a': 1, 'c': 3}, {'dollars': 2.0})
         """
+        budget = budget.named(self.problem) if isinstance(budget, Spend) else budget
         wish = Wish(bounds, limits, arms, budget, prices, most)
         new = amended(self.problem, wish)
         found = totals(self.strategy, self.memory, self.budget, new, wish)
@@ -569,12 +572,13 @@ class Search:
 
         With ``everything`` results of a log count as well that the strategy's schedule has no place for.
         """
-        moments = self.moments
+        moments, columns = self.moments, self.strategy.columns(self.problem, self.memory)
         if everything and self._left_out:
             moments = [m.joined(rest) for m, rest in zip(moments, self._left_out, strict=True)]
+            columns = with_slacks(self.problem, columns)
         rec = recommend(
             replace(self._evidence(moments), least=least_scatter(self.strategy, self.problem)),
-            self.strategy.columns(self.problem, self.memory),
+            columns,
             strategy=self.strategy.name,
             budget=self.budget,
             complete=self.done,
