@@ -66,10 +66,11 @@ class Account:
         """What was spent, and how firm the budget is.
 
         >>> Account(Spend(200.0, "dollars"), 203.0, {}).sentence()
-        '203 of 200 dollars spent, 3 over: without the most that a trial can cost the budget is soft, and may be ...'
+        '203 of 200 dollars spent, 3 over: without the most that a trial can cost the budget is soft, and its ...'
         """
-        soft = ": without the most that a trial can cost the budget is soft, and may be exceeded a little"
-        return f"{self}{'' if self.spend.hard else soft}.{self._cheap()}"
+        firm = ": a trial cost more than the most that was given" if self.overspent else ""
+        soft = ": without the most that a trial can cost the budget is soft, and its last or first round may exceed it"
+        return f"{self}{firm if self.spend.hard else soft}.{self._cheap()}"
 
     def _cheap(self) -> str:
         """Why money is left over where trials cost next to nothing."""

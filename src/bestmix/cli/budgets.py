@@ -57,8 +57,8 @@ def parse_budget(text: str, prices: list[str] | None = None, most: list[str] | N
         spend = Spend.parse(text, common.parse_bounds(prices or [], "--price", "small=0.01") or None, parse_most(most))
         if not spend.hard:
             common.messages().print(
-                f"The budget of {spend} is soft: it may be exceeded by a trial or a few. --most, the most that a trial "
-                "can cost, makes it hard.",
+                f"The budget of {spend} is soft: the last trials may exceed it, and so may the first, a few an arm, "
+                "if it is small. --most, the most that a trial can cost, makes it hard.",
                 markup=False,
                 soft_wrap=True,
             )

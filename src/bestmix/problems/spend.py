@@ -68,6 +68,8 @@ class Spend:
             object.__setattr__(self, "most", _amounts("most", self.most))
         elif self.most is not None:
             object.__setattr__(self, "most", _amounts("most", {"each": self.most})["each"])
+            if self.most == 0:
+                raise checks.InvalidInput("most", expected="more than 0", got=0, remedy="it is what a trial can cost")
 
     def __hash__(self) -> int:
         return hash((self.amount, self.unit))
