@@ -43,7 +43,7 @@ class Curve(NamedTuple):
 
 
 def measure(quick: bool) -> list[Figure]:
-    jit.ENOUGH_WORK_OF_RUNS = 0  # many thousands of runs: machine code pays
+    jit.ENOUGH_WORK_OF_SEGMENT_RUNS = 0  # many thousands of runs: machine code pays
     runs, sizes = (20, list(GOALS)[:1]) if quick else (40, list(GOALS))
     return [figure for size in sizes for figure in compared(*size, runs)]
 

@@ -24,15 +24,16 @@ settings.load_profile("bestmix")
 
 @pytest.fixture(scope="session", autouse=True)
 def whole_kernels():
-    """Machine code that serves every instance, compiled once: that for one instance alone is made again for others.
+    """Machine code that serves every instance, compiled once, also for few runs: plain Python would take longer.
 
     Commands in processes of their own have the latter, and so have tests that use ``for_the_instance``.
     """
-    from bestmix.kernels import columns
+    from bestmix.kernels import columns, jit
 
     lacking = columns.lacking
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "lacking", lambda costs, size: frozenset())
+        patch.setattr(jit, "ENOUGH_WORK_OF_RUNS", 0)
         yield lacking
 
 

@@ -1,9 +1,11 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import bestmix as bm
+from bestmix.kernels import jit
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes
 
 
@@ -77,3 +79,22 @@ def test_blocks_have_generators_of_their_own():
     cell = Cell(bm.catalog.load("D1P"), bm.Uniform(), 400, 3)
     assert cell.generator(0).random() != cell.generator(1).random()
     assert len(cell.run(0, 2, BLOCK + 3)) == BLOCK + 3
+
+
+@pytest.mark.parametrize("strategy", [bm.SFSR(), bm.SFSR("lagrangian"), bm.Uniform()], ids=lambda s: s.name)
+def test_few_runs_are_over_in_plain_python_and_the_same(strategy, monkeypatch):
+    cell = Cell(bm.catalog.load("D2P"), strategy, 2000, seed=3)
+    compiled = cell.run(0, 1, runs=6)
+    monkeypatch.setattr(jit, "ENOUGH_WORK_OF_RUNS", 7 * cell.fast.work)
+    with monkeypatch.context() as few:
+        few.setattr(jit, "machine", None)
+        plain = cell.run(0, 1, runs=6)
+    np.testing.assert_array_equal(plain.outcome, compiled.outcome)
+    np.testing.assert_array_equal(plain.pulls, compiled.pulls)
+    np.testing.assert_allclose(plain.regret, compiled.regret, rtol=0, atol=1e-9)
+    sizes = []
+    monkeypatch.setattr(type(cell.fast), "call", lambda self, speed, *_: sizes.append(speed is not jit._in_python))
+    cell._block(0, 6, runs=6)
+    cell._block(0, 6, runs=8)
+    replace(cell, beside=2)._block(0, 6, runs=6)  # another cell needs the machine code as well
+    assert sizes == [False, True, True]

@@ -110,7 +110,7 @@ def test_few_runs_are_plain_python_and_many_are_compiled(monkeypatch):
     cell = SegmentCell(INSTANCE, bm.Challenger(rounds=6), 90, 0)
     few = cell.run(0, 1, 2)
     assert not asked
-    monkeypatch.setattr(jit, "ENOUGH_WORK_OF_RUNS", 2 * cell.fast.work)
+    monkeypatch.setattr(jit, "ENOUGH_WORK_OF_SEGMENT_RUNS", 2 * cell.fast.work)
     many = cell.run(0, 1, 2)
     assert asked == [segment_runs.challenger]
     np.testing.assert_array_equal(few.loss, many.loss)

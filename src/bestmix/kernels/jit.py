@@ -24,8 +24,10 @@ F = TypeVar("F", bound=Callable[..., object])
 # Steps of an innermost loop in one decision from which on machine code is used. A step takes about 1.3 us in plain
 # Python: a run of a few hundred such decisions takes as long as compiling does, and a smaller one less.
 ENOUGH_WORK = 50_000
-# The same in all runs of a simulation with segments, whose machine code takes a minute to make: below, ten seconds.
-ENOUGH_WORK_OF_RUNS = 8_000_000
+# The same in all runs of a simulation: two seconds of plain Python, about as long as it takes to load Numba and machine
+# code that is kept, where making it takes a quarter of a minute. With segments it takes a minute: below, ten seconds.
+ENOUGH_WORK_OF_RUNS = 1_500_000
+ENOUGH_WORK_OF_SEGMENT_RUNS = 8_000_000
 SENTENCE = (
     "bestmix: compiling the arithmetic for work of this size; "
     "that takes a quarter of a minute, with segments a minute, once."
@@ -115,13 +117,13 @@ def speed_for(work: float) -> Speed:
     return _in_python if work < ENOUGH_WORK else machine
 
 
-def speed_for_runs(work: float) -> Speed:
+def speed_for_runs(work: float, segments: bool = False) -> Speed:
     """How to call the kernels of simulated runs that take so many steps of an innermost loop in all.
 
-    >>> speed_for_runs(work=1e6)(plain)(3)
+    >>> speed_for_runs(work=10)(plain)(3)
     3
     """
-    return _in_python if work < ENOUGH_WORK_OF_RUNS else machine
+    return _in_python if work < (ENOUGH_WORK_OF_SEGMENT_RUNS if segments else ENOUGH_WORK_OF_RUNS) else machine
 
 
 def is_kernel(function: Callable[..., object]) -> bool:

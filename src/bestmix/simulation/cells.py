@@ -7,7 +7,7 @@ can be computed anywhere and in any order.
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from bestmix.problems.solution import Solution, solve
 from bestmix.strategies import Strategy
 from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Compiled, Replicable, Scored, certified_mix
+from bestmix.strategies.replication import Replication
 
 BLOCK = 250  # runs that share a generator; changing it changes every result
 ROUNDING = 1e-12  # of the largest mean cost: an excess that is none
@@ -63,6 +64,7 @@ class Cell:
     strategy: Strategy
     budget: int
     seed: int
+    beside: int = field(default=1, kw_only=True)  # cells of the sweep, which need the same machine code
 
     @property
     def content(self) -> dict[str, Any]:
@@ -98,7 +100,7 @@ class Cell:
 
     def bare(self) -> "Cell":
         """The cell without what it has computed, which need not travel."""
-        return Cell(self.instance, self.strategy, self.budget, self.seed)
+        return Cell(self.instance, self.strategy, self.budget, self.seed, beside=self.beside)
 
     def generator(self, block: int) -> np.random.Generator:
         """The random numbers of a block."""
@@ -116,16 +118,19 @@ class Cell:
 
     def _outcomes(self, block: int, size: int, runs: int) -> Outcomes:
         """Outcomes of the first ``size`` runs of a block, of so many runs in all."""
-        return self._truth.judge(*self._block(block, size))
+        return self._truth.judge(*self._block(block, size, runs))
 
-    def _block(self, block: int, size: int) -> tuple[Integers, Floats, Integers]:
+    def _block(self, block: int, size: int, runs: int) -> tuple[Integers, Floats, Integers]:
         """Basis, true means of the mix (runs, 1 + L) and trials of each run of a block; infeasible is the basis -1."""
         costs = len(self.instance.bound)
         answer, pulls = np.zeros((size, 1 + costs), dtype=np.int64), np.zeros(size, dtype=np.int64)
         if self.fast is None:
             return answer, self._live(self.generator(block), answer, pulls) @ self.instance.means, pulls
         weight = np.zeros((size, 1 + costs))
-        self.fast(self.generator(block), answer, weight, pulls)
+        if isinstance(self.fast, Replication):
+            self.fast.some(runs * self.beside, self.generator(block), answer, weight, pulls)
+        else:
+            self.fast(self.generator(block), answer, weight, pulls)
         return answer, np.einsum("rj,rjd->rd", weight, self._truth.means[answer]), pulls
 
     def _live(self, rng: np.random.Generator, answer: Integers, pulls: Integers) -> Floats:

@@ -56,13 +56,13 @@ class SegmentCell(Cell):
 
     def bare(self) -> "SegmentCell":
         """The cell without what it has computed, which need not travel."""
-        return SegmentCell(self.instance, self.strategy, self.budget, self.seed, self.arriving)
+        return SegmentCell(self.instance, self.strategy, self.budget, self.seed, self.arriving, beside=self.beside)
 
     def _outcomes(self, block: int, size: int, runs: int) -> Outcomes:
         """Outcomes of the first ``size`` runs of a block; few runs in all are over before a compiler would be."""
         answers, rng = self._new_answers(size), self.generator(block)
         if self.fast is not None:
-            self.fast.call(jit.speed_for_runs(self.fast.work * runs), rng, answers)
+            self.fast.call(jit.speed_for_runs(self.fast.work * runs, segments=True), rng, answers)
         else:
             for run in range(size):
                 self._one_by_one(rng, run, answers)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from bestmix import checks
@@ -107,7 +108,8 @@ def sweep(
     store = ChunkFolder(output) if output is not None else None
     done = [store.load(cell) if store else {} for _, cell in grid]
     chunks = [Chunk(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
-    finished = run_chunks([cell for _, cell in grid], chunks, runs, executor, threads)
+    cells = [replace(cell, beside=len(grid)) for _, cell in grid]
+    finished = run_chunks(cells, chunks, runs, executor, threads)
     with (
         bar("runs", sum(chunk.size(runs) for chunk in chunks), shown=progress and bool(chunks)) as shown,
         closing(finished),

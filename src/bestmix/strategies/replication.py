@@ -10,10 +10,12 @@ import numpy as np
 
 from bestmix.kernels import columns, jit
 from bestmix.problems.instance import Instance
-from bestmix.problems.noise import CompiledNoise
+from bestmix.problems.noise import CompiledNoise, Gaussian
 from bestmix.problems.segment_instance import SegmentInstance
 
 DECISION_STEPS = 100  # of an innermost loop, for each entry of the program, about
+PLAIN_STEPS = 7  # the same without segments, with at most two costs and 60 arms (5 to 8 measured; by reduced costs 2)
+MOST_COSTS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,20 +37,35 @@ class Replication:
         """Run as many times as the arrays have rows."""
         self.call(partial(jit.machine, without=self.without), rng, *arrays)
 
+    def some(self, runs: int, rng: np.random.Generator, *arrays: Any) -> None:
+        """Some of so many runs; few are over in plain Python before a compiler would be."""
+        speed = jit.speed_for_runs(self.work * runs)
+        self.call(partial(jit.machine, without=self.without) if speed is jit.machine else speed, rng, *arrays)
+
     def call(self, speed: jit.Speed, rng: np.random.Generator, *arrays: Any) -> None:
         """The same as machine code or in plain Python."""
         speed(self.kernel)(rng, *self.arguments, *self.space(), *arrays)
 
 
-def bind(kernel: Callable[..., None], instance: Instance, *options: Any) -> Replication | None:
-    """The kernel bound to an instance; None when its noise cannot be drawn by the kernels."""
+def bind(
+    kernel: Callable[..., None], instance: Instance, *options: Any, rounds: int | None = None
+) -> Replication | None:
+    """The kernel bound to an instance; None when its noise cannot be drawn by the kernels.
+
+    ``rounds`` are the decisions of a run, where it is worth while to run it in plain Python.
+    """
     if not isinstance(instance.noise, CompiledNoise):
         return None
     model = instance.noise.compiled(instance.means)
     # Rows one after another, whatever the instance was made of: for another order all would be compiled once more.
     known = np.array(instance.means, order="C"), np.array(instance.bound), len(instance.problem.cells)
     lacking = columns.lacking(len(instance.bound), len(instance.means) + len(instance.bound) + 1)
-    return Replication(kernel, (model, *known, *options), without=lacking)
+    costs, work = len(instance.bound), math.inf
+    if (
+        rounds is not None and costs <= MOST_COSTS and isinstance(instance.noise, Gaussian)
+    ):  # others draw trial by trial
+        work = float((rounds + 2) * PLAIN_STEPS * (len(instance.means) + costs) * (1 + costs))
+    return Replication(kernel, (model, *known, *options), work, lacking)
 
 
 def bind_segments(

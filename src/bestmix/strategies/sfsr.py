@@ -192,7 +192,7 @@ class SFSR:
         if callable(self.score):
             run = bind(_with_function(self.score), instance, ends, rejects.OWN)
         else:
-            run = bind(rejects.successive, instance, ends, kind)
+            run = bind(rejects.successive, instance, ends, kind, rounds=len(ends))
         size = len(instance.means), len(instance.bound), len(instance.problem.cells)
         return None if run is None else replace(run, space=lambda: (rejects.new_space(*size),))
 

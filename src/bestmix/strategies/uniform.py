@@ -91,7 +91,7 @@ class Uniform:
         """Compiled runs."""
         self.begin(instance.problem, budget)
         size = len(instance.problem.cells)
-        return bind(replicate.uniform, instance, budget // size if size else 0)
+        return bind(replicate.uniform, instance, budget // size if size else 0, rounds=1)
 
     def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
         """Compiled runs on problems of segments."""
