@@ -202,3 +202,9 @@ def test_rows_are_counted_over_blocks(monkeypatch):
         read_trials(log | {"reward": [1.0] * 5 + [float("inf")] * 2}, "arm", "reward", [])
     with pytest.raises(ValueError, match=r"got 'x' in row 7"):
         read_trials(log | {"reward": [1.0] * 6 + ["x"]}, "arm", "reward", [])
+
+
+def test_an_export_with_trials_that_were_not_told_says_what_helps():
+    log = {"token": ["x", "y"], "state": ["complete", "expired"], "arm": ["a", "a"], "reward": [1.0, None]}
+    with pytest.raises(ValueError, match="export --state complete has the others"):
+        tables.read_groups(log, "arm", "reward", [])

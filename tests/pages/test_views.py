@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from bestmix import SFSR, Instance, Known, Problem, Uniform, from_log, identify, open_experiment
-from bestmix.pages import views
+from bestmix.pages import report, views
 from bestmix.pages.views import Answer, View, read, read_answer
 
 LOG = {"arm": list("sssslll"), "reward": [1.0, 1.2, 1.1, 1.0, 2.0, 2.2, 2.1], "dollars": [0, 0.2, 0.1, 0, 1.8, 2.2, 2]}
@@ -70,6 +70,24 @@ def test_spent_trials_add_up_where_an_arm_came_later(budget):
     made = sum(row.trials for row in answer.spent) + answer.spread_trials - answer.unmade_trials
     assert {arm for r in answer.rec.history for arm in r.pulls} == {"a", "b", "c"}
     assert made == answer.rec.trials == budget
+
+
+@pytest.mark.parametrize(("weight", "log"), [(0.5, "40 results, which count as 20 trials"), (1.0, "40 results")])
+def test_a_log_is_told_apart_from_the_trials(weight, log):
+    rng, means = np.random.default_rng(1), {"a": (1.0, 0.2), "b": (2.0, 1.5)}
+    rows = [(arm, *rng.normal(means[arm], 0.3)) for arm in ("a", "b") for _ in range(20)]
+    pilot = dict(zip(("arm", "reward", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+    problem = Problem(["a", "b"], {"dollars": 1.0})
+    exp = open_experiment("memory://", "pilot", problem, budget=30, log=pilot, log_weight=weight)
+    while not exp.done:
+        for trial in exp.ask():
+            reward, dollars = rng.normal(means[trial.arm], 0.3)
+            exp.tell(trial, reward, {"dollars": dollars})
+    answer = read(exp).answer
+    assert (answer.log, answer.unmade_trials) == (log, 0)
+    assert sum(row.trials for row in answer.spent) + answer.spread_trials == 30
+    assert answer.problem["log"] == log
+    assert f"The run began with a log of {log}." in report.report(answer.rec)
 
 
 def test_rejections_and_roles_agree(instance):

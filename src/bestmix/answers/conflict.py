@@ -27,11 +27,13 @@ class Difference(NamedTuple):
 def with_conflict(
     rec: Recommendation, moments: Sequence[Moments], earlier: Sequence[Moments | None], weight: float
 ) -> Recommendation:
-    """The recommendation with a warning where its log and its fresh trials differ."""
+    """The recommendation with what its log counts, and a warning where that and its fresh trials differ."""
     if not any(earlier):
         return rec
     logs = [m or Moments(sums.size) for m, sums in zip(earlier, moments, strict=True)]
-    fresh = [sums.without(log.weighted(weight)) for sums, log in zip(moments, logs, strict=True)]
+    counted = [log.weighted(weight) for log in logs]
+    rec = replace(rec, log_results=sum(m.count for m in logs), log_counted=sum(m.count for m in counted))
+    fresh = [sums.without(log) for sums, log in zip(moments, counted, strict=True)]
     found = differences(rec.problem, logs, fresh)
     return replace(rec, note=" ".join(filter(None, [rec.note, warning(found)]))) if found else rec
 

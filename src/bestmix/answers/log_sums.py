@@ -99,7 +99,7 @@ class Adder:
             if sorter.rows - rows >= MOST_ROWS:
                 self._add(sorter)
                 rows = sorter.rows
-        sorter.check(drop_missing)
+        sorter.check(drop_missing, frame)
         self._add(sorter)
         return {group: total.sums(self.in_blocks) for group, total in self.totals.items()}, len(self.blocks.numbers)
 

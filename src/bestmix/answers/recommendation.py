@@ -202,6 +202,8 @@ class Recommendation:
         What was spent, where the budget is one of money.
     items
         On how many items arms were tried, where they share these; None where trials are independent.
+    log_results, log_counted
+        How many results the log has that the run began with, and how many trials they count as, at their weight.
     """
 
     problem: Problem
@@ -238,6 +240,8 @@ class Recommendation:
     segments_worth_interval: Interval | None = None
     account: Account | None = None
     items: int | None = None
+    log_results: int = 0
+    log_counted: int = 0
 
     @property
     def support(self) -> tuple[str, ...]:
@@ -392,6 +396,8 @@ class Recommendation:
             segments_worth_interval=None if worth is None else _interval(worth),
             account=None if data.get("account") is None else Account.from_dict(data["account"]),
             items=data.get("items"),
+            log_results=data.get("log_results", 0),
+            log_counted=data.get("log_counted", 0),
             **{name: data[name] for name in PLAIN},
         )
 

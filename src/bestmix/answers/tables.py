@@ -53,7 +53,7 @@ def read_groups(
     sorter = Sorter(arm, [reward, *costs], segment)
     for chunk in log_chunks(frame, [arm, reward, *costs, *([] if segment is None else [segment])]):
         sorter.add(chunk)
-    sorter.check(drop_missing)
+    sorter.check(drop_missing, frame)
     return {group: checks.array(f"log[{group[0]!r}]", table, (None, None), "") for group, table in sorter.tables()}
 
 
@@ -69,7 +69,7 @@ def read_groups_on_items(
     sorter = Sorter(arm, metrics, segment, item)
     for chunk in log_chunks(frame, [arm, *metrics, *([] if segment is None else [segment]), item]):
         sorter.add(chunk)
-    sorter.check(False)
+    sorter.check(False, frame)
     names = [*sorter.items, None]
     return {group: (table[:, :-1], [names[int(place)] for place in table[:, -1]]) for group, table in sorter.tables()}
 
@@ -132,7 +132,7 @@ class Sorter:
         self.missing[1] = self.missing[1] or self.rows + int(np.argmin(whole)) + 1
         self.missing[0] += int((~whole).sum())
 
-    def check(self, drop_missing: bool) -> None:
+    def check(self, drop_missing: bool, frame: Any) -> None:
         """Refuse a log without trials, with infinities, and with missing values unless they may be left out."""
         if not self.rows:
             raise checks.InvalidInput("log", expected="at least one trial", got="none", remedy="check the file")
@@ -142,9 +142,14 @@ class Sorter:
             )
         count, first = self.missing
         if count and not drop_missing:
+            whose = ""
+            if has_column(frame, "token") and has_column(frame, "state"):
+                whose = (
+                    " (of an experiment's export, trials that were not told: export --state complete has the others)"
+                )
             raise MissingValues(
                 "log",
-                f"{count} of {self.rows} rows miss a value, the first is row {first}",
+                f"{count} of {self.rows} rows miss a value, the first is row {first}{whose}",
                 "fill them in, or pass drop_missing=True to leave them out",
             )
         if count == self.rows:
@@ -184,7 +189,7 @@ def log_chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
 
 
 def has_column(frame: Any, name: str) -> bool:
-    """Whether a log has a column; of standard input, which can be read but once, it is not known.
+    """Whether a log has a column that says anything; of standard input, which can be read but once, it is not known.
 
     >>> has_column({"arm": ["a"], "item": [3]}, "item"), has_column({"arm": ["a"]}, "item")
     (True, False)
@@ -192,10 +197,9 @@ def has_column(frame: Any, name: str) -> bool:
     if isinstance(frame, (str, os.PathLike)) and str(frame) == STANDARD_INPUT:
         return False
     try:
-        next(iter(log_chunks(frame, [name])), None)
+        return any(chunk[name].labels().names for chunk in log_chunks(frame, [name]))
     except checks.InvalidInput:
         return False
-    return True
 
 
 def _sized(values: Any) -> Any:

@@ -257,7 +257,8 @@ class Answer:
         planned: Counter[str] = Counter()
         for finished in self.rec.history:
             planned.update(finished.pulls)
-        return sum(max(planned[arm] - e.trials, 0) for arm, e in self.rec.estimates.items())
+        missing = sum(max(planned[arm] - e.trials, 0) for arm, e in self.rec.estimates.items())
+        return max(missing - (self.rec.log_results - self.rec.log_counted), 0)
 
     @property
     def scored(self) -> bool:
@@ -272,7 +273,20 @@ class Answer:
     @property
     def spread_trials(self) -> int:
         """Trials that answered no question: those of the first round, and the first ones of an arm that came later."""
-        return spread_evenly(self.rec.history)
+        return max(spread_evenly(self.rec.history) - self.rec.log_results, 0)
+
+    @property
+    def log(self) -> str:
+        """The log that the run began with, in words; nothing where there is none."""
+        results, counted = self.rec.log_results, self.rec.log_counted
+        if not results:
+            return ""
+        said = f"{results:,} {'result' if results == 1 else 'results'}"
+        return (
+            said
+            if counted == results
+            else f"{said}, which count as {counted:,} {'trial' if counted == 1 else 'trials'}"
+        )
 
     @property
     def problem(self) -> dict[str, str]:
@@ -288,6 +302,7 @@ class Answer:
             "budget": self._budget,
             "money": "" if self.rec.account is None else self.rec.account.sentence(),
             "items": items_text(self.rec),
+            "log": self.log,
         }
         return {name: fact for name, fact in facts.items() if fact}
 
