@@ -111,6 +111,15 @@ def test_the_problem_changes_while_it_runs(made):
     assert found["bounds"]["dollars"] == 0.5
     assert "Changed in round 1: dollars <= 0.5 instead of dollars <= " in good("experiment", "show", made, "r")
     assert "--retire: expected one of" in bad("experiment", "change", made, "r", "--retire", arms[0])
+    assert f"{arms[0]} is back." in good("experiment", "change", made, "r", "--arm", arms[0])
+
+
+def test_a_smaller_budget_that_ends_it_says_so(made):
+    for line in good("experiment", "ask", made, "r", "-n", 4).splitlines():
+        good("experiment", "tell", made, "r", line.split("\t")[0], "--reward", 1, "--cost", "dollars=0.5")
+    shown = invoke("experiment", "change", made, "r", "--budget", 3)
+    assert shown.exit_code == 0, shown.stderr
+    assert "The experiment is over with that" in shown.stderr
 
 
 def test_money_arms_and_prices_change_while_it_runs(db):

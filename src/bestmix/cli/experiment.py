@@ -451,8 +451,13 @@ def change(
     total = None if budget is None else budgets.parse_total(budget)
     known = common.parse_bounds(prices or [], "--price", "small=0.01") or None
     bounds = common.parse_bounds(bound or []) or None
+    open_before = experiment.state.open
     experiment.change(bounds, limit, arms, total, known, budgets.parse_most(most))
     report(experiment, as_json)
+    if open_before and experiment.state.status == "done":
+        common.messages().print(
+            "The experiment is over with that: all trials of the new total are made. A larger one goes on."
+        )
 
 
 @app.command()

@@ -86,7 +86,7 @@ def conclude(work: "LeasedTrials", url: str, caught: list[int], as_json: bool) -
         data = {"told": work.told, "failed": work.failed, "surplus": work.surplus, "state": state.to_dict()}
         typer.echo(json.dumps(data, indent=1))
     else:
-        line = f"This worker told {work.told} trials, {work.failed} failed. {state.name} is {state.status}"
+        line = f"This worker told {common.trials(work.told)}, {work.failed} failed. {state.name} is {state.status}"
         most = "" if state.unlimited else f" of {state.budget}"
         common.output().print(f"{line}: {state.complete}{most} trials.", markup=False, soft_wrap=True)
         if state.status == "done":

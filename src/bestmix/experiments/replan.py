@@ -36,7 +36,7 @@ def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, wish
     if isinstance(setup.strategy, Traffic):
         return _change_traffic(transaction, lease_clock, setup, new, wish)
     found = totals(setup.strategy, transaction.memory(), head.budget, new, wish)
-    text = changes(old, new, found.before, found.after)
+    text = changes(old, new, found.before, found.after, {cell.arm for cell in setup.revision.cells})
     if not text:
         return setup
     if new.to_dict() == old.to_dict() and found.grows and _extendable(transaction, setup):
@@ -67,7 +67,7 @@ def _change_traffic(transaction: Transaction, lease_clock: LeaseClock, setup: Se
     for name in ("budget", "prices", "most"):
         if getattr(wish, name) is not None:
             raise checks.InvalidInput(name, "live traffic has none", "leave it out")
-    if not (text := changes(setup.problem, new, 0, 0)):
+    if not (text := changes(setup.problem, new, 0, 0, {cell.arm for cell in setup.revision.cells})):
         return setup
     revised = _revised(transaction, lease_clock, setup, new, text)
     _write(transaction, revised, transaction.head.budget, text, None, [])

@@ -3,7 +3,7 @@
 Sums of trials do not depend on bounds, so a change loses nothing as long as trials tell what the new limits read.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -90,18 +90,20 @@ def same_shape(old: Problem, new: Problem) -> bool:
     return sizes[0] == sizes[1]
 
 
-def changes(old: Problem, new: Problem, before: int | Spend, budget: int | Spend) -> str:
-    """What has changed, in words.
+def changes(old: Problem, new: Problem, before: int | Spend, budget: int | Spend, tried: Collection[str] = ()) -> str:
+    """What has changed, in words; arms that were ``tried`` before come back.
 
     >>> changes(Problem(["a", "b"], {"x": 1.0}), Problem(["b", "c"], {"x": 2.0}), 90, 90)
     'x <= 2 instead of x <= 1; c is new; a is retired'
+    >>> changes(Problem(["b"]), Problem(["a", "b"]), 90, 90, tried=["a", "b"])
+    'a is back'
     """
     parts = []
     was, now = ([str(limit) for limit in p.limits] for p in (old, new))
     gone, come = [t for t in was if t not in now], [t for t in now if t not in was]
     if gone or come:
         parts.append(" and ".join(come) + (" instead of " if come else "without ") * bool(gone) + " and ".join(gone))
-    parts += [f"{arm} is new" for arm in new.arms if arm not in old.arms]
+    parts += [f"{arm} is {'back' if arm in tried else 'new'}" for arm in new.arms if arm not in old.arms]
     parts += [f"{arm} is retired" for arm in old.arms if arm not in new.arms]
     parts += [f"a budget of {budget} instead of {before}"] if budget != before else []
     return "; ".join(parts)

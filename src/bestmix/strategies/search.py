@@ -365,7 +365,7 @@ class Search:
         wish = Wish(bounds, limits, arms, budget, prices, most)
         new = amended(self.problem, wish)
         found = totals(self.strategy, self.memory, self.budget, new, wish)
-        told = changes(self.problem, new, found.before, found.after)
+        told = changes(self.problem, new, found.before, found.after, {cell.arm for cell in self._retired})
         if not told:
             return
         if new == self.problem and found.grows and (isinstance(self.strategy, Paid) or not self.changes):
