@@ -61,9 +61,8 @@ def bind(
     known = np.array(instance.means, order="C"), np.array(instance.bound), len(instance.problem.cells)
     lacking = columns.lacking(len(instance.bound), len(instance.means) + len(instance.bound) + 1)
     costs, work = len(instance.bound), math.inf
-    if (
-        rounds is not None and costs <= MOST_COSTS and isinstance(instance.noise, Gaussian)
-    ):  # others draw trial by trial
+    sums = isinstance(instance.noise, Gaussian)  # are drawn; those of other noise are added up trial by trial
+    if rounds is not None and costs <= MOST_COSTS and sums:
         work = float((rounds + 2) * PLAIN_STEPS * (len(instance.means) + costs) * (1 + costs))
     return Replication(kernel, (model, *known, *options), work, lacking)
 
