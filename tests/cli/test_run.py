@@ -128,8 +128,10 @@ def test_files_of_others_are_kept(place):
     assert (place / "mine.csv").read_text() == first
     assert run("--state", "mine.json", "--fresh", command="false {arm}").exit_code == 2
     assert (place / "mine.csv").read_text() == first
+    state = (place / "mine.json").read_text()
     run("--state", "mine.json", "--fresh")
     assert (place / "mine.2.csv").read_text() == first
+    assert (place / "mine.1.json").read_text() == state
     assert json.loads(run("--state", "other.json", "--log", "mine.csv", "--json").stdout)["trials"] == 24
 
 

@@ -328,3 +328,8 @@ def test_a_checkpoint_does_not_go_on_with_another_start(tmp_path):
         identify(problem, pull, 8, start=LOG | {"score": [1.0, 1.2, 0.4, 0.7]}, **asked)
     with pytest.raises(ValueError, match=r"counts 1, not 0\.5"):
         identify(problem, pull, 8, start=LOG, log_weight=0.5, **asked)
+
+
+def test_a_score_that_fails_is_not_laid_on_the_trial():
+    with pytest.raises(ValueError, match=r"^score: expected .* to return 4 numbers, one for each column, got 'x'"):
+        identify(PROBLEM, steady, 20, SFSR(score=lambda *program: "x"))

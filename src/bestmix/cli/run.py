@@ -13,7 +13,7 @@ import typer
 
 from bestmix.cli import budgets, common, items, problems, stopping
 from bestmix.cli.process import TrialFailed, Trials
-from bestmix.cli.trial_file import TrialFile
+from bestmix.cli.trial_file import TrialFile, set_aside
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
@@ -255,7 +255,13 @@ def go_on(search: "Search", trials: Trials, jobs: int, state: Path, file: TrialF
     from bestmix.strategies.timing import timed
 
     console, saved = common.messages(), Checkpoint(search, state, lambda: {"rows": file.rows})
-    file.before_first = saved.save
+
+    def begin() -> None:
+        if state.exists():
+            set_aside(state, "is of an earlier run")
+        saved.save()
+
+    file.before_first = begin
     if not file.new:  # what the state gained from the file, or by another problem, is not lost when this one is killed
         saved.save()
     if search.done:

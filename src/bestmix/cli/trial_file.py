@@ -52,7 +52,7 @@ class TrialFile:
         self.rows += 1
         if self.new:
             if self.path.exists():
-                self._set_aside("has trials that are not of this run")
+                set_aside(self.path, "has trials that are not of this run")
             self.new = False
             self.before_first()
         head = not self.path.exists()
@@ -62,13 +62,6 @@ class TrialFile:
                 writer.writerow(map(escaped, self.head))
             writer.writerow([*map(escaped, cell), *(result[metric] for metric in self.metrics)])
 
-    def _set_aside(self, why: str) -> None:
-        """Keep the file under another name."""
-        names = (self.path.with_suffix(f".{number}{self.path.suffix}") for number in range(1, 10**6))
-        kept = next(name for name in names if not name.exists())
-        os.rename(self.path, kept)
-        _say(f"{self.path} {why}; it is kept as {kept}.")
-
     def _catch_up(self, search: "Search", counted: int | None) -> None:
         """Tell the search what was written after its state was saved for the last time."""
         if not self.path.exists():
@@ -76,7 +69,7 @@ class TrialFile:
             return
         head, *rows = self._lines(counted)
         if head != self.head:
-            self._set_aside(f"has other columns than {', '.join(self.head)}")
+            set_aside(self.path, f"has other columns than {', '.join(self.head)}")
             self.rows = 0
             return
         fresh = [] if counted is None else rows[counted:]
@@ -127,6 +120,14 @@ class TrialFile:
         except (ValueError, RuntimeError) as error:
             return f"row {row}: {error}"
         return None
+
+
+def set_aside(path: Path, why: str) -> None:
+    """Keep a file under another name, and say so."""
+    names = (path.with_suffix(f".{number}{path.suffix}") for number in range(1, 10**6))
+    kept = next(name for name in names if not name.exists())
+    os.rename(path, kept)
+    _say(f"{path} {why}; it is kept as {kept}.")
 
 
 def _say(sentence: str) -> None:

@@ -145,12 +145,15 @@ def tell(search: Search, cell: tuple[str, ...], result: Any, item: str | int | N
         raise checks.InvalidInput(
             called, expected=_wanted(first, others), got=checks.shown(result), remedy="return both"
         )
+    before = search.trials
     try:
         if isinstance(result, Mapping):
             search.tell(arm, {name: checks.number(name, value) for name, value in result.items()}, **where)
         else:
             search.tell(arm, checks.number(first, result[0]), result[1], **where)
     except ValueError as error:
+        if search.trials > before:  # it was taken, and the strategy has failed at what to do next
+            raise
         raise ValueError(f"{called} returned {checks.shown(result)}: {error}") from None
 
 

@@ -139,12 +139,16 @@ class SFSR:
         program = columns.new_program(size, costs)
         speed = jit.speed_for(size * costs)
         speed(columns.load)(evidence.means, evidence.problem.bound, remaining, program)
-        score = np.asarray(function(*program), dtype=np.float64)
+        found = function(*program)
+        try:
+            score = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError):
+            score = np.full(0, np.nan)
         if score.shape != (size,) or np.isnan(score).any():
             raise checks.InvalidInput(
                 "score",
                 expected=f"{self.name} to return {size} numbers, one for each column",
-                got=checks.shown(score.tolist()),
+                got=checks.shown(found.tolist() if isinstance(found, np.ndarray) else found),
                 remedy="return minus infinity for a column without a score",
             )
         loser = speed(last_lowest)(score, 0.0) if score.max() > -np.inf else -1
