@@ -5,7 +5,7 @@ from threading import Barrier, Lock
 import numpy as np
 import pytest
 
-from bestmix import SFSR, Challenger, Instance, Problem, Search, SingleArm, Uniform, identify
+from bestmix import SFSR, Challenger, Instance, Problem, Recommendation, Search, SingleArm, Uniform, from_log, identify
 
 PROBLEM = Problem(["a", "b", "c"], {"x": 1.0})
 MEANS = {"a": (1.7, 0.0), "b": (2.6, 1.8), "c": (0.5, 0.8)}
@@ -306,14 +306,36 @@ def test_a_start_from_the_search_of_a_run_that_failed(items):
         assert rec.items == 4
 
 
+@pytest.mark.parametrize("log_weight", [1.0, 0.5])
+def test_a_start_from_a_recommendation_is_one_from_its_log(log_weight):
+    rng, log = np.random.default_rng(0), {"arm": ["a", "b", "c"] * 20}
+    log |= {"reward": rng.normal(size=60), "x": rng.normal(1.0, 0.2, size=60)}
+    asked, answer = {"bounds": {"x": 1.0}}, from_log(log, bounds={"x": 2.0})
+
+    def run(start):
+        inst = Instance([0.0, 0.2, 0.4], [[0.8, 1.0, 1.2]], [1.0], arms=["a", "b", "c"], costs=["x"])
+        return identify(Problem(["a", "b", "c"], **asked), inst.sampler(seed=1), 30, start=start, log_weight=log_weight)
+
+    assert run(answer).to_dict() == run(log).to_dict()
+    assert run(answer).log_results == 60
+    assert identify(Problem(["a", "b", "c"], **asked), lambda arm: (1.0, [1.0]), 3, start=run(answer)).trials == (
+        93 if log_weight == 1.0 else 63
+    )
+
+
 def test_a_start_that_a_run_cannot_go_on_from():
     problem, pull = Problem(["a", "b"]), {"a": 1.0, "b": 0.5, "c": 0.2}.get
     search = Uniform().start(Problem(["a", "c"]), 4)
     search.tell("c", 1.0)
     with pytest.raises(ValueError, match="trials of 'c', which this problem has not"):
         identify(problem, pull, 4, Uniform(), start=search)
-    with pytest.raises(ValueError, match="a recommendation, which has estimates but not the sums"):
-        identify(problem, pull, 4, start=identify(problem, pull, 4, Uniform()))
+    answer = identify(problem, pull, 4, Uniform())
+    with pytest.raises(ValueError, match="a recommendation that was read from a file has estimates, and not the sums"):
+        identify(problem, pull, 4, start=Recommendation.from_dict(answer.to_dict()))
+    with pytest.raises(ValueError, match="does not say whether ranges hold; give the log"):
+        identify(problem, pull, 4, Challenger(ranges={"reward": (0, 2)}), start=answer)
+    with pytest.raises(ValueError, match="single results, a recommendation has their sums"):
+        identify(problem, pull, 4, SFSR(), start=answer)
     with pytest.raises(ValueError, match="fills the places of its schedule with single results"):
         identify(problem, pull, 4, SFSR(), start=Uniform().start(problem, 4))
 

@@ -140,7 +140,8 @@ def recommend_on_items(evidence: Evidence, columns: Integers | None, **asked: An
         moments = [_scaled(m, np.outer(widening, widening)) for m in evidence.moments]
         return recommend(Evidence(problem, moments), columns, **asked)
 
-    return replace(_widened_answer(problem, items, answered), items=len(items.counts))
+    answer = _widened_answer(problem, items, answered)
+    return replace(answer, items=len(items.counts), told=tuple(evidence.moments))
 
 
 def _scaled(moments: Moments, scale: Floats) -> Moments:

@@ -52,6 +52,7 @@ def recommend(
     common = {"problem": problem, "strategy": strategy, "complete": complete, "safety": safety, "account": account}
     common["budget"] = budget if account is None else None  # money is what is limited, not the number of trials
     common["items"] = None if evidence.items is None else len(evidence.items.counts)
+    common["told"] = tuple(evidence.moments)
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
     if not problem.plain or (mixes and _every_slack(problem, columns) and _rates_events(evidence)):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from bestmix import checks
 from bestmix.answers import wording
 from bestmix.answers.account import Account
+from bestmix.answers.moments import Moments
 from bestmix.answers.policy import Policy
 from bestmix.problems.problem import Problem
 
@@ -204,6 +205,8 @@ class Recommendation:
         On how many items arms were tried, where they share these; None where trials are independent.
     log_results, log_counted
         How many results the log has that the run began with, and how many trials they count as, at their weight.
+    told
+        The sums of what was told, by what was tried: another run can start from them. None once it was plain data.
     """
 
     problem: Problem
@@ -242,6 +245,7 @@ class Recommendation:
     items: int | None = None
     log_results: int = 0
     log_counted: int = 0
+    told: tuple[Moments, ...] | None = field(default=None, repr=False, compare=False)
 
     @property
     def support(self) -> tuple[str, ...]:
@@ -348,7 +352,7 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without NaN or infinities: what cannot be said is None."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "told"}
         data |= {
             "problem": self.problem.to_dict(),
             "trials": self.trials,

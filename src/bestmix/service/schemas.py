@@ -299,7 +299,7 @@ Account = describe(
 Round = derive(recommendation.Round, more={"mixture": dict[str, float] | None})
 Recommendation = derive(
     recommendation.Recommendation,
-    without=["history", "account"],
+    without=["history", "account", "told"],
     more={
         "limits": GenericAlias(dict, (str, MeanCost)),
         "account": Union[Account, None],  # noqa: UP007

@@ -79,8 +79,8 @@ def identify(
         The wanted certainty that the recommended mix keeps all limits; None for the optimum at the estimates.
     start
         Trials that were made already, such as a pilot's, in any form that ``from_log`` takes; or a search, such as the
-        ``error.search`` of a run that failed. They count in full, and the budget is for further trials. A
-        recommendation cannot be given: it has estimates, and not the sums that a run goes on from.
+        ``error.search`` of a run that failed; or a recommendation. They count in full, and the budget is for further
+        trials. A recommendation that was read from a file has no sums to go on from, and none has items.
     items
         What trials are made on, such as prompts: a list of texts; or how many there are, and an item is then a number
         from 0 on. The list is shuffled once, and the i-th trial of every arm (in every segment) is made on item i of
@@ -161,15 +161,8 @@ class Start:
 
     def begin(self, search: Search) -> None:
         """Count them."""
-        if isinstance(self.log, Recommendation):
-            raise checks.InvalidInput(
-                "start",
-                expected="a log of trials, or a search",
-                got="a recommendation, which has estimates but not the sums that a run goes on from",
-                remedy="give the log, or the search: strategy.start(...) and search.recommend()",
-            )
         segment, item = self.segment if search.problem.segments else None, None
-        if search.item_list is not None and not isinstance(self.log, Search):
+        if search.item_list is not None and not isinstance(self.log, (Search, Recommendation)):
             item = self.item if self.item != "item" or has_column(self.log, "item") else None
         search.start_from(self.log, self.arm, self.reward, segment, self.weight, item)
 

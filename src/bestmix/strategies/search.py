@@ -441,7 +441,8 @@ class Search:
         Parameters
         ----------
         log
-            What ``from_log`` takes; or another search, whose trials bring their items where both have the same.
+            What ``from_log`` takes; or another search, whose trials bring their items where both have the same; or a
+            recommendation.
         arm, reward, segment
             Names of the columns that hold them; other metrics have columns of their names.
         weight
@@ -463,6 +464,9 @@ class Search:
         weight = checks.weight("log_weight", weight)
         if isinstance(log, Search):
             self._start_from_search(log, weight)
+            return
+        if isinstance(log, Recommendation):
+            self._start_from_answer(log, weight)
             return
         tables, on = self._read(log, arm, reward, segment, item)
         self.marks = _marks(self.problem, [table.tobytes() for table in tables])
@@ -490,31 +494,45 @@ class Search:
 
     def _start_from_search(self, other: "Search", weight: float) -> None:
         """Take the sums of another search's trials, and by item where both have the same items."""
-        known = other._retired | dict(zip(other.problem.cells, other.moments, strict=True))
-        strange = [str(cell) for cell, sums in known.items() if sums.count and cell not in self.problem.cells]
-        if strange or other.problem.measures != self.problem.measures:
-            fault = (
-                f"the search has trials of {strange[0]!r}"
-                if strange
-                else f"it tells {', '.join(other.problem.measures)}"
-            )
-            raise checks.InvalidInput("start", f"{fault}, which this problem has not", "give a search of the same arms")
-        if not decides_from_counts(self.strategy):
-            raise checks.InvalidInput(
-                "start",
-                f"{self.strategy.name} fills the places of its schedule with single results, a search has their sums",
-                "give a log of them, or use Challenger() or Uniform()",
-            )
         ranges = [getattr(getattr(s, "strategy", s), "ranges", None) for s in (self.strategy, other.strategy)]
         if ranges[0] not in (None, ranges[1]):
             raise checks.InvalidInput("start", "the search was made with other ranges", "give a log of its trials")
+        known = other._retired | dict(zip(other.problem.cells, other.moments, strict=True))
+        self._start_from_sums("search", other.problem, known, weight)
+        if self._items is not None and other._items is not None and self.item_list == other.item_list and weight == 1.0:
+            apart = [m.weighted(other.log_weight) for m in other._log] or rounds.no_trials(other.problem)
+            self._items = other._items.copied(dict(zip(other.problem.cells, apart, strict=True)))
+
+    def _start_from_answer(self, answer: Recommendation, weight: float) -> None:
+        """Take the sums that a recommendation was made from."""
+        if answer.told is None:
+            raise checks.InvalidInput(
+                "start",
+                "a recommendation that was read from a file has estimates, and not the sums that a run goes on from",
+                "give the log, or the saved search",
+            )
+        if getattr(getattr(self.strategy, "strategy", self.strategy), "ranges", None) is not None:
+            raise checks.InvalidInput("start", "a recommendation does not say whether ranges hold", "give the log")
+        known = dict(zip(answer.problem.cells, answer.told, strict=True))
+        self._start_from_sums("recommendation", answer.problem, known, weight)
+
+    def _start_from_sums(self, source: str, problem: Problem, known: Mapping[Cell, Moments], weight: float) -> None:
+        strange = [str(cell) for cell, sums in known.items() if sums.count and cell not in self.problem.cells]
+        if strange or problem.measures != self.problem.measures:
+            fault = (
+                f"the {source} has trials of {strange[0]!r}" if strange else f"it tells {', '.join(problem.measures)}"
+            )
+            raise checks.InvalidInput("start", f"{fault}, which this problem has not", "give one of the same arms")
+        if not decides_from_counts(self.strategy):
+            raise checks.InvalidInput(
+                "start",
+                f"{self.strategy.name} fills the places of its schedule with single results, a {source} has their sums",
+                "give a log of them, or use Challenger() or Uniform()",
+            )
         self._log = [known.get(cell, Moments(len(self.problem.measures))) for cell in self.problem.cells]
         self.log_weight = weight
         self.marks = _marks(self.problem, [json.dumps(m.to_dict()).encode() for m in self._log])
         self._begin_with([m.weighted(weight) for m in self._log])
-        if self._items is not None and other._items is not None and self.item_list == other.item_list and weight == 1.0:
-            apart = [m.weighted(other.log_weight) for m in other._log] or rounds.no_trials(other.problem)
-            self._items = other._items.copied(dict(zip(other.problem.cells, apart, strict=True)))
 
     def log_fault(self, marks: Mapping[str, str], weight: float) -> str:
         """Why a log is not the one that the run started from; nothing where it is, or where that is not known."""
