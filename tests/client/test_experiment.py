@@ -127,10 +127,13 @@ def test_a_log_is_read_here_and_counts_there(running, segments):
     problem = Problem(["a", "b"], {"dollars": 1.0}, segments=segments)
     log = {"model": ["a", "b"] * 6, "score": [0.5] * 12, "dollars": [0.25, 0.75] * 6, "tier": ["free", "paid"] * 6}
     columns = {"arm": "model", "reward": "score", "segment": "tier" if segments else None}
-    exp = running.connect().create("from a log", problem, 20, Challenger(), log=log, log_weight=0.5, **columns)
+    asked = {"log": log, "log_weight": 0.5, **columns}
+    exp = running.connect().create("from a log", problem, 20, Challenger(), **asked)
     counted = exp.state.complete, exp.state.discounted, exp.recommend().trials, exp.state.budget
     assert counted == (6, 6, 6, 26)
     assert exp.recommend(everything=True).trials == 6
+    again = running.connect().create("from a log", problem, 20, Challenger(), **asked)
+    assert again.record.key == exp.record.key
 
 
 def test_items_of_a_log_are_sent_and_not_handed_out_again(running):

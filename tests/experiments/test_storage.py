@@ -81,17 +81,30 @@ def test_the_same_code_goes_on_with_an_experiment_of_an_older_edition(options):
 
 
 @pytest.mark.parametrize("strategy", [Uniform(), SFSR()])
-def test_an_experiment_does_not_go_on_with_another_log(strategy):
-    storage, problem = open_storage("memory://"), Problem(["a", "b", "c"])
-    log = {"arm": ["a", "b", "b"], "reward": [1.0, 2.0, 3.0]}
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/a.db"], ids=["memory", "sqlite"])
+def test_an_experiment_does_not_go_on_with_another_log(tmp_path, url, strategy):
+    storage, problem = open_storage(url.format(tmp_path)), Problem(["a", "b", "c"])
+    log = {"arm": ["a", "a", "b", "b"], "reward": [0.1, 3.7, 0.25, 0.75]}
     asked = (storage, "router", problem, 9, strategy)
     made = open_experiment(*asked, log=log)
     assert open_experiment(*asked, log=log).record.key == made.record.key
     assert open_experiment(*asked, log="elsewhere.csv").record.key == made.record.key  # as a worker has it
     with pytest.raises(ValueError, match="began with another log; leave it out, or choose another name"):
-        open_experiment(*asked, log=log | {"reward": [1.0, 2.0, 4.0]})
+        open_experiment(*asked, log=log | {"reward": [0.1, 3.7, 0.25, 0.5]})
     with pytest.raises(ValueError, match=r"began with a log whose results count 1, not 0\.5"):
         open_experiment(*asked, log=log, log_weight=0.5)
     open_experiment(storage, "bare", problem, 9, strategy)
     with pytest.raises(ValueError, match="began with no log"):
         open_experiment(storage, "bare", problem, 9, strategy, log=log)
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/a.db"], ids=["memory", "sqlite"])
+def test_an_experiment_that_was_changed_goes_on_with_its_log(tmp_path, url):
+    storage, log = open_storage(url.format(tmp_path)), {"arm": ["a", "a", "b", "b"], "reward": [0.1, 3.7, 0.25, 0.75]}
+    asked = (storage, "router", Problem(["a", "b"]), 9, Uniform())
+    made = open_experiment(*asked, log=log)
+    for arms in (["a", "b", "c"], ["b", "c"]):
+        made.change(arms=arms)
+        assert open_experiment(*asked, log=log).record.key == made.record.key
+        with pytest.raises(ValueError, match="began with another log"):
+            open_experiment(*asked, log=log | {"reward": [0.1, 3.7, 0.25, 0.5]})

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers.moments import Moments
 from bestmix.experiments import replay
 from bestmix.experiments.clock import Clock, LeaseClock, SystemClock
 from bestmix.experiments.experiment import Experiment
@@ -394,13 +393,15 @@ def _check_same_log(found: Experiment, log: replay.Log | None) -> None:
     if isinstance(log.frame, (str, os.PathLike)) and not os.path.exists(log.frame):
         return
     problem, now = Problem.from_dict(found.record.problem), found.run_state()
-    held = [m or Moments(len(problem.measures)) for m in now.earlier]
-    if not held:  # a schedule has filled its places with them
-        held = rounds.no_trials(problem)
+    held, logged = rounds.no_trials(problem), now.earlier[: len(problem.cells)]  # arms that were added come after them
+    if any(logged):
+        held = [m or none for m, none in zip(logged, held, strict=True)]
+    else:  # a schedule has filled its places with them
         for row in found.storage.store.trials(found.record.key, TrialQuery(worker=replay.WORKER)):
             held[row.arm] = held[row.arm].plus(problem.rows.measure(np.array([row.values])))
     given = replay.log_sums(problem, replace(log, weight=1.0))
-    fault = "" if given == held else "another log" if any(m.count for m in held) else "no log"
+    same = [m.to_dict() for m in given] == [m.to_dict() for m in held]
+    fault = "" if same else "another log" if any(m.count for m in held) else "no log"
     if not fault and log.weight != now.weight:
         fault = f"a log whose results count {now.weight:g}, not {log.weight:g}"
     if fault:
