@@ -5,7 +5,19 @@ from threading import Barrier, Lock
 import numpy as np
 import pytest
 
-from bestmix import SFSR, Challenger, Instance, Problem, Recommendation, Search, SingleArm, Uniform, from_log, identify
+from bestmix import (
+    SFSR,
+    Challenger,
+    Instance,
+    Problem,
+    Recommendation,
+    Search,
+    SingleArm,
+    Spend,
+    Uniform,
+    from_log,
+    identify,
+)
 
 PROBLEM = Problem(["a", "b", "c"], {"x": 1.0})
 MEANS = {"a": (1.7, 0.0), "b": (2.6, 1.8), "c": (0.5, 0.8)}
@@ -350,6 +362,37 @@ def test_a_checkpoint_does_not_go_on_with_another_start(tmp_path):
         identify(problem, pull, 8, start=LOG | {"score": [1.0, 1.2, 0.4, 0.7]}, **asked)
     with pytest.raises(ValueError, match=r"counts 1, not 0\.5"):
         identify(problem, pull, 8, start=LOG, log_weight=0.5, **asked)
+
+
+@pytest.mark.parametrize("budget", [9, Spend(9.0, "USD", prices={"a": 1.0, "b": 1.0})], ids=["trials", "money"])
+def test_a_checkpoint_goes_on_with_a_start_only_if_it_began_with_one(tmp_path, budget):
+    problem, pull = Problem(["a", "b"]), {"a": 1.0, "b": 0.5}.get
+    started = {"start": LOG, "arm": "model", "reward": "score"}
+    with_log, without = tmp_path / "log.json", tmp_path / "bare.json"
+    identify(problem, pull, budget, Uniform(), checkpoint=with_log, **started)
+    identify(problem, pull, budget, Uniform(), checkpoint=without)
+    with pytest.raises(ValueError, match="search that began from earlier trials; give them as start, or remove"):
+        identify(problem, pull, budget, Uniform(), checkpoint=with_log)
+    with pytest.raises(ValueError, match="search that began without earlier trials; leave start out, or remove"):
+        identify(problem, pull, budget, Uniform(), checkpoint=without, **started)
+
+
+@pytest.mark.parametrize("strategy", [Uniform(), SFSR()])
+def test_a_run_with_a_start_that_was_interrupted_goes_on_with_the_same_call(tmp_path, strategy):
+    problem, results = Problem(["a", "b"]), {"a": 1.0, "b": 0.5}
+    asked = {"strategy": strategy, "start": LOG, "arm": "model", "reward": "score"}
+    calls = []
+
+    def pull(arm):
+        calls.append(arm)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return results[arm]
+
+    with pytest.raises(KeyboardInterrupt):
+        identify(problem, pull, 12, checkpoint=tmp_path / "run.json", **asked)
+    found = identify(problem, pull, 12, checkpoint=tmp_path / "run.json", **asked)
+    assert found.to_json() == identify(problem, results.get, 12, **asked).to_json()
 
 
 def test_a_score_that_fails_is_not_laid_on_the_trial():

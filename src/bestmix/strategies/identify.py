@@ -183,6 +183,12 @@ def resume(
     if checkpoint is None or not check_path(checkpoint).exists():
         return fresh
     search = Search.load(checkpoint, fresh.strategy)
+    if (start is None) is search.has_log:
+        raise checks.InvalidInput(
+            "checkpoint",
+            f"{checkpoint} holds a search that began {'from' if search.has_log else 'without'} earlier trials",
+            f"{'give them as start' if search.has_log else 'leave start out'}, or remove the file",
+        )
     if search.problem != fresh.problem or search.budget > fresh.budget:
         raise checks.InvalidInput(
             "checkpoint",
