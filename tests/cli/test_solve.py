@@ -29,7 +29,7 @@ def options(log):
 def test_answer(options):
     result = solve(*options)
     assert result.exit_code == 0
-    assert result.stdout.startswith("Mix 65% s with 35% l. All limits are kept with 95% certainty")
+    assert result.stdout.startswith("Mix 73% s with 27% l. All limits are kept with 95% certainty")
     assert "of 1, kept 95%" in result.stdout
 
 
@@ -187,7 +187,7 @@ def test_sums_have_all_outputs(tmp_path):
     path.write_text(SUMS)
     asked = ("solve", "--sums", path, "--bound", "dollars=1")
     outputs = ("--figure", tmp_path / "f.svg", "--report", tmp_path / "r.html", "--policy", tmp_path / "p.json")
-    assert good(*asked, *outputs).startswith("Mix 65% s with 35% l. All limits are kept with 95% certainty")
+    assert good(*asked, *outputs).startswith("Mix 73% s with 27% l. All limits are kept with 95% certainty")
     assert (tmp_path / "f.svg").read_text().startswith("<?xml")
     assert "sums.csv" in (tmp_path / "r.html").read_text()
     assert list(Policy.load(tmp_path / "p.json").weights) == ["s", "l"]
@@ -196,7 +196,7 @@ def test_sums_have_all_outputs(tmp_path):
 
 def test_sums_from_standard_input():
     asked = ("solve", "--sums", "-", "--bound", "dollars=1", "--n", "trials")
-    assert good(*asked, text=SUMS.replace("arm,n", "arm,trials")).startswith("Mix 65% s with 35% l.")
+    assert good(*asked, text=SUMS.replace("arm,n", "arm,trials")).startswith("Mix 73% s with 27% l.")
 
 
 def test_sums_that_cannot_be_read_are_told(tmp_path):

@@ -65,7 +65,7 @@ def test_bounds_and_arms_change_while_requests_go_on_and_everything_replays(stor
         "dollars <= 0.5 instead of dollars <= 1",
         "tiny is new",
         "small is retired",
-        "small is new",
+        "small is back",
     ]
     assert audit(exp) == []
     assert sum(exp.traffic().requests) == exp.state.complete

@@ -5,6 +5,7 @@ import pytest
 
 from bestmix import SFSR, Challenger, Known, Problem, Uniform
 from bestmix.kernels import sampling, segment_runs
+from bestmix.kernels.conditions import Settings
 from bestmix.kernels.segment_runs import ARRIVING, CHOSEN, LEARNT, Answers
 from bestmix.problems.noise import Bernoulli
 from bestmix.problems.problem import Cell
@@ -12,7 +13,7 @@ from bestmix.problems.segment_families import random_segments
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.strategies.schedule import round_ends
 
-SETTINGS = (0.1, 6, 0.0, 0.0)
+SETTINGS = Settings(0.1, 6, 0.0, 0.0)
 INSTANCE = random_segments(2, arms=3, costs=1, seed=3, margin=0.2)
 
 
@@ -88,7 +89,7 @@ def test_columns_that_are_rejected_get_no_more_users():
 
 
 def test_a_run_may_stop_when_it_is_sure():
-    sure = (0.1, 6, 0.0, 0.5)
+    sure = Settings(0.1, 6, 0.0, 0.5)
     n, limits = INSTANCE.layout.constant.shape
     answers = Answers(
         np.empty((3, n)), np.empty((3, n + limits), dtype=bool), np.empty(3, dtype=bool), np.empty(3, dtype=int)

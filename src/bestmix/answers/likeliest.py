@@ -49,8 +49,11 @@ def likeliest(start: Floats, scores: Scores, slopes: Slopes, segment: Integers, 
     for _ in range(ROUNDS):
         slope = share * _slope(point, scores, slopes)
         inner = point / np.where(share > 0, share, 1.0)  # in each segment
-        slope -= np.bincount(segment, inner * slope, len(weight))[segment]
-        gain = float(inner @ slope**2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope -= np.bincount(segment, inner * slope, len(weight))[segment]
+            gain = float(inner @ slope**2)
+        if not np.isfinite(gain):
+            break
         while step * gain > FINE:
             moved = point * np.exp(np.clip(step * slope, -30.0, 30.0))
             moved *= (weight / np.maximum(np.bincount(segment, moved, len(weight)), 1e-300))[segment]
@@ -85,8 +88,9 @@ def _slope(mix: Floats, scores: Scores, slopes: Slopes) -> Floats:
     (room, error), (of_room, of_error) = scores(mix), slopes(mix)
     some = error > 0
     z, error = room[some] / error[some], error[some]
-    rate = np.exp(-z * z / 2.0 - log_ndtr(z)) / ROOT / error  # of the logarithm, by what adds to the room
-    return np.asarray((of_room[:, some] - z * of_error[:, some]) @ rate)
+    with np.errstate(all="ignore"):  # numbers without measure: the caller stays where it is
+        rate = np.exp(-z * z / 2.0 - log_ndtr(z)) / ROOT / error  # of the logarithm, by what adds to the room
+        return np.asarray((of_room[:, some] - z * of_error[:, some]) @ rate)
 
 
 def _cleaned(mix: Floats, value: float, scores: Scores, segment: Integers, weight: Floats) -> tuple[Floats, float]:

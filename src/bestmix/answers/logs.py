@@ -87,7 +87,7 @@ def from_log(
     >>> log = {"model": ["s", "s", "l", "l"], "quality": [1.0, 1.2, 2.0, 2.2], "dollars": [0.0, 0.2, 1.8, 2.2]}
     >>> answer = from_log(log, arm="model", reward="quality", bounds={"dollars": 1.0})
     >>> {arm: round(share, 3) for arm, share in answer.mixture.items()}
-    {'s': 0.652, 'l': 0.348}
+    {'s': 0.732, 'l': 0.268}
     >>> {arm: round(share, 3) for arm, share in answer.best_guess.items()}
     {'s': 0.526, 'l': 0.474}
     """

@@ -113,7 +113,7 @@ def wish_for(old: Problem, new: Problem) -> Wish | None:
     """What leads from one problem to another; None where the goal, the segments or what is known differ.
 
     >>> wish_for(Problem(["a"], {"x": 1.0}), Problem(["a", "b"], {"x": 2.0}))
-    Wish(bounds={'x': 2.0}, limits=[], arms=['a', 'b'], budget=None)
+    Wish(bounds={'x': 2.0}, limits=[], arms=['a', 'b'], budget=None, prices=None, most=None)
     """
     before, after = old.to_dict(), new.to_dict()
     parts = ("goal", "segments", "known")
