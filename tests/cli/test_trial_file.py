@@ -54,6 +54,40 @@ def test_a_torn_line_is_left_out_and_the_next_trial_has_a_line_of_its_own(tmp_pa
     assert path.read_text() == whole
 
 
+def test_a_torn_item_of_several_lines_is_left_out_whole(tmp_path, capsys):
+    path = tmp_path / "run.csv"
+    search, file = begun(path, 2, Items(["one\ntwo\nthree", 'say "a\nb"', "c"]))
+    before, saved = path.read_bytes(), search.to_json()
+    told(search, file, 1)
+    added = path.read_bytes()[len(before) :]
+    assert added.count(b"\n") > 1
+    for end in range(1, len(added)):
+        path.write_bytes(before + added[:end])
+        copy, found = again(type(search).from_json(saved), path, 2)
+        assert (copy.trials, found.rows, path.read_bytes()) == (2, 2, before)
+    assert "could not be counted" not in capsys.readouterr().err
+
+
+def test_a_quote_within_a_cell_that_somebody_wrote_ends_no_row(tmp_path):
+    path = tmp_path / "run.csv"
+    search, _ = begun(path, 2, Items(['5" screen', '6" screen', '7" screen']))
+    head, first, *others = path.read_text().splitlines()
+    assert '"" screen"' in first
+    written = "\n".join([head, first.replace('"" screen"', "' screen").replace('"', "").replace("'", '"'), *others, ""])
+    path.write_text(written)
+    assert again(search, path, 1)[1].rows == 2
+    assert path.read_text() == written
+
+
+def test_a_row_with_too_few_columns_says_so(tmp_path, capsys):
+    path = tmp_path / "run.csv"
+    search, _ = begun(path)
+    path.write_text(path.read_text() + "small,0.5\n")
+    copy, _ = again(search, path, 4)
+    assert copy.trials == 4
+    assert "1 trial could not be counted; row 5 has 2 of 3 columns." in " ".join(capsys.readouterr().err.split())
+
+
 def test_rows_that_cannot_be_counted_are_named_and_the_others_count(tmp_path, capsys):
     path = tmp_path / "run.csv"
     search, _ = begun(path)

@@ -89,7 +89,7 @@ class TrialFile:
         from bestmix.answers.log_csv import plain
 
         data = self.path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
+        whole = _whole_rows(data)
         lines = self._parse(whole)
         if whole != data:
             if counted is None or len(lines) <= counted:  # it was counted, and an editor has taken its end
@@ -110,6 +110,8 @@ class TrialFile:
 
     def _tell(self, search: "Search", row: int, line: list[str]) -> str | None:
         """Tell a row; why not, if it cannot be."""
+        if len(line) != len(self.head):
+            return f"row {row} has {len(line)} of {len(self.head)} columns"
         try:
             named = dict(zip(self.head, line, strict=True))
             metrics = {metric: float(named[metric]) for metric in self.metrics}
@@ -120,6 +122,19 @@ class TrialFile:
         except (ValueError, RuntimeError) as error:
             return f"row {row}: {error}"
         return None
+
+
+def _whole_rows(data: bytes) -> bytes:
+    """All rows that have an end; a newline within quotes is part of an item."""
+    lines = [line for line in io.BytesIO(data) if line.endswith(b"\n")]
+    rows = csv.reader([*(line.decode("utf-8", "replace") for line in lines), "the next row"])
+    end = 0
+    try:
+        for _ in rows:
+            end = rows.line_num if rows.line_num <= len(lines) else end  # a torn item has taken in the next row
+    except csv.Error:
+        end = len(lines)
+    return b"".join(lines[:end])
 
 
 def set_aside(path: Path, why: str) -> None:
