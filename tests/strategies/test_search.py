@@ -388,6 +388,9 @@ def test_a_schedule_takes_what_it_has_places_for_and_says_what_is_left_out():
     again = Search.from_json(search.to_json())
     assert again.to_dict() == search.to_dict()
     assert again.recommend(everything=True).to_json() == search.recommend(everything=True).to_json()
+    further = Uniform().start(search.problem, 60)
+    further.start_from(search)
+    assert further.evidence.counts.tolist() == [40, 13, 0]  # another strategy has a place for all of them
 
 
 def test_an_old_log_can_count_less():

@@ -497,10 +497,13 @@ class Search:
         ranges = [getattr(getattr(s, "strategy", s), "ranges", None) for s in (self.strategy, other.strategy)]
         if ranges[0] not in (None, ranges[1]):
             raise checks.InvalidInput("start", "the search was made with other ranges", "give a log of its trials")
-        known = other._retired | dict(zip(other.problem.cells, other.moments, strict=True))
+        rest = other._left_out or rounds.no_trials(other.problem)
+        sums = [m.joined(more) for m, more in zip(other.moments, rest, strict=True)]
+        known = other._retired | dict(zip(other.problem.cells, sums, strict=True))
         self._start_from_sums("search", other.problem, known, weight)
         if self._items is not None and other._items is not None and self.item_list == other.item_list and weight == 1.0:
             apart = [m.weighted(other.log_weight) for m in other._log] or rounds.no_trials(other.problem)
+            apart = [m.joined(more) for m, more in zip(apart, rest, strict=True)]
             self._items = other._items.copied(dict(zip(other.problem.cells, apart, strict=True)))
 
     def _start_from_answer(self, answer: Recommendation, weight: float) -> None:
