@@ -74,7 +74,7 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     around: ASGIApp = app.framework
     for path, read in ((traffic.PATTERN, traffic.read_sums), (PATTERN, read_tell)):
         plain = next(route for route in app.routes if isinstance(route, APIRoute) and route.path == path)
-        around = PlainCall(around, plain, read, _failed)
+        around = PlainCall(around, plain, read, _failed, settings.largest)
     limits = settings.rate, settings.strangers
     app.around = RequestMiddleware(around, app.state.metrics, app.state.authenticator, *limits)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestmix.experiments import Outcome
 from bestmix.service.access import rules
-from bestmix.service.bodies import LARGE, STALL_SECONDS
+from bestmix.service.bodies import LARGE, STALL_SECONDS, most_bytes
 from bestmix.service.connections import WHOLE
 
 STALLED = "stalled"  # in place of a message that did not come in time
@@ -39,19 +39,27 @@ class PlainCall:
         Checks a body, and has its write done; an error, before anything is done, leaves it to the route.
     fail
         The answer to an error of the write.
+    largest
+        Bytes of the largest body that the service takes.
     """
 
     def __init__(
-        self, app: ASGIApp, route: APIRoute, read: Read, fail: Callable[[Request, Exception], Response]
+        self,
+        app: ASGIApp,
+        route: APIRoute,
+        read: Read,
+        fail: Callable[[Request, Exception], Response],
+        largest: int,
     ) -> None:
         self._app, self._route, self._read, self._fail = app, route, read, fail
         self._path = re.compile(route.path.replace("{experiment}", "([^/]+)"))
         (self._rule,) = rules(route)
+        self._most = min(most_bytes(self._rule, largest), LARGE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         found = self._path.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if found is None or not _is_plain(scope):
+        if found is None or not self._is_plain(scope):
             await self._app(scope, receive, send)
             return
         scope["path_params"] = {"experiment": found[1]}
@@ -67,6 +75,18 @@ class PlainCall:
         scope["route"] = self._route
         await self._finish(request, write, send)
 
+    def _is_plain(self, scope: Scope) -> bool:
+        """Whether the head tells of JSON of a length that is allowed, and needs no accounting."""
+        length, kind = b"", b""
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                length = value
+            elif name == b"content-type":
+                kind = value
+            elif name == b"transfer-encoding":
+                return False
+        return kind == b"application/json" and length.isdigit() and len(length) < 6 and int(length) <= self._most
+
     async def _finish(self, request: Request, write: Awaitable[Outcome], send: Send) -> None:
         try:
             outcome = await write
@@ -74,19 +94,6 @@ class PlainCall:
             await self._fail(request, error)(request.scope, request.receive, send)
         else:
             await _answer(send, ANSWERS[outcome])
-
-
-def _is_plain(scope: Scope) -> bool:
-    """Whether the head tells of JSON of a length that needs no accounting."""
-    length, kind = b"", b""
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            length = value
-        elif name == b"content-type":
-            kind = value
-        elif name == b"transfer-encoding":
-            return False
-    return kind == b"application/json" and length.isdigit() and len(length) < 6 and int(length) <= LARGE
 
 
 async def _receive(receive: Receive) -> Message:

@@ -204,13 +204,18 @@ def test_a_stream_tells_what_happens(running):
 def test_limits(tmp_path):
     from tests.service.servers import Running
 
-    from bestmix import open_storage
+    from bestmix import Uniform, open_storage
     from bestmix.service.app import Settings
 
     with open_storage(tmp_path / "x.db") as storage:
         running = Running(storage, Settings(rate=5.0, largest=2000))
         try:
             assert running.json("POST", "/v1/experiments", "x" * 3000)[1]["error"]["code"] == "too_large"
+            exp = storage.create("a", Problem(["a", "b"]), 4, Uniform())
+            body, plain = json.dumps({"trial": exp.ask()[0].id, "reward": 1.0, "costs": {}}), "application/json"
+            path, options = f"/v1/experiments/{exp.record.key}/tell", {"headers": {"Content-Type": plain}}
+            assert running.json("POST", path, body + " " * 2000, **options)[1]["error"]["code"] == "too_large"
+            assert running.json("POST", path, body, **options) == (200, {"outcome": "counted"})
             found = [running.send("GET", "/v1/experiments") for _ in range(12)]
             refused = [headers for status, headers, _ in found if status == 429]
             assert refused
