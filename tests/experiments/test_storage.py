@@ -93,6 +93,9 @@ def test_an_experiment_does_not_go_on_with_another_log(tmp_path, url, strategy):
         open_experiment(*asked, log=log | {"reward": [0.1, 3.7, 0.25, 0.5]})
     with pytest.raises(ValueError, match=r"began with a log whose results count 1, not 0\.5"):
         open_experiment(*asked, log=log, log_weight=0.5)
+    long = {"arm": ["a", "b"] * 40, "reward": [n / 10 for n in range(80)]}  # so many are summed in another way
+    longer = (storage, "long", problem, 99, strategy)
+    assert open_experiment(*longer, log=long).record.key == open_experiment(*longer, log=long).record.key
     open_experiment(storage, "bare", problem, 9, strategy)
     with pytest.raises(ValueError, match="began with no log"):
         open_experiment(storage, "bare", problem, 9, strategy, log=log)
