@@ -10,9 +10,9 @@ from bestmix.experiments.revision import Setup
 from bestmix.experiments.store import Transaction
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
+from bestmix.strategies.budget_changes import larger_amount
 from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Memory, extended
-from bestmix.strategies.repaid import larger_amount
 from bestmix.strategies.rounds import Recipe
 from bestmix.strategies.traffic import Traffic
 

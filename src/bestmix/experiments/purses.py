@@ -15,10 +15,10 @@ from bestmix.experiments.planning import QUEUE
 from bestmix.experiments.revision import Setup
 from bestmix.experiments.store import Head, Transaction
 from bestmix.strategies import rounds
+from bestmix.strategies.budget_changes import retired
 from bestmix.strategies.paid import Paid
 from bestmix.strategies.protocol import Memory
 from bestmix.strategies.purse import Purse
-from bestmix.strategies.repaid import retired
 
 
 def silent(head: Head) -> int:

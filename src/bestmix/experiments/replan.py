@@ -18,9 +18,16 @@ from bestmix.problems.changes import Wish, amended, changes, same_shape
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
+from bestmix.strategies.budget_changes import (
+    Totals,
+    begin_again,
+    check_changeable,
+    check_payable,
+    larger_amount,
+    totals,
+)
 from bestmix.strategies.paid import Paid, once_more
 from bestmix.strategies.protocol import Extendable, Memory, arriving, decides_from_counts
-from bestmix.strategies.repaid import Totals, begin_again, check_changeable, check_payable, larger_amount, totals
 from bestmix.strategies.traffic import Traffic
 
 MOST_OPEN_SLOTS = 2**31  # all of them

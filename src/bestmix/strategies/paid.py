@@ -2,7 +2,7 @@
 
 How many trials there are is not known beforehand, so that the strategy plans each round from the money that is left
 (``purse.py``). What it decides stays a pure function of what was told; the amount, and prices of arms that came later,
-are kept in its memory, since they may change (``repaid.py``).
+are kept in its memory, since they may change (``budget_changes.py``).
 """
 
 from collections.abc import Mapping

@@ -25,6 +25,15 @@ from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
+from bestmix.strategies.budget_changes import (
+    Totals,
+    begin_again,
+    check_changeable,
+    check_payable,
+    larger_amount,
+    retired,
+    totals,
+)
 from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import Paid, account_of, check_chosen, once_more, paid
 from bestmix.strategies.protocol import (
@@ -43,15 +52,6 @@ from bestmix.strategies.protocol import (
     left_out,
     mixes,
     with_slacks,
-)
-from bestmix.strategies.repaid import (
-    Totals,
-    begin_again,
-    check_changeable,
-    check_payable,
-    larger_amount,
-    retired,
-    totals,
 )
 from bestmix.strategies.search_items import ItemTrials, check_items
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as some
 
 from bestmix import Challenger, Problem, Search, Spend, Uniform, identify
 from bestmix.problems.changes import Wish
-from bestmix.strategies.repaid import totals
+from bestmix.strategies.budget_changes import totals
 
 PROBLEM = Problem(["small", "large"], {"seconds": 3.0})
 PRICES = {"small": 1.0, "large": 4.0, "tiny": 0.25, "huge": 7.0}
