@@ -88,6 +88,9 @@ def test_an_experiment_does_not_go_on_with_another_log(tmp_path, url, strategy):
     asked = (storage, "router", problem, 9, strategy)
     made = open_experiment(*asked, log=log)
     assert open_experiment(*asked, log=log).record.key == made.record.key
+    trials = made.ask(2, worker="log")  # a worker may have this name
+    made.tell(trials[0], 1.0)
+    assert open_experiment(*asked, log=log).record.key == made.record.key
     assert open_experiment(*asked, log="elsewhere.csv").record.key == made.record.key  # as a worker has it
     with pytest.raises(ValueError, match="began with another log; leave it out, or choose another name"):
         open_experiment(*asked, log=log | {"reward": [0.1, 3.7, 0.25, 0.5]})
