@@ -126,9 +126,18 @@ class Remembering:
             return self._context.resolve_function_type(func, args, kws)
         # A literal equals its type in the eyes of Numba: so the class is part of the key.
         key = (name, args, *map(type, args))
-        if key not in signatures:
-            signatures[key] = self._context.resolve_function_type(func, args, kws)
-        return signatures[key]
+        if key in signatures:
+            return signatures[key]
+        found = self._context.resolve_function_type(func, args, kws)
+        if not is_overload(func, found):
+            signatures[key] = found
+        return found
+
+
+def is_overload(func: Any, signature: Any) -> bool:
+    """Whether a call is of a function that Numba compiles for every kind of caller: it keeps the one looked up last."""
+    templates = () if signature is None else getattr(func, "templates", ())
+    return any(signature.args in getattr(template, "_compiled_overloads", ()) for template in templates)
 
 
 class FixedFlags(compiler.Flags):
