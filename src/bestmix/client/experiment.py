@@ -97,7 +97,8 @@ class Server:
                 f"there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, others)) or 'none'})",
                 "check the name, or create it",
             )
-        return RemoteExperiment(self.transport, self.transport.call("GET", f"/v1/experiments/{found[0]['id']}")[1])
+        path = f"/v1/experiments/{quote(str(found[0]['id']), safe='')}"
+        return RemoteExperiment(self.transport, self.transport.call("GET", path)[1])
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[State]:
         """Figures of the experiments in the order of their names, those after a name."""
@@ -133,6 +134,7 @@ class RemoteExperiment:
         self._transport = transport
         self.record = Record.from_dict(data)
         self.problem = Problem.from_dict(data["problem"])
+        self._path = f"/v1/experiments/{quote(self.record.key, safe='')}"
 
     def __repr__(self) -> str:
         return f"RemoteExperiment({self.record.name!r} at {self._transport.url})"
@@ -379,16 +381,15 @@ class RemoteExperiment:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    @property
-    def _path(self) -> str:
-        return f"/v1/experiments/{self.record.key}"
-
     def _result(self, trial: Trial | str, reward: Any, costs: Any = None) -> dict[str, Any]:
         if isinstance(reward, Mapping):
             reward, *costs = one_row(self.problem, reward, costs)
         if not isinstance(costs, Mapping):
-            row = self.problem.cost_rows(costs, 1)[0].tolist()
-            costs = dict(zip(self.problem.metrics[1:], row, strict=True))
+            names = self.problem.metrics[1:]
+            plain_row = type(costs) in (list, tuple) and len(costs) == len(names)
+            if not (plain_row and all(type(value) in (float, int) for value in costs)):
+                costs = self.problem.cost_rows(costs, 1)[0].tolist()
+            costs = dict(zip(names, costs, strict=True))
         plain = {name: checks.number(f"costs[{name!r}]", value) for name, value in costs.items()}
         return {"trial": _id(trial), "reward": checks.number("reward", reward), "costs": plain}
 

@@ -1,18 +1,17 @@
 """Requests that are repeated until they are answered: every call of the API can be."""
 
-import http.client
 import json
 import os
 import random
-import socket
 import ssl
 import threading
 import time
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from bestmix import checks
 from bestmix.checks import AlreadyExists, InvalidInput, Missing
+from bestmix.client.connection import Connection
 from bestmix.experiments.errors import Closed, Conflict, OutOfOrder, StorageError, UnknownTrial
 
 VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
@@ -28,44 +27,6 @@ REFUSALS = {  # what a server says of a value, and the error that says the same 
 }
 
 
-class Connection:
-    """A connection and the process that opened it; closed when nobody needs it any more."""
-
-    def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self.http = connection
-        self.owner = os.getpid()
-
-    def __del__(self) -> None:
-        self.http.close()
-
-
-class WholeRequests(http.client.HTTPConnection):
-    """Sends head and body at once: in two packets they would wake the server twice."""
-
-    _parts: list[bytes] | None = None
-
-    def request(self, *words: Any, **options: Any) -> None:
-        """Send a request."""
-        parts: list[bytes] = []
-        self._parts = parts
-        try:
-            super().request(*words, **options)
-        finally:
-            self._parts = None
-        self.send(b"".join(parts))
-
-    def send(self, data: Any) -> None:
-        """Send bytes, or gather those of a request."""
-        if self._parts is None:
-            super().send(data)
-        else:
-            self._parts.append(data)
-
-
-class SecureWholeRequests(WholeRequests, http.client.HTTPSConnection):
-    """The same over TLS."""
-
-
 class Transport:
     """A server's address, a token, and one connection a thread."""
 
@@ -77,12 +38,14 @@ class Transport:
             )
         self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
         self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
-        self._base = parts.path.rstrip("/")
+        self._base = quote(parts.path.rstrip("/"), safe="/%~!$&'()*+,;=:@")
         self._token = token or os.environ.get(VARIABLE, "")
         if not self._token.isascii() or any(c.isspace() for c in self._token):
             raise checks.InvalidInput(
                 "token", "expected one line of text without spaces", "bestmix token create makes one"
             )
+        identity = f"Authorization: Bearer {self._token}\r\n" if self._token else ""
+        self._headers = identity, f"Content-Type: application/json\r\n{identity}"  # without a body, and with one
         self._patience = checks.number("patience", patience)
         self._local = threading.local()
 
@@ -107,7 +70,7 @@ class Transport:
         """Let go of this thread's connection."""
         own: Connection | None = self._local.__dict__.pop("connection", None)
         if own is not None:
-            own.http.close()
+            own.close()
 
     def _insist(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes]:
         """Try again while the trouble is one that passes, as long as patience lasts."""
@@ -123,7 +86,7 @@ class Transport:
                 raise StorageError(
                     f"{self.url}: its certificate is not trusted here ({error.verify_message})"
                 ) from None
-            except (OSError, http.client.HTTPException) as error:
+            except OSError as error:
                 self.close()
                 if time.monotonic() + wait > limit:
                     reason = str(error) or type(error).__name__
@@ -134,26 +97,16 @@ class Transport:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _attempt(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
-        headers = {"Content-Type": "application/json"} if body is not None else {}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        connection = self._connection()
-        connection.request(method, target, body, headers)
-        response = connection.getresponse()
-        content, after = response.read(), response.headers.get("Retry-After", "0")
-        return response.status, content, float(after) if after.isdigit() else 0.0
+        answer = self._connection().call(method, target, self._headers[body is not None], body)
+        after = answer.header(b"retry-after")
+        return answer.status, answer.content, float(after) if after.isdigit() else 0.0
 
-    def _connection(self) -> http.client.HTTPConnection:
+    def _connection(self) -> Connection:
         """A connection of this thread and process; a forked child must not speak on its parent's."""
         own: Connection | None = getattr(self._local, "connection", None)
-        if own is not None and own.owner == os.getpid() and own.http.sock is not None:
-            return own.http
-        kind = SecureWholeRequests if self._secure else WholeRequests
-        made = kind(self._host, self._port, timeout=TIMEOUT)
-        made.connect()
-        made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._local.connection = Connection(made)
-        return made
+        if own is None or own.owner != os.getpid() or not own.open:
+            own = self._local.connection = Connection(self._host, self._port, self._secure, TIMEOUT)
+        return own
 
 
 class Answer(dict[str, Any]):
@@ -163,6 +116,9 @@ class Answer(dict[str, Any]):
         raise StorageError(f"the server's answer has no {name!r}; check that it is one of bestmix, of this version")
 
 
+DECODER = json.JSONDecoder(object_hook=Answer)  # ``json.loads`` would make one for every answer
+
+
 def read_answer(content: bytes) -> Answer:
     """An answer as data.
 
@@ -170,7 +126,7 @@ def read_answer(content: bytes) -> Answer:
     'counted'
     """
     try:
-        data = json.loads(content, object_hook=Answer)
+        data = DECODER.decode(content.decode())
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, Answer):
