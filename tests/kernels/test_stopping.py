@@ -67,3 +67,26 @@ def test_less_error_is_allowed_at_first():
     assert stopping.allowed(settings, 40, 4) == pytest.approx(0.025)  # ten trials of each arm: the first round
     assert stopping.allowed(settings, 360, 4) == pytest.approx(0.045)
     assert stopping.allowed(settings._replace(early=0.0), 40, 4) == 0.05
+
+
+def test_what_is_zero_whatever_the_trials_say_does_not_keep_a_run_from_stopping():
+    """Arm 1 costs exactly its bound at a known price: what stands beside it, and what that blocks, are no matter."""
+    instance = Instance([1.0, 2.0, 3.0, 2.5], [[0.2, 0.5, 0.9, 0.8]], [0.5], sigma_reward=0.3, sigma_cost=0.0)
+    state = decided(told(instance, [400] * 4, 1))
+    beside = next(int(j) for j in state.basis.column if j != 1)
+    assert state.gap[beside] == 0.0
+    dear = {2, 3}
+    others = {0} if beside in dear else dear  # those on the other side of the bound: with them a mix may be better
+    settings = conditions.Settings(0.1, 30, 0.05, 0.0)
+    assert not stopping.stops(settings, state)
+    assert stopping.stops(settings._replace(weak=True), state)
+    assert {j for j in range(4) if np.isfinite(state.gap[j])} == others | {1}
+
+
+def test_a_weight_of_zero_that_trials_may_move_stays_in_doubt():
+    state = decided(told(Instance([1.0, 2.0], [[0.2, 0.5]], [0.5], sigma_reward=0.3, sigma_cost=0.1), [400, 400], 1))
+    assert 2 in state.basis.column
+    state.gap[2] = 0.0  # the slack
+    before = state.gap.copy()
+    stopping.settle_zeros(state)
+    assert np.array_equal(state.gap, before)

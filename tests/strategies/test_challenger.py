@@ -164,6 +164,18 @@ def test_editions_before_go_on_as_they_began():
     assert made[3] != 455
 
 
+def test_an_arm_at_its_bound_at_a_known_price_is_found_and_the_run_ends():
+    """Live and simulated; the editions before never stop there."""
+    instance = Instance([1.0, 2.0, 3.0], [[0.2, 0.5, 0.9]], [0.5], sigma_reward=0.3, sigma_cost=0.0)
+    made = identify(instance.problem, instance.sampler(seed=0), 2_000, Challenger(0.95))
+    assert made.support == ("arm1",)
+    assert made.trials < 500
+    found = simulate(instance, Challenger(0.95), 20_000, 400, seed=1)
+    assert found.error_rate <= 0.05  # seen: below 0.01, so that a false alarm has a chance below 1e-6
+    assert found.outcomes.pulls.max() < 20_000
+    assert identify(instance.problem, instance.sampler(seed=0), 500, Challenger(0.95, edition=1)).trials == 500
+
+
 def test_known_arms_are_never_pulled():
     problem = Problem(["a", "b"], {"x": 1.0}, {"k": Known(0.5, {"x": 0.2})})
     search = Challenger().start(problem, 100)

@@ -42,6 +42,8 @@ class Settings(NamedTuple):
         many is larger than the chance that any fails, where one is not.
     early
         How much less is allowed at first: after as many trials as the first round has, delta / (1 + early).
+    weak
+        Whether weights and reduced costs of exactly zero that no trial can move hold; else such a run never stops.
     """
 
     share: float
@@ -53,6 +55,7 @@ class Settings(NamedTuple):
     margin: float = 0.6
     single: float = 0.45
     early: float = 0.0
+    weak: bool = False
 
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread

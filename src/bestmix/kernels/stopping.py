@@ -17,6 +17,7 @@ from bestmix.kernels.jit import borrowing, compiled, plain
 STEPS = 8  # of Gauss-Newton
 NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled one
 FIXED = 1.0  # how firmly the length of a direction is held
+DUST = 1e-9  # of a weight, or of its standard error, in the program's own scale: rounding
 
 
 @borrowing
@@ -29,6 +30,8 @@ def stops(settings: Settings | None, state: State) -> bool:
         return False
     if not stops_itself(settings):
         return False
+    if settings.weak:
+        settle_zeros(state)
     total, largest = tails(state)
     if settings.tail > 0.0 and total <= settings.tail:
         return True
@@ -46,6 +49,29 @@ def stops(settings: Settings | None, state: State) -> bool:
 def allowed(settings: Settings, spent: float, unknown: int) -> float:
     """The chance of a wrong answer that a run may stop with after so many trials: at first less than delta."""
     return settings.delta / (1.0 + settings.early * FIRST * unknown / max(spent, 1.0))
+
+
+@compiled
+def settle_zeros(state: State) -> None:
+    """Give the conditions that cannot change the mix an infinite gap: no trial is needed for them.
+
+    Such are weights that are zero whatever the trials say, as of what stands beside an arm that costs exactly its bound
+    at a known price; and columns whose entry such a weight blocks: their coordinate on it is positive.
+    """
+    u, e, basis = state.program.u, state.program.e, state.basis.column
+    inverse, gap, costs = simplex.inverse(state.basis), state.gap, u.shape[1]
+    for i in range(basis.shape[0]):
+        if not (gap[basis[i]] <= DUST and spread_of(basis[i], state, state.counts) <= DUST * DUST):
+            continue
+        for j in range(gap.shape[0]):
+            inside = False
+            for k in range(basis.shape[0]):
+                inside |= basis[k] == j
+            coordinate = inverse[i, costs] * e[j]
+            for l in range(costs):
+                coordinate += inverse[i, l] * u[j, l]
+            if j == basis[i] or (not inside and coordinate > DUST):
+                gap[j] = np.inf
 
 
 @borrowing
@@ -73,7 +99,7 @@ def exact_tails(state: State) -> tuple[float, float]:
         for i in range(m):
             if basis[i] == j:
                 row = i
-        if j < n - 1 or row >= 0:
+        if (j < n - 1 or row >= 0) and state.gap[j] < np.inf:
             far = distance(j, row, state)
             chance = 0.5 * math.erfc(math.sqrt(0.5 * far))
             total, largest = total + chance, max(largest, chance)

@@ -34,7 +34,7 @@ from bestmix.strategies.search import Search
 ROUNDS = 30  # after the first one
 NEWEST = 3  # edition
 # Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
-SURE = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0}
+SURE: dict[str, Any] = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0, "weak": True}
 CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
 NEWER = (
     "tolerance",
