@@ -270,27 +270,6 @@ def test_another_strategy_is_refused():
         Search.from_json(text, Uniform())
 
 
-@pytest.mark.parametrize("text", ["{}", "[]", "1", "no", '{"format": "bestmix search 99"}'])
-def test_text_that_is_no_search_is_refused(text):
-    with pytest.raises(ValueError):
-        Search.from_json(text)
-
-
-@pytest.mark.parametrize("missing", ["problem", "strategy", "budget", "memory", "before", "moments", "history"])
-def test_a_search_with_a_part_missing_is_refused(missing):
-    data = SFSR().start(problem(), 50).to_dict()
-    del data[missing]
-    with pytest.raises(ValueError, match=missing):
-        Search.from_dict(data)
-
-
-def test_only_json_holds_a_search(tmp_path):
-    search = finish(Uniform().start(problem(), 50))
-    with pytest.raises(ValueError, match=r"json"):
-        search.save(tmp_path / "search.toml")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("strategy", [Uniform(), Challenger()], ids=lambda s: s.name)
 @pytest.mark.parametrize("told", [0, 3, 40])
 def test_a_larger_budget_goes_on_with_what_was_told(strategy, told):
@@ -320,91 +299,6 @@ def test_a_strategy_that_plans_from_the_budget_cannot_be_extended():
     with pytest.raises(ValueError, match=r"SFSR lays out its rounds .* from 40 to 50; start anew"):
         search.extend(50)
     assert search.to_json() == saved
-
-
-# --- trials from before the run ------------------------------------------------------------------------------
-
-
-def pilot(sizes, seed=0):
-    rng = np.random.default_rng(seed)
-    rows = {"arm": [], "reward": [], "dollars": []}
-    for arm, count in sizes.items():
-        rows["arm"] += [arm] * count
-        rows["reward"] += rng.normal(1.0, 0.1, count).tolist()
-        rows["dollars"] += rng.normal(0.5, 0.1, count).tolist()
-    return rows
-
-
-@pytest.mark.parametrize("strategy", [Challenger(), Uniform()])
-@pytest.mark.parametrize("sizes", [{"a": 40, "b": 40, "c": 40}, {"a": 90, "b": 2}, {"c": 1}])
-def test_earlier_trials_count_in_full_and_the_budget_is_for_further_ones(strategy, sizes):
-    search = strategy.start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
-    search.start_from(pilot(sizes))
-    earlier, made, rng = sum(sizes.values()), 0, np.random.default_rng(1)
-    assert search.trials == earlier
-    while owed := search.ask():
-        for arm, count in owed.items():
-            search.tell(arm, rng.normal(1.0, 0.1, count), rng.normal(0.5, 0.1, (count, 1)))
-            made += count
-    assert 50 <= made <= 60
-    assert search.trials == earlier + made
-    assert sum(sum(r.pulls.values()) for r in search.history) == search.trials
-    assert Search.from_json(search.to_json()).to_dict() == search.to_dict()
-
-
-def test_a_search_from_a_pilot_goes_on_after_it_was_saved():
-    first = Challenger().start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
-    first.start_from(pilot({"a": 90, "b": 2}))
-    again = Search.from_json(first.to_json())
-    assert again.ask() == first.ask()
-    assert set(first.ask()) == {"b", "c"}
-    for search in (first, again):
-        for arm, count in search.ask().items():
-            search.tell(arm, np.linspace(0.9, 1.1, count), np.linspace(0.4, 0.6, count)[:, None])
-    assert again.to_dict() == first.to_dict()
-    assert first.history[0].pulls["a"] == 90
-
-
-def test_where_earlier_trials_have_no_place_it_is_said():
-    problem = Problem(["a", "b", "c"], {"dollars": 1.0})
-    with pytest.raises(ValueError, match=r"log_weight: SFSR fills the places of its schedule.*use Challenger"):
-        SFSR().start(problem, 60).start_from(pilot({"a": 3}), weight=0.5)
-    search = Challenger().start(problem, 60)
-    search.tell("a", 1.0, {"dollars": 0.5})
-    with pytest.raises(RuntimeError, match="1 trials were told already"):
-        search.start_from(pilot({"a": 3}))
-    with pytest.raises(ValueError, match="arm: expected one of"):
-        Challenger().start(problem, 60).start_from(pilot({"z": 3}))
-
-
-def test_a_schedule_takes_what_it_has_places_for_and_says_what_is_left_out():
-    search = SFSR().start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
-    search.start_from(pilot({"a": 40, "b": 13}))
-    assert (search.trials, search.left_out, search.budget) == (26, 27, 60)
-    assert search.ask() == {"c": 13}
-    assert "27 results are left out of the estimates: SFSR has a number of places" in search.recommend().note
-    assert search.recommend(everything=True).estimates["a"].trials == 40
-    assert search.recommend(everything=True).note == ""
-    again = Search.from_json(search.to_json())
-    assert again.to_dict() == search.to_dict()
-    assert again.recommend(everything=True).to_json() == search.recommend(everything=True).to_json()
-    further = Uniform().start(search.problem, 60)
-    further.start_from(search)
-    assert further.evidence.counts.tolist() == [40, 13, 0]  # another strategy has a place for all of them
-
-
-def test_an_old_log_can_count_less():
-    search = Challenger().start(Problem(["a", "b", "c"], {"dollars": 1.0}), 60)
-    search.start_from(pilot({"a": 41, "b": 12}), weight=0.5)
-    assert (search.evidence.counts.tolist(), search.earlier, search.budget) == ([20, 6, 0], 26, 86)
-    rng = np.random.default_rng(3)
-    while owed := search.ask():
-        for arm, count in owed.items():
-            search.tell(arm, rng.normal(1.5, 0.1, count), rng.normal(0.5, 0.1, (count, 1)))
-    assert search.history[0].pulls["a"] == 41
-    assert "The log and the fresh results of" in search.recommend().note
-    again = Search.from_json(search.to_json())
-    assert again.recommend().to_json() == search.recommend().to_json()
 
 
 # --- changes while it runs -----------------------------------------------------------------------------------
@@ -464,27 +358,6 @@ def test_what_a_schedule_cannot_change_is_refused():
     assert [c["text"] for c in search.changes] == ["dollars <= 2 instead of dollars <= 1"]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda data: data.update(problem=None),
-        lambda data: data["memory"].pop("basis"),
-        lambda data: data["moments"][0]["sums"].pop(),
-        lambda data: data["memory"]["quota"].pop(),
-        lambda data: data["before"].pop(),
-        lambda data: data["moments"].pop(),
-        lambda data: data["problem"]["arms"].pop(),
-    ],
-)
-def test_an_edited_search_is_refused_when_it_is_read(damage):
-    search = Challenger().start(Problem(["a", "b"], {"c": 1.0}), budget=40)
-    search.tell("a", [1.0, 1.2], {"c": [0.5, 0.7]})
-    data = json.loads(search.to_json())
-    damage(data)
-    with pytest.raises(ValueError, match=r"damaged|problem"):
-        Search.from_dict(data)
-
-
 def test_new_arms_without_a_budget_for_them_end_the_run():
     search = Challenger().start(Problem(["a", "b"], {"c": 1.0}), budget=20)
     for arm, n in search.ask().items():
@@ -492,49 +365,3 @@ def test_new_arms_without_a_budget_for_them_end_the_run():
     search.change(budget=4, arms=["new"])
     assert search.done
     assert search.recommend().sentence() == "No arm has been tried yet, so there is no answer."
-
-
-class Forgetful:
-    """A strategy of a user's own, which remembers other things later than at first."""
-
-    name = "forgetful"
-
-    def start(self, problem, budget):
-        return Search(self, problem, budget)
-
-    def begin(self, problem, budget):
-        return {"quota": "two each", "first": True}
-
-    def quota(self, problem, budget, memory):
-        return np.full(len(problem.cells), 2) if "first" in memory else None
-
-    def close(self, evidence, budget, memory):
-        return {"quota": "over"}, {}
-
-    def columns(self, problem, memory):
-        return np.arange(len(problem.columns))
-
-    def to_dict(self):
-        return {"kind": "Forgetful"}
-
-
-def test_a_strategy_of_ones_own_may_remember_what_it_likes():
-    search = Forgetful().start(Problem(["a", "b"]), 4)
-    search.tell("a", [1.0, 1.2])
-    search.tell("b", [2.0, 2.2])
-    again = Search.from_dict(json.loads(search.to_json()), search.strategy)
-    assert again.done
-    assert again.recommend().support == ("b",)
-
-
-def test_a_limit_that_a_schedule_found_used_up_need_not_be_so_with_everything():
-    """Its places have costs of 1.2, and what is left out brings the mean below the bound."""
-    search = SFSR().start(Problem(["a", "b"], {"x": 1.0}), 12)
-    rows = [("a", 1.0, 0.1, k) for k in range(30)] + [("b", 2.0, 1.2 if k < 10 else 0.2, k) for k in range(30)]
-    columns = zip(*((arm, reward + k % 3 / 9, cost + k % 2 / 9) for arm, reward, cost, k in rows), strict=True)
-    search.start_from(dict(zip(("arm", "reward", "x"), map(list, columns), strict=True)))
-    assert search.left_out
-    assert set(search.recommend(None).mixture) == {"a", "b"}
-    everything = search.recommend(None, everything=True)
-    assert everything.feasible
-    assert everything.mixture == {"b": 1.0}

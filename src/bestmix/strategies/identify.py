@@ -17,7 +17,7 @@ from bestmix.problems.spend import Spend
 from bestmix.strategies import Challenger, Search, Strategy
 from bestmix.strategies.drive import Inline, Retrying, drive
 from bestmix.strategies.protocol import check_strategy
-from bestmix.strategies.search import check_path
+from bestmix.strategies.saved_search import check_path
 from bestmix.strategies.search_bar import search_bar
 from bestmix.strategies.search_work import Checkpoint, SearchWork, arm_by_arm
 from bestmix.strategies.timing import timed

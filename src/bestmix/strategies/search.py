@@ -1,11 +1,9 @@
 """One run of a strategy: the mutable state behind ask and tell."""
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -34,10 +32,10 @@ from bestmix.strategies.budget_changes import (
     retired,
     totals,
 )
+from bestmix.strategies.earlier import Earlier, Sums, from_sums, from_tables, marks_of, ranges_of, sums_of_answer
 from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import Paid, account_of, check_chosen, once_more, paid
 from bestmix.strategies.protocol import (
-    AHEAD,
     MOST_TRIALS,
     Checking,
     Extendable,
@@ -53,10 +51,8 @@ from bestmix.strategies.protocol import (
     mixes,
     with_slacks,
 )
+from bestmix.strategies.saved_search import FORMAT, begun, check_entries, check_path, check_whole, saved_strategy
 from bestmix.strategies.search_items import ItemTrials, check_items
-
-FORMAT = "bestmix search 1"
-KEYS = ("problem", "strategy", "budget", "memory", "before", "moments", "history")
 
 
 class Search:
@@ -108,14 +104,10 @@ class Search:
         self.history: list[Round] = first.rounds
         self._before = np.zeros(len(problem.cells), dtype=np.int64)  # trials of each arm before the open round
         self._handed = np.zeros_like(self._before)  # arms given to users who arrived in it
-        self._earlier: Integers | None = None  # trials of each arm from before the run, as far as they count
+        self._earlier = Earlier()
         self.changes: list[dict[str, Any]] = []  # the round in which each came, and what it is
         self._retired: dict[Cell, Moments] = {}  # sums of arms that are no longer tried
         self._opening: Integers | None = None  # trials before the open round, where that was cut short
-        self._log: list[Moments] = []  # sums of these trials
-        self.marks: dict[str, str] = {}  # fingerprints of these trials, by arm
-        self.log_weight = 1.0  # what each of them counts
-        self._left_out: list[Moments] = []  # sums of those that the strategy's schedule has no place for
         self._items: ItemTrials | None = None
         self.try_on(items, shared)
 
@@ -164,7 +156,7 @@ class Search:
     @property
     def earlier(self) -> int:
         """Trials from before the run, which count beside the budget's."""
-        return 0 if self._earlier is None else int(self._earlier.sum())
+        return 0 if self._earlier.counts is None else int(self._earlier.counts.sum())
 
     @property
     def account(self) -> Account | None:
@@ -318,12 +310,22 @@ class Search:
     @property
     def left_out(self) -> int:
         """Results of a log that the strategy's schedule has no place for."""
-        return sum(m.count for m in self._left_out)
+        return sum(m.count for m in self._earlier.left_out)
 
     @property
     def has_log(self) -> bool:
         """Whether it started from trials that were made before."""
-        return self._earlier is not None or bool(self._left_out)
+        return self._earlier.any
+
+    @property
+    def log_weight(self) -> float:
+        """What each of these trials counts."""
+        return self._earlier.weight
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """Fingerprints of these trials, by arm."""
+        return self._earlier.marks
 
     def change(
         self,
@@ -409,8 +411,7 @@ class Search:
         before = owed - (0 if quota is None else quota) + counts
         opening = self._opened(problem)
         state = {"problem": problem, "budget": found.trials, "memory": memory, "moments": moments, "_retired": gone}
-        logs = dict(zip(self.problem.cells, self._log, strict=True)) if self._log else {}
-        state |= {"_log": [logs.get(cell, Moments(len(problem.measures))) for cell in problem.cells] if logs else []}
+        state |= {"_earlier": self._earlier.for_arms(self.problem, problem)}
         self.__dict__.update(state, _before=before, _handed=np.zeros_like(counts), _opening=opening)
 
     def _opened(self, problem: Problem) -> Integers:
@@ -462,88 +463,42 @@ class Search:
         if self.trials:
             raise RuntimeError(f"start_from: {self.trials} trials were told already; begin a new search with the log")
         weight = checks.weight("log_weight", weight)
-        if isinstance(log, Search):
-            self._start_from_search(log, weight)
-            return
-        if isinstance(log, Recommendation):
-            self._start_from_answer(log, weight)
+        if isinstance(log, Search | Recommendation):
+            self._start_from_sums(log, weight)
             return
         tables, on = self._read(log, arm, reward, segment, item)
-        self.marks = _marks(self.problem, [table.tobytes() for table in tables])
-        for table in tables:
-            if isinstance(self.strategy, Checking):
-                self.strategy.check_trials(self.problem, table)
+        began = from_tables(self.problem, self.strategy, tables, weight)
         measured = [self.problem.rows.measure(table) for table in tables]
-        if decides_from_counts(self.strategy):
-            self._log = [m.plus(table) for m, table in zip(rounds.no_trials(self.problem), measured, strict=True)]
-            self.log_weight = weight
-            self._begin_with([m.weighted(weight) for m in self._log])
-        elif weight == 1.0:
-            self._fill(measured)
+        if counted := decides_from_counts(self.strategy):
+            self._begin_with(began)
         else:
-            raise checks.InvalidInput(
-                "log_weight",
-                f"{self.strategy.name} fills the places of its schedule with whole results",
-                "leave it out, or use Challenger() or Uniform()",
-            )
+            self._fill(began, measured)
         if self._items is not None and on is not None:
-            if decides_from_counts(self.strategy) and weight == 1.0:
+            if counted and weight == 1.0:
                 self._items.start_from(self.problem.cells, on, measured)
             else:
                 self._items.pass_over(self.problem.cells, on)
 
-    def _start_from_search(self, other: "Search", weight: float) -> None:
-        """Take the sums of another search's trials, and by item where both have the same items."""
-        ranges = [getattr(getattr(s, "strategy", s), "ranges", None) for s in (self.strategy, other.strategy)]
-        if ranges[0] not in (None, ranges[1]):
+    def _start_from_sums(self, other: "Search | Recommendation", weight: float) -> None:
+        """Take the sums of another search's trials, by item where both have the same items; or a recommendation's."""
+        if isinstance(other, Recommendation):
+            sums = sums_of_answer(other, self.strategy)
+            self._begin_with(from_sums(self.problem, self.strategy, sums, weight))
+            return
+        if ranges_of(self.strategy) not in (None, ranges_of(other.strategy)):
             raise checks.InvalidInput("start", "the search was made with other ranges", "give a log of its trials")
-        rest = other._left_out or rounds.no_trials(other.problem)
-        sums = [m.joined(more) for m, more in zip(other.moments, rest, strict=True)]
-        known = other._retired | dict(zip(other.problem.cells, sums, strict=True))
-        self._start_from_sums("search", other.problem, known, weight)
+        cells, none = other.problem.cells, rounds.no_trials(other.problem)
+        rest = other._earlier.left_out or none
+        made = [m.joined(more) for m, more in zip(other.moments, rest, strict=True)]
+        sums = Sums("search", other.problem, other._retired | dict(zip(cells, made, strict=True)))
+        self._begin_with(from_sums(self.problem, self.strategy, sums, weight))
         if self._items is not None and other._items is not None and self.item_list == other.item_list and weight == 1.0:
-            apart = [m.weighted(other.log_weight) for m in other._log] or rounds.no_trials(other.problem)
-            apart = [m.joined(more) for m, more in zip(apart, rest, strict=True)]
-            self._items = other._items.copied(dict(zip(other.problem.cells, apart, strict=True)))
-
-    def _start_from_answer(self, answer: Recommendation, weight: float) -> None:
-        """Take the sums that a recommendation was made from."""
-        if answer.told is None:
-            raise checks.InvalidInput(
-                "start",
-                "a recommendation that was read from a file has estimates, and not the sums that a run goes on from",
-                "give the log, or the saved search",
-            )
-        if getattr(getattr(self.strategy, "strategy", self.strategy), "ranges", None) is not None:
-            raise checks.InvalidInput("start", "a recommendation does not say whether ranges hold", "give the log")
-        known = dict(zip(answer.problem.cells, answer.told, strict=True))
-        self._start_from_sums("recommendation", answer.problem, known, weight)
-
-    def _start_from_sums(self, source: str, problem: Problem, known: Mapping[Cell, Moments], weight: float) -> None:
-        strange = [str(cell) for cell, sums in known.items() if sums.count and cell not in self.problem.cells]
-        if strange or problem.measures != self.problem.measures:
-            fault = (
-                f"the {source} has trials of {strange[0]!r}" if strange else f"it tells {', '.join(problem.measures)}"
-            )
-            raise checks.InvalidInput("start", f"{fault}, which this problem has not", "give one of the same arms")
-        if not decides_from_counts(self.strategy):
-            raise checks.InvalidInput(
-                "start",
-                f"{self.strategy.name} fills the places of its schedule with single results, a {source} has their sums",
-                "give a log of them, or use Challenger() or Uniform()",
-            )
-        self._log = [known.get(cell, Moments(len(self.problem.measures))) for cell in self.problem.cells]
-        self.log_weight = weight
-        self.marks = _marks(self.problem, [json.dumps(m.to_dict()).encode() for m in self._log])
-        self._begin_with([m.weighted(weight) for m in self._log])
+            apart = [m.joined(more) for m, more in zip(other._earlier.weighted or none, rest, strict=True)]
+            self._items = other._items.copied(dict(zip(cells, apart, strict=True)))
 
     def log_fault(self, marks: Mapping[str, str], weight: float) -> str:
         """Why a log is not the one that the run started from; nothing where it is, or where that is not known."""
-        if any(self.marks.get(cell, mark) != mark for cell, mark in marks.items()):
-            return "it started from another log"
-        if self.has_log and weight != self.log_weight:
-            return f"a result of its log counts {self.log_weight:g}, not {weight:g}"
-        return ""
+        return self._earlier.fault(marks, weight)
 
     def log_marks(
         self, log: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None
@@ -551,7 +506,7 @@ class Search:
         """Fingerprints of a log's trials, by arm, retired ones too."""
         arms = dict.fromkeys([*self.problem.arms, *(cell.arm for cell in self._retired)])
         problem = amended(self.problem, Wish(arms=list(arms)))
-        return _marks(problem, [table.tobytes() for table in read_metrics(problem, log, arm, reward, segment)])
+        return marks_of(problem, read_metrics(problem, log, arm, reward, segment))
 
     def _read(
         self, log: Any, arm: str, reward: str, segment: str | None, item: str | None
@@ -563,7 +518,7 @@ class Search:
             raise checks.InvalidInput("item", "this run has no items", "leave it out, or start it with items=")
         return read_on_items(self.problem, log, arm, reward, segment, item, self._items.items)
 
-    def _fill(self, tables: Sequence[Floats]) -> None:
+    def _fill(self, began: Earlier, tables: Sequence[Floats]) -> None:
         """Take trials as the rounds owe them; what they have no place for is left out."""
         left, given = list(tables), True
         while given and not self.done:
@@ -573,10 +528,12 @@ class Search:
                 self.moments[place] = self.moments[place].plus(part)
                 given |= len(part) > 0
             self._settle()
-        self._left_out = [m.plus(rest) for m, rest in zip(rounds.no_trials(self.problem), left, strict=True)]
+        rest = [m.plus(table) for m, table in zip(rounds.no_trials(self.problem), left, strict=True)]
+        self._earlier = replace(began, left_out=rest)
 
-    def _begin_with(self, moments: list[Moments]) -> None:
+    def _begin_with(self, began: Earlier) -> None:
         """Take earlier trials for those of the first round, as far as it owes them; the rest counts as well."""
+        moments = began.weighted
         counts = np.array([m.count for m in moments], dtype=np.int64)
         budget = min(self.budget + int(counts.sum()), MOST_TRIALS)
         memory = self.strategy.begin(self.problem, budget)
@@ -585,7 +542,7 @@ class Search:
         plan = np.zeros_like(counts) if quota is None else quota
         owed = rounds.level(plan, counts, self.budget)
         state = {"budget": budget, "memory": memory, "moments": moments, "history": []}
-        self.__dict__.update(state, _before=owed - plan + counts, _earlier=counts)
+        self.__dict__.update(state, _before=owed - plan + counts, _earlier=replace(began, counts=counts))
         self._settle()
 
     def recommend(self, safety: float | None = SAFETY, everything: bool = False) -> Recommendation:
@@ -594,8 +551,8 @@ class Search:
         With ``everything`` results of a log count as well that the strategy's schedule has no place for.
         """
         moments, columns = self.moments, self.strategy.columns(self.problem, self.memory)
-        if everything and self._left_out:
-            moments = [m.joined(rest) for m, rest in zip(moments, self._left_out, strict=True)]
+        if everything and self._earlier.left_out:
+            moments = [m.joined(rest) for m, rest in zip(moments, self._earlier.left_out, strict=True)]
             columns = with_slacks(self.problem, columns)
         rec = recommend(
             replace(self._evidence(moments), least=least_scatter(self.strategy, self.problem)),
@@ -609,7 +566,7 @@ class Search:
             certified=certified_mix(self.strategy, self.problem, self.memory),
             account=self.account,
         )
-        rec = with_conflict(rec, self.moments, self._log, self.log_weight)
+        rec = with_conflict(rec, self.moments, self._earlier.sums, self.log_weight)
         missing = "" if everything else left_out(self.strategy, self.left_out)
         ended = ending(self.strategy, rec, self.memory, self.made)
         return replace(rec, note=" ".join(filter(None, [rec.note, missing, ended])))
@@ -623,7 +580,7 @@ class Search:
         """The same with what arms have in common on items."""
         if self._items is None:
             return Evidence(self.problem, moments)
-        return self._items.evidence(self.problem, moments, [m.weighted(self.log_weight) for m in self._log])
+        return self._items.evidence(self.problem, moments, self._earlier.weighted)
 
     def _quota(self) -> Integers:
         quota = self.strategy.quota(self.problem, self._left, self.memory)
@@ -652,9 +609,9 @@ class Search:
             return
         recipe = rounds.Recipe(self.problem, self.strategy)
         pulls = (self.evidence.counts - self._before).tolist() if self.arriving else None
-        if self._earlier is not None and not self.history and self._opening is None:
-            made = [m.count for m in self._log] or self._earlier
-            pulls = (self.evidence.counts - self._earlier + made).tolist()
+        if self._earlier.counts is not None and not self.history and self._opening is None:
+            made = [m.count for m in self._earlier.sums] or self._earlier.counts
+            pulls = (self.evidence.counts - self._earlier.counts + made).tolist()
         if self._opening is not None:
             pulls = (self.evidence.counts - self._opening).tolist()
         step = rounds.finish(recipe, self._left, self.memory, self.moments, len(self.history), pulls)
@@ -683,74 +640,37 @@ class Search:
 
     def _beginning(self) -> dict[str, Any]:
         """What the run started from, as plain data; nothing where that was nothing."""
-        found: dict[str, Any] = {} if self._earlier is None else {"earlier": self._earlier.tolist()}
-        found |= {"log_marks": self.marks} if self.marks else {}
-        if self._log:
-            found |= {"log": [m.to_dict() for m in self._log], "log_weight": self.log_weight}
+        found = self._earlier.to_dict()
         if self.changes:
             retired = [[*cell, sums.to_dict()] for cell, sums in self._retired.items()]
             found |= {"changes": self.changes, "retired": retired}
         found |= {} if self._opening is None else {"opening": self._opening.tolist()}
         found |= {} if self._items is None else {"items": self._items.to_dict()}
-        return found | ({"left_out": [m.to_dict() for m in self._left_out]} if self._left_out else {})
+        return found
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], strategy: Strategy | None = None) -> "Search":
         """Inverse of ``to_dict``; a strategy with a function of your own must be passed again."""
-        data = checks.mapping("search", data, "that to_dict made")
-        if data.get("format") != FORMAT:
-            raise checks.InvalidInput(
-                "search", expected=f"data in the format {FORMAT!r}", got=checks.shown(data.get("format"))
-            )
-        missing = [key for key in KEYS if key not in data]
-        if missing:
-            raise checks.InvalidInput(
-                "search", f"the entry {missing[0]!r} is missing", "the data are not whole, start anew"
-            )
-        from bestmix.strategies.built_in import as_saved, restore_strategy
-
-        saved = checks.mapping("strategy", data["strategy"], "with its kind")
-        strategy = restore_strategy(saved) if strategy is None else as_saved(strategy, saved)
-        if isinstance(strategy, Paid):
-            strategy = strategy.begun_with(data["strategy"], checks.mapping("memory", data["memory"], "of a run"))
-        if strategy.to_dict() != data["strategy"]:
-            raise checks.InvalidInput(
-                "strategy",
-                f"the search was saved with {data['strategy']}, got {strategy.to_dict()}",
-                "pass the same one",
-            )
-        problem = Problem.from_dict(checks.mapping("problem", data["problem"], "that to_dict made"))
-        search = cls(*_begun(strategy, problem, data))
+        data = check_entries(data)
+        strategy = saved_strategy(data, strategy)
+        first = begun(strategy, data)
+        search = cls(*first)
         try:
             search.strategy, search.budget = strategy, data["budget"]
             fresh, search.memory = search.memory, data["memory"]
             search.moments = [Moments.from_dict(m) for m in data["moments"]]
             search.history = [Round.from_dict(r) for r in data["history"]]
             search._before = np.array(data["before"], dtype=np.int64)
-            search._earlier = np.array(data["earlier"], dtype=np.int64) if "earlier" in data else None
-            search._log = [Moments.from_dict(m) for m in data.get("log", ())]
-            search.log_weight = data.get("log_weight", 1.0)
-            search.marks = dict(data.get("log_marks", {}))
-            search._left_out = [Moments.from_dict(m) for m in data.get("left_out", ())]
+            search._earlier = Earlier.from_dict(data)
             search.changes = list(data.get("changes", ()))
             search._retired = {Cell(*cell): Moments.from_dict(sums) for *cell, sums in data.get("retired", ())}
             search._opening = np.array(data["opening"], dtype=np.int64) if "opening" in data else None
             search._items = ItemTrials.from_dict(data["items"]) if "items" in data else None
-            search._check_whole(fresh)
+            check_whole(first, fresh, search.memory, search.moments, data["before"])
+            search.recommend()
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise checks.InvalidInput("search", f"the data are damaged ({error!r})", "start anew") from None
         return search
-
-    def _check_whole(self, fresh: Memory) -> None:
-        """Fail where saved data lack something that a run has, such as what a ``fresh`` one remembers."""
-        cells, sizes = len(self.problem.cells), {len(m.sums) for m in self.moments}
-        quota = self.memory.get("quota")
-        ours = type(self.strategy).__module__.startswith("bestmix.")  # one of a user's own may remember what it likes
-        whole = sizes <= {len(self.problem.measures)} and (fresh.keys() - {AHEAD} <= self.memory.keys() or not ours)
-        planned = quota if ours and quota is not None else range(cells)
-        if not whole or any(len(part) != cells for part in (self.moments, self._before, planned)):
-            raise ValueError("entries are missing")
-        self.recommend()
 
     def to_json(self) -> str:
         """``to_dict`` as JSON text."""
@@ -773,23 +693,3 @@ class Search:
     def load(cls, path: str | os.PathLike[str], strategy: Strategy | None = None) -> "Search":
         """Read a search from a .json file."""
         return cls.from_dict(files.read(check_path(path)), strategy)
-
-
-def _marks(problem: Problem, contents: Sequence[bytes]) -> dict[str, str]:
-    """Fingerprints of what a log has of each arm, by its name."""
-    return {str(cell): hashlib.sha256(c).hexdigest()[:16] for cell, c in zip(problem.cells, contents, strict=True)}
-
-
-def _begun(strategy: Strategy, problem: Problem, data: Mapping[str, Any]) -> tuple[Strategy, Problem, int]:
-    """What a run begins with that is to be as a saved one: a change may have left less than a new one needs."""
-    budget = checks.whole("budget", data["budget"], 0, "the data are damaged, start anew", MOST_TRIALS)
-    if not isinstance(strategy, Paid):
-        return strategy, problem, max(budget, len(problem.cells)) if data.get("changes") else budget
-    return strategy.for_arms(problem, data["memory"]), problem, budget
-
-
-def check_path(path: str | os.PathLike[str]) -> Path:
-    """The path of a saved search."""
-    if Path(path).suffix != ".json":
-        raise checks.InvalidInput(path, "a search is kept in a .json file", "choose a name that ends so")
-    return Path(path)

@@ -8,7 +8,8 @@ from typing import Any
 
 from bestmix import checks, files
 from bestmix.strategies import rounds
-from bestmix.strategies.search import Search, check_path
+from bestmix.strategies.saved_search import check_path
+from bestmix.strategies.search import Search
 
 SAVE_EVERY = 1.0  # seconds between two savings of a checkpoint
 AHEAD = 64  # trials that are put in order at a time
