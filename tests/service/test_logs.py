@@ -1,9 +1,11 @@
 """The log: lines of JSON, of which a flood by strangers leaves only some."""
 
+import asyncio
+import io
 import json
 import logging
 
-from bestmix.service.logs import JsonLines, Sampled
+from bestmix.service.logs import GatheredLines, JsonLines, Sampled
 
 
 def line(token=None, message="request"):
@@ -32,3 +34,30 @@ def test_a_line_cannot_write_to_the_terminal():
     text = JsonLines().format(line(message="\x1b[2J\u202e\n"))
     assert text.isascii()
     assert text.isprintable()
+
+
+def test_lines_of_one_turn_are_written_at_once():
+    class Stream(io.StringIO):
+        writes = 0
+
+        def write(self, text):
+            self.writes += 1
+            return super().write(text)
+
+    stream = Stream()
+    handler = GatheredLines(stream)
+    handler.emit(line(message="alone"))
+    assert (stream.writes, stream.getvalue()) == (1, "alone\n")
+
+    async def turn():
+        handler.emit(line(message="first"))
+        handler.emit(line(message="second"))
+        assert stream.writes == 1
+        await asyncio.sleep(0)
+        assert stream.writes == 2
+        handler.emit(line(message="third"))
+        handler.emit(logging.LogRecord("bestmix.service", logging.ERROR, "", 0, "trouble", None, None))
+        assert stream.getvalue().endswith("third\ntrouble\n")  # an error does not wait
+
+    asyncio.run(turn())
+    assert stream.getvalue() == "alone\nfirst\nsecond\nthird\ntrouble\n"

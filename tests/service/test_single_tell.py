@@ -1,12 +1,18 @@
 """A single tell: answered as the framework's route answers, and without it where all is in order."""
 
 import json
+import threading
+import time
 
 import pytest
+from tests.service.servers import Running
 
+from bestmix import open_storage
+from bestmix.client.connection import Connection
 from bestmix.experiments import Experiment
 from bestmix.experiments.audit import audit
 from bestmix.service import bodies, plain_call
+from bestmix.service.app import Settings
 
 ROUNDABOUT = "application/json; charset=utf-8"  # a type that the framework's route takes, and the direct way does not
 
@@ -27,6 +33,158 @@ def tell(running, exp, body, kind="application/json", token=None, path=None):
 
 def result(trial, reward=1.0, **costs):
     return {"trial": trial.id, "reward": reward, "costs": costs or {"dollars": 1.0}}
+
+
+def request(exp, body, token, kind="application/json", more=""):
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    head = f"POST /v1/experiments/{exp.record.key}/tell HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    return f"{head}Content-Type: {kind}\r\nContent-Length: {len(content)}\r\n{more}\r\n".encode() + content
+
+
+def whole(running, exp, body, kind="application/json", token=None, more=""):
+    """Status, body and headers, but for date and id, of a request that is sent in one piece."""
+    with running.raw(request(exp, body, token or running.token, kind, f"Connection: close\r\n{more}")) as connection:
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+    head, _, content = answer.partition(b"\r\n\r\n")
+    status, *lines = head.split(b"\r\n")
+    return int(status.split()[1]), content, sorted(x for x in lines if not x.startswith((b"date:", b"x-request-id:")))
+
+
+@pytest.fixture
+def remembering(tmp_path):
+    """A server that knows its tokens for a while, as usual."""
+    made = []
+
+    def make(rate=5000.0, proxies=None):
+        storage = open_storage(tmp_path / "remembering.db")
+        made.append(Running(storage, Settings(rate=rate, remember=60.0), proxies=proxies))
+        return made[-1], made[-1].create(budget=100)
+
+    yield make
+    for running in made:
+        running.stop()
+        running.storage.close()
+
+
+def test_a_whole_result_needs_no_task(running, exp, monkeypatch):
+    first, second = exp.ask(2)
+    monkeypatch.setattr(running.app, "around", None)
+    status, content, headers = whole(running, exp, result(first))
+    assert (status, content) == (200, b'{"outcome":"counted"}')
+    assert whole(running, exp, result(first))[1] == b'{"outcome":"repeated"}'
+    conflict = whole(running, exp, result(first, 2.0))
+    assert (conflict[0], json.loads(conflict[1])["error"]["field"]) == (409, "trial")
+    monkeypatch.undo()
+    assert whole(running, exp, result(second), ROUNDABOUT)[2] == headers
+    counted = b'bestmix_requests_total{method="POST",route="/v1/experiments/{experiment}/tell",status="%d"} %d'
+    found = running.send("GET", "/metrics")[2]
+    assert all(counted % pair in found for pair in ((200, 3), (409, 1)))
+    assert audit(running.storage.open(exp.name)) == []
+
+
+def test_a_line_in_the_log_tells_the_same(running, exp, caplog):
+    caplog.set_level("INFO", "bestmix.service")
+    (trial,) = exp.ask()
+    caplog.clear()
+    whole(running, exp, result(trial))
+    whole(running, exp, result(trial), ROUNDABOUT)
+    direct, roundabout = ({k: v for k, v in r.data.items() if k not in ("request", "ms")} for r in caplog.records)
+    assert direct == roundabout
+    assert direct["token"] == running.own.prefix
+
+
+def test_a_result_is_taken_after_another_on_the_same_connection(running, exp):
+    trials = list(exp.ask(4))
+    connection = Connection("127.0.0.1", running.port, False, 20.0)
+    bearer = f"Authorization: Bearer {running.token}\r\nContent-Type: application/json\r\n"
+    for trial in trials[:2]:
+        path = f"/v1/experiments/{exp.record.key}/tell"
+        assert connection.call("POST", path, bearer, json.dumps(result(trial)).encode()).status == 200
+        assert connection.call("GET", path.removesuffix("/tell"), bearer, None).status == 200
+    connection.close()
+    three = [request(exp, body, running.token) for body in (result(trials[2]), {}, result(trials[3]))]
+    with running.raw(b"".join(three)) as connection:
+        answers = b""
+        while answers.count(b"HTTP/1.1 ") < 3 or not answers.endswith(b"}"):
+            answers += connection.recv(65536)
+    assert [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]] == [200, 422, 200]
+    assert exp.state.complete == 4
+
+
+def test_a_client_that_waits_to_be_told_to_go_on_is(running, exp):
+    (trial,) = exp.ask()
+    status, content, _ = whole(running, exp, result(trial), more="Expect: 100-continue\r\n")
+    assert status == 100
+    assert content.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("scope", ["read", "other", "revoked", "none", "fine"])
+def test_a_known_token_may_do_what_it_may_do(remembering, scope):
+    running, exp = remembering()
+    (trial,) = exp.ask()
+    running.create("other")
+    key = {"other": "other", "fine": exp.name}.get(scope)
+    made, token = running.tokens.create("read" if scope == "read" else "work", experiment=key)
+    if scope == "revoked":
+        running.tokens.revoke(made.prefix)
+    token += "x" if scope == "none" else ""
+    for _ in range(2):  # the first request makes the token known
+        direct, roundabout = (
+            whole(running, exp, result(trial), kind, token) for kind in ("application/json", ROUNDABOUT)
+        )
+        assert direct[0] == roundabout[0] == {"fine": 200, "revoked": 401, "none": 401}.get(scope, 403)
+        assert scope == "fine" or direct == roundabout
+    assert exp.state.complete == (scope == "fine")
+
+
+def test_too_many_are_refused(remembering):
+    running, exp = remembering(rate=20.0)
+    (trial,) = exp.ask()
+    found = [whole(running, exp, result(trial)) for _ in range(40)]
+    assert {status for status, *_ in found} == {200, 429}
+    assert any(line.startswith(b"retry-after:") for line in next(f[2] for f in found if f[0] == 429))
+
+
+def test_the_address_behind_a_proxy_is_in_the_log(remembering, caplog):
+    caplog.set_level("INFO", "bestmix.service")
+    running, exp = remembering(proxies="127.0.0.1")
+    (trial,) = exp.ask()
+    caplog.clear()
+    assert whole(running, exp, result(trial), more="X-Forwarded-For: 192.0.2.7\r\n")[0] == 200
+    assert [record.data["from"] for record in caplog.records] == ["192.0.2.7"]
+
+
+def test_stopping_waits_for_a_result_that_is_being_written(running, exp, monkeypatch):
+    (trial,) = exp.ask()
+    write, at_work = running.storage.store.database.write, threading.Event()
+
+    def slow(work):
+        at_work.set()
+        time.sleep(0.5)
+        return write(work)
+
+    monkeypatch.setattr(running.storage.store.database, "write", slow)
+    with running.raw(request(exp, result(trial), running.token)) as connection:
+        assert at_work.wait(10)
+        running.server.should_exit = True
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" in answer
+    running.thread.join(20)
+
+
+def test_a_result_whose_client_has_gone_is_counted(running, exp):
+    (trial,) = exp.ask()
+    running.raw(request(exp, result(trial), running.token)).close()
+    for _ in range(200):
+        if exp.state.complete:
+            break
+        time.sleep(0.02)
+    assert exp.state.complete == 1
 
 
 def test_a_plain_result_needs_no_framework(running, exp, monkeypatch):
@@ -78,7 +236,10 @@ def test_whatever_is_not_in_order_is_answered_as_the_route_does(running, exp, ki
     (trial,) = exp.ask()
     exp.tell(trial, 1.0, [1.0])
     body = BODIES[kind](trial)
-    assert tell(running, exp, body) == tell(running, exp, body, ROUNDABOUT)
+    found = tell(running, exp, body, ROUNDABOUT)
+    assert tell(running, exp, body) == found
+    assert whole(running, exp, body)[:2] == found
+    assert whole(running, exp, body)[2] == whole(running, exp, body, ROUNDABOUT)[2]
 
 
 @pytest.mark.parametrize("scope", ["read", "other", "none"])

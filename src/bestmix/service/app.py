@@ -11,7 +11,6 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp
 
 from bestmix import __version__
 from bestmix.experiments import Storage
@@ -25,7 +24,7 @@ from bestmix.service.middleware import RequestMiddleware
 from bestmix.service.plain_call import PlainCall
 from bestmix.service.pools import Pool, Slots
 from bestmix.service.routes import control, experiments, operations, streams, traffic
-from bestmix.service.single_tell import PATTERN, read_tell
+from bestmix.service.single_tell import PATTERN, WholeTells, read_tell
 from bestmix.service.tokens import Token, Tokens
 
 log = logging.getLogger("bestmix.service")
@@ -71,12 +70,12 @@ def create_app(storage: Storage, settings: Settings | None = None, session: Toke
     for part in (experiments, control, traffic, streams, operations, dashboard):
         app.router.routes.extend(part.router.routes)  # as they are, so that check_rules sees each of them
     check_rules(app)
-    around: ASGIApp = app.framework
-    for path, read in ((traffic.PATTERN, traffic.read_sums), (PATTERN, read_tell)):
-        plain = next(route for route in app.routes if isinstance(route, APIRoute) and route.path == path)
-        around = PlainCall(around, plain, read, _failed, settings.largest)
+    routes = {route.path: route for route in app.routes if isinstance(route, APIRoute)}
+    sums = PlainCall(app.framework, routes[traffic.PATTERN], traffic.read_sums, _failed, settings.largest)
+    tell = PlainCall(sums, routes[PATTERN], read_tell, _failed, settings.largest)
     limits = settings.rate, settings.strangers
-    app.around = RequestMiddleware(around, app.state.metrics, app.state.authenticator, *limits)
+    app.around = around = RequestMiddleware(tell, app.state.metrics, app.state.authenticator, *limits)
+    app.take = WholeTells(app, around, tell).take
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     for kind in (errors.Refusal, ValueError, RuntimeError, Exception):

@@ -8,10 +8,11 @@ import resource
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from bestmix.checks import InvalidInput
 
@@ -32,6 +33,8 @@ MANY = 10  # of them in a second, from which on they are gathered
 MOST_HELD = 16 * 1024 * 1024  # bytes of reports that are gathered
 WHOLE = "bestmix.whole"  # where a request says that its body is there as a whole
 MOST_GATHERED = 64 * 1024  # bytes of an answer that are sent at once
+Reply = Callable[[int, bytes, bytes], None]  # sends an answer: its status, its headers as lines, its body
+Take = Callable[[Any, bytes, Reply], bool]  # whether a request, with a body that is there as a whole, is answered so
 REPORT, REPORTED = b"POST /v1/experiments/", b"/sums HTTP/1."  # how the first line of a report begins and ends
 
 
@@ -83,7 +86,7 @@ class Connections:
         self.of_address = of_address
         self.heads = 0  # bytes of unfinished heads
         self.reports = HeldReports()
-        self._is_proxy = is_among(proxies)
+        self.is_proxy = is_among(proxies)
         self._all: set[Limited] = set()
         self._count: Counter[str] = Counter()
         self._waiting: OrderedDict[Limited, None] = OrderedDict()
@@ -99,7 +102,7 @@ class Connections:
         room = True
         if len(self._all) >= self.most:
             room = self._evict(self._waiting)
-        elif self._count[one.address] >= self.of_address and not self._is_proxy(one.address):
+        elif self._count[one.address] >= self.of_address and not self.is_proxy(one.address):
             room = self._evict(self._waiting_of.get(one.address, OrderedDict()))
         if room:
             self._all.add(one)
@@ -215,6 +218,11 @@ class Gathered:
         if self._size > MOST_GATHERED:
             self._send()
 
+    def write_at_once(self, data: bytes) -> None:
+        """Send what is whole."""
+        self._parts.append(data)
+        self._send()
+
     def close(self) -> None:
         """Send what there is, and close."""
         self._send()
@@ -234,9 +242,11 @@ class Gathered:
 class Limited(HttpToolsProtocol):
     """HTTP by httptools, which alone would wait and collect without end."""
 
-    def __init__(self, registry: Connections, *args: Any, **options: Any) -> None:
+    def __init__(self, registry: Connections, take: Take | None, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.registry = registry
+        self._take = take
+        self._begun: tuple[RequestResponseCycle, Any] | None = None  # a request that may be taken as a whole
         self.address = ""
         self.deadline = time.monotonic() + HEAD_SECONDS
         self._head = 0  # bytes of a head, or of trailers, that are being read
@@ -253,6 +263,8 @@ class Limited(HttpToolsProtocol):
         """Somebody calls."""
         super().connection_made(cast(asyncio.Transport, Gathered(transport, self.loop)))
         self.address = self.client[0] if self.client else ""
+        if self.registry.is_proxy(self.address):  # whose headers tell who calls
+            self._take = None
         if not self.registry.add(self):
             self.give_up(HTTPStatus.SERVICE_UNAVAILABLE)
 
@@ -276,6 +288,8 @@ class Limited(HttpToolsProtocol):
         """Read on, unless the head or the trailers are too long."""
         self._moved = False
         super().data_received(data)
+        if self._begun is not None:  # the rest is waited for as usual
+            self._start()
         self._count_head(0 if self._moved else self._head + len(data))
         if self._head > LONGEST_HEAD:
             self.give_up(HTTPStatus.BAD_REQUEST, "The head of the request is too long.")
@@ -299,6 +313,30 @@ class Limited(HttpToolsProtocol):
         super().on_headers_complete()
         self._set_deadline()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        """Have a request answered: after its head, or after the whole of it where that may be had without a task."""
+        if self._take is None or self._whole or self.expect_100_continue:
+            super()._start_asgi_task(cycle, app)
+        else:
+            self._begun = cycle, app
+
+    def _start(self) -> None:
+        assert self._begun is not None
+        begun, self._begun = self._begun, None
+        super()._start_asgi_task(*begun)
+
+    def _reply(self, cycle: RequestResponseCycle, status: int, headers: bytes, body: bytes) -> None:
+        """Answer a request that was taken as a whole."""
+        if cycle.disconnected:
+            return
+        usual = [b"%b: %b\r\n" % header for header in cycle.default_headers]
+        last = b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n"
+        cycle.response_started = cycle.response_complete = True
+        cast(Gathered, self.transport).write_at_once(b"".join([STATUS_LINE[status], *usual, headers, last, body]))
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+
     def on_body(self, body: bytes) -> None:
         """A part of its body."""
         self._moved = True
@@ -311,6 +349,12 @@ class Limited(HttpToolsProtocol):
         if self._at_work:
             self.registry.work(self)
         super().on_message_complete()
+        if self._begun is not None:
+            cycle = self._begun[0]
+            if self._take is not None and self._take(self.scope, bytes(cycle.body), partial(self._reply, cycle)):
+                self._begun = None
+            else:
+                self._start()
         self._set_deadline()
 
     def on_response_complete(self) -> None:

@@ -9,6 +9,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bestmix.service.access import rules
+from bestmix.service.connections import Take
 
 BEARER = {
     "type": "http",
@@ -24,9 +25,12 @@ class Service(FastAPI):
     ----------
     around
         What takes requests first, and hands them on to ``framework``.
+    take
+        Takes some of those that are there as a whole before that, without a task of their own.
     """
 
     around: ASGIApp
+    take: Take | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

@@ -1,11 +1,13 @@
 """The service's log: lines of JSON, of which a flood by strangers leaves only some."""
 
+import asyncio
 import json
 import logging
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import lru_cache
-from typing import Any
+from typing import Any, TextIO
 
 MOST_LINES = 20  # a second of one kind that strangers can cause
 ENCODER = json.JSONEncoder(default=str)  # ``json.dumps`` would make one for every line
@@ -30,6 +32,41 @@ class JsonLines(logging.Formatter):
 def _second(at: int) -> str:
     """A time in whole seconds since 1970; most lines are of the second of the line before."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
+
+
+class GatheredLines(logging.StreamHandler[TextIO]):
+    """Writes the lines of one turn of the event loop at once; those of other threads, and warnings, as they come."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, or keep it for a moment."""
+        try:
+            self._lines.append(self.format(record) + self.terminator)
+            loop = None if record.levelno >= logging.WARNING else _running_loop()
+            if loop is None:
+                self.flush()
+            elif len(self._lines) == 1:
+                loop.call_soon(self.flush)
+        except Exception:
+            self.handleError(record)
+
+    def flush(self) -> None:
+        """Write what is kept."""
+        with self.lock or nullcontext():
+            lines, self._lines = self._lines, []
+            if lines:
+                self.stream.write("".join(lines))
+            super().flush()
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 class Sampled(logging.Filter):

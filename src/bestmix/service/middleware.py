@@ -4,7 +4,7 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -32,6 +32,16 @@ HEADERS = {
 RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 MOST_CALLERS = 10_000  # whose rate is remembered
 HARMLESS = ("/healthz", "/readyz", "/static/")  # what anybody may ask for at any rate
+
+
+def _ids() -> Iterator[str]:
+    """Ids of requests; a call of the system for each would take longer than the rest of it."""
+    while True:
+        drawn = secrets.token_hex(8 * 64)
+        yield from [drawn[start : start + 16] for start in range(0, len(drawn), 16)]
+
+
+IDS = _ids()
 
 
 class Rates:
@@ -68,7 +78,7 @@ class RequestMiddleware:
         self.app = app
         self.metrics = metrics
         self._authenticator = authenticator
-        self._rates = Rates(rate)
+        self.rates = Rates(rate)  # by token
         self._strangers = Rates(strangers)  # by address, for those without a valid token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,8 +91,12 @@ class RequestMiddleware:
             refusal = await self._refusal(visit, scope)
             await (refusal or self.app)(scope, receive, visit.send)
         finally:
-            self.metrics.count(visit.method, visit.route, visit.status, visit.seconds)
-            visit.write()
+            self.leave(visit)
+
+    def leave(self, visit: "Visit") -> None:
+        """See to what a request leaves behind."""
+        self.metrics.count(visit.method, visit.route, visit.status, visit.seconds)
+        visit.write()
 
     async def _refusal(self, visit: "Visit", scope: Scope) -> ASGIApp | None:
         """Find out whose request it is; too many of one token, or of an address without one, are refused."""
@@ -92,7 +106,7 @@ class RequestMiddleware:
         identity = scope["bestmix.identity"] = await self._authenticator.identify(scope)
         scope["bestmix.token"] = identity.token
         if identity.token is not None:
-            if wait := self._rates.wait(identity.token.prefix):
+            if wait := self.rates.wait(identity.token.prefix):
                 return errors.answer("too_many", "too many requests; slow down, or raise --rate", retry=wait)
         elif not visit.login and self._strangers.wait(visit.address):
             return errors.answer("too_many", "too many requests without a valid token; wait a little", retry=1.0)
@@ -102,20 +116,20 @@ class RequestMiddleware:
 class Visit:
     """One request: what is known of it, and its answer's headers."""
 
-    def __init__(self, scope: Scope, send: Send) -> None:
+    def __init__(self, scope: Scope, send: Send | None = None) -> None:
         self.method: str = scope["method"]
-        self.id = secrets.token_hex(8)
+        self.id = next(IDS)
         self.status = 0
         self.address = (scope.get("client") or ("unknown", 0))[0]
         self.harmless = scope["path"].startswith(HARMLESS)
         self.login = scope["path"] == "/login"  # whose token is in the body
-        self._scope, self._send = scope, send
+        self.scope, self._send = scope, send
         self._began = time.perf_counter()
 
     @property
     def token(self) -> Token | None:
         """The token that it was admitted with."""
-        found: Token | None = self._scope.get("bestmix.token")
+        found: Token | None = self.scope.get("bestmix.token")
         return found
 
     @property
@@ -126,16 +140,17 @@ class Visit:
     @property
     def route(self) -> str:
         """The route's pattern, so that there are few different ones."""
-        return getattr(self._scope.get("route"), "path", "unknown")
+        return getattr(self.scope.get("route"), "path", "unknown")
 
     async def send(self, message: Message) -> None:
         """Part of the answer."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = self._headers(message["headers"])
+            message["headers"] = self.headers(message["headers"])
+        assert self._send is not None
         await self._send(message)
 
-    def _headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    def headers(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """The answer's own headers, and those of every answer."""
         headers = list(given)
         names = {name for name, _ in headers}
@@ -149,7 +164,7 @@ class Visit:
         """A line in the log; the query is left out, for it may hold a token."""
         if not log.isEnabledFor(logging.INFO):
             return
-        line = {"request": self.id, "method": self.method, "path": self._scope["path"], "status": self.status}
+        line = {"request": self.id, "method": self.method, "path": self.scope["path"], "status": self.status}
         line |= {"ms": round(1e3 * self.seconds, 1), "token": None if self.token is None else self.token.prefix}
         # As ``log.info`` does, without a search for the line of code that called it.
         extra = {"data": line | {"from": self.address}}

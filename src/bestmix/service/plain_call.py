@@ -51,29 +51,34 @@ class PlainCall:
         fail: Callable[[Request, Exception], Response],
         largest: int,
     ) -> None:
-        self._app, self._route, self._read, self._fail = app, route, read, fail
+        self._app, self.route, self._read, self.fail = app, route, read, fail
         self._path = re.compile(route.path.replace("{experiment}", "([^/]+)"))
-        (self._rule,) = rules(route)
-        self._most = min(most_bytes(self._rule, largest), LARGE)
+        (self.rule,) = rules(route)
+        self._most = min(most_bytes(self.rule, largest), LARGE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        found = self._path.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
-        if found is None or not self._is_plain(scope):
+        name = self.experiment(scope) if scope["type"] == "http" else None
+        if name is None:
             await self._app(scope, receive, send)
             return
-        scope["path_params"] = {"experiment": found[1]}
+        scope["path_params"] = {"experiment": name}
         request = Request(scope)
         message: Message | None = None
         try:
-            await self._rule(request)
+            await self.rule(request)
             message = await (receive() if scope.get(WHOLE) else _receive(receive))
             write = self._read(request, _data(message))
         except Exception:  # the framework's route finds it again, and says so
             await self._app(scope, receive if message is None else _repeated(message, receive), send)
             return
-        scope["route"] = self._route
+        scope["route"] = self.route
         await self._finish(request, write, send)
+
+    def experiment(self, scope: Scope) -> str | None:
+        """The experiment in the path of a plain call; None of any other request."""
+        found = self._path.fullmatch(scope["path"]) if scope["method"] == "POST" else None
+        return found[1] if found is not None and self._is_plain(scope) else None
 
     def _is_plain(self, scope: Scope) -> bool:
         """Whether the head tells of JSON of a length that is allowed, and needs no accounting."""
@@ -91,7 +96,7 @@ class PlainCall:
         try:
             outcome = await write
         except Exception as error:
-            await self._fail(request, error)(request.scope, request.receive, send)
+            await self.fail(request, error)(request.scope, request.receive, send)
         else:
             await _answer(send, ANSWERS[outcome])
 
@@ -124,7 +129,11 @@ def _repeated(message: Message, receive: Receive) -> Receive:
     return again
 
 
+def answer_headers(body: bytes) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer that is JSON."""
+    return [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+
+
 async def _answer(send: Send, body: bytes) -> None:
-    headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.start", "status": 200, "headers": answer_headers(body)})
     await send({"type": "http.response.body", "body": body})

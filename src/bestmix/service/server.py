@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from bestmix.service.connections import Connections, Limited, ceiling
-from bestmix.service.logs import JsonLines, Sampled
+from bestmix.service.logs import GatheredLines, JsonLines, Sampled
 from bestmix.service.tokens import Tokens
 
 GRACE = 30  # seconds that calls at work have to end
@@ -89,13 +89,13 @@ def configure(app: FastAPI, proxies: str | None = None, connections: Connections
         forwarded_allow_ips=proxies,
         backlog=BACKLOG,
         ws="none",
-        http=cast("type[asyncio.Protocol]", functools.partial(Limited, registry)),
+        http=cast("type[asyncio.Protocol]", functools.partial(Limited, registry, getattr(app, "take", None))),
     )
 
 
 def serve(app: FastAPI, listener: socket.socket, proxies: str | None = None) -> None:
     """Serve until SIGTERM or Ctrl-C; calls at work are answered first."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = GatheredLines(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(Sampled())
     for name in ("bestmix.service", "uvicorn.error"):

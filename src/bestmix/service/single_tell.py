@@ -1,14 +1,24 @@
 """A single result, the call that workers make: read without the framework's detours where it is plainly in order."""
 
+import asyncio
+import json
 import math
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
+from functools import partial
 from typing import Any, cast
 
+from fastapi import FastAPI
 from starlette.requests import Request
+from starlette.types import Scope
 
 from bestmix.experiments import Experiment, Outcome
 from bestmix.experiments.experiment import joint_tell
 from bestmix.experiments.sql.store import SqlStore
+from bestmix.experiments.store import Joint, Prefetch
+from bestmix.service.access import check_own
+from bestmix.service.connections import Reply
+from bestmix.service.middleware import RAW_HEADERS, RequestMiddleware, Visit
+from bestmix.service.plain_call import ANSWERS, PlainCall, answer_headers
 
 PATTERN = "/v1/experiments/{experiment}/tell"
 LONGEST_ID = 40  # characters of a trial's id
@@ -17,7 +27,63 @@ COSTS, METRICS = {"trial", "reward", "costs"}, {"trial", "metrics"}  # the entri
 
 def read_tell(request: Request, data: Any) -> Awaitable[Outcome]:
     """The write that a body asks for; an error when it is not plainly in order, before anything is done."""
-    experiment: Experiment = request.state.experiment
+    return _write(request.state.experiment, *_result(request.state.experiment, data))
+
+
+class WholeTells:
+    """Takes results that are there as a whole, without a task: for each of them that would cost more than its checks.
+
+    Everything that is not plainly in order, or not at hand, is left to the application.
+    """
+
+    def __init__(self, app: FastAPI, around: RequestMiddleware, plain: PlainCall) -> None:
+        self._app, self._around, self._plain = app, around, plain
+
+    def take(self, scope: Scope, body: bytes, reply: Reply) -> bool:
+        """Whether a request is taken; its answer follows when the result is on disk."""
+        name, state, needed = self._plain.experiment(scope), self._app.state, self._plain.rule.scope
+        experiment: Experiment | None = None if name is None else state.experiments.known(name)
+        token = None if experiment is None else state.authenticator.at_hand(scope)
+        if experiment is None or token is None or needed is None or not token.scope.allows(needed):
+            return False
+        try:
+            check_own(token, experiment)
+            result = _result(experiment, json.loads(str(body, "utf-8")))
+            if self._around.rates.wait(token.prefix):
+                return False
+            write = _write(experiment, *result)
+        except Exception:  # the application finds it again, and says so
+            return False
+        scope["bestmix.token"], scope["route"] = token, self._plain.route
+        write.add_done_callback(partial(self._finish, Visit(scope), reply))
+        return True
+
+    def _finish(self, visit: Visit, reply: Reply, write: "asyncio.Future[Outcome]") -> None:
+        if write.cancelled():
+            return
+        error = write.exception()
+        if not isinstance(error, Exception):
+            visit.status = 200
+            reply(200, HEADS[write.result()] + visit.id.encode() + b"\r\n", ANSWERS[write.result()])
+        else:
+            visit.scope["app"] = self._app
+            response = self._plain.fail(Request(visit.scope), error)
+            visit.status = response.status_code
+            reply(response.status_code, _lines(visit.headers(response.raw_headers)), bytes(response.body))
+        self._around.leave(visit)
+
+
+def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
+
+
+HEADS = {
+    outcome: _lines([*answer_headers(body), *RAW_HEADERS]) + b"x-request-id: " for outcome, body in ANSWERS.items()
+}
+
+
+def _result(experiment: Experiment, data: Any) -> tuple[Prefetch, Joint[Outcome]]:
+    """The result that a body tells; an error when it is not plainly in order."""
     if type(data) is not dict or type(data.get("trial")) is not str or len(data["trial"]) > LONGEST_ID:
         raise ValueError("no id of a trial")
     result: tuple[Any, ...]
@@ -27,7 +93,10 @@ def read_tell(request: Request, data: Any) -> Awaitable[Outcome]:
         result = data["trial"], _numbers(data["metrics"]), None
     else:
         raise ValueError("other entries than those of a result")
-    prefetch, work = joint_tell(experiment, result)
+    return joint_tell(experiment, result)
+
+
+def _write(experiment: Experiment, prefetch: Prefetch, work: Joint[Outcome]) -> "asyncio.Future[Outcome]":
     return cast(SqlStore, experiment.storage.store).submit(experiment.record.key, work, prefetch)
 
 
