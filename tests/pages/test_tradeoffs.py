@@ -23,8 +23,9 @@ def test_everything_has_its_place():
     assert chart.across.at(3.0) == chart.bound_at
 
 
-def test_a_limit_beyond_the_frame_is_not_drawn():
+def test_a_limit_beyond_the_frame_is_named_at_its_edge():
     assert tradeoff_chart(tradeoff(Instance([1.0, 2.0], [[1.0, 2.0]], [1e9]))).bound_at is None
+    assert "now 1e+06 →" in report(from_log(log(), bounds={"dollars": 1e6}))
 
 
 def test_costs_of_many_sizes_bend_the_line():

@@ -35,6 +35,7 @@ from bestmix.problems.solution import solve_means
 
 POINTS = 25  # of the curve of the safe mix
 BEYOND = 0.25  # of the range in which the bound binds: the safe mix goes on to gain above it
+FAR = 4.0  # ranges above the one in which the bound binds: a bound beyond is not shown
 ORDERS = 100.0  # of costs: from here on bounds are spaced by factors
 CHANGES = (0.2, -0.2)  # of the bound, that sentences are about
 REWARD = Goal()  # what is aimed at where nothing else is asked
@@ -415,21 +416,27 @@ def _rising(found: TradeOff, points: Iterable[SafePoint], own: SafePoint | None 
 
 
 def _bounds(found: TradeOff, points: int) -> list[float]:
-    """Bounds to look at: evenly over the range and a little beyond, the bound itself and those that sentences tell."""
-    low, high = widened(found)
+    """Bounds to look at: evenly over those shown, where arms change, the bound itself and those that sentences tell."""
+    low, high = shown_range(found)
+    low, high = (low, min(high, found.tightest)) if found.at_least else (max(low, found.tightest), high)
     spaced = np.geomspace if low > 0 and high / low >= ORDERS else np.linspace
-    own = [b for b in (found.bound, *found.changed_bounds) if found.keepable(b) and abs(b) <= checks.LARGEST]
+    known = (found.bound, *found.changed_bounds, *(bound for bound, _ in found.knots))
+    own = [b for b in known if found.keepable(b) and abs(b) <= checks.LARGEST]
     wanted = sorted({*map(float, spaced(low, high, points)), *own})
     chances = found.limit is not None and isinstance(found.limit.quantity, Tail | Share)
     return [bound for bound in wanted if not chances or 0.0 <= bound <= 1.0]
 
 
-def widened(found: TradeOff) -> tuple[float, float]:
-    """The range in which the bound binds, and a little beyond where it no longer does."""
-    beyond = BEYOND * ((found.most - found.least) or abs(found.loosest) or 1.0)
-    if found.at_least:
-        return max(found.least - beyond, -checks.LARGEST), found.most
-    return found.least, min(found.most + beyond, checks.LARGEST)
+def shown_range(found: TradeOff) -> tuple[float, float]:
+    """Bounds to show: those that bind, a little beyond, and if that is near the bound as it is, 20% looser too."""
+    span = (found.most - found.least) or abs(found.loosest) or 1.0
+    loose = found.loosest + (-BEYOND if found.at_least else BEYOND) * span
+    ends = [found.tightest, max(min(loose, checks.LARGEST), -checks.LARGEST)]
+    if not found.keepable(found.bound):
+        ends.append(min(max(found.bound, found.least - FAR * span), found.most + FAR * span))
+    elif abs(found.bound - found.loosest) <= FAR * span:
+        ends += [found.bound, *found.changed_bounds]
+    return min(ends), max(ends)
 
 
 def _safe_point(evidence: Evidence, data: Estimates, cost: str, bound: float, safety: float) -> SafePoint | None:

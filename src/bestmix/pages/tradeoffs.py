@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestmix.answers.tradeoff import Piece, TradeOff
+from bestmix.answers.tradeoff import Piece, TradeOff, shown_range
 from bestmix.answers.wording import shortened
 from bestmix.pages.charts import (
     BOTTOM,
@@ -23,7 +23,6 @@ from bestmix.pages.charts import (
     text_width,
 )
 from bestmix.plots.axes import differ
-from bestmix.plots.tradeoff import shown_range
 
 STEPS = 30  # points of a piece that a logarithmic axis bends
 GAP = 8.0  # between a line and its text

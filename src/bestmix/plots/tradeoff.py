@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bestmix.answers.tradeoff import Piece, SafePoint, TradeOff, widened
+from bestmix.answers.tradeoff import Piece, SafePoint, TradeOff, shown_range
 from bestmix.plots.axes import CURVE, MARGIN, differ
 from bestmix.plots.labels import SIZE
 from bestmix.plots.theme import COLOURS, new_axes, style
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FAR = 4.0  # ranges above the one in which the bound binds: a bound beyond is not in the figure
 MOST_LETTERS = 34  # of the arms along a piece
 NARROW = 0.16  # of the width: a piece below has no room for its arms
 LETTER = 0.6  # width of a letter against its height
@@ -65,18 +64,6 @@ def tradeoff_figure(*found: TradeOff) -> "Figure":
         return figure
 
 
-def shown_range(found: TradeOff) -> tuple[float, float]:
-    """From the tightest bound to a little beyond where it no longer binds, with today's if that is near."""
-    span = (found.most - found.least) or abs(found.most) or 1.0
-    low, high = widened(found)
-    if found.keepable(found.bound):
-        near = min(low, found.bound - 0.1 * span), max(high, found.bound + 0.1 * span)
-        outside = not low <= found.bound <= high and abs(found.bound - found.loosest) <= FAR * span
-        return (low, near[1]) if outside and not found.at_least else (near[0], high) if outside else (low, high)
-    away = max(min(found.bound, high + FAR * span), low - FAR * span)
-    return min(low, away), max(high, away)
-
-
 def _draw_value(ax: "Axes", found: TradeOff, start: float, end: float) -> None:
     """The line at the means, a dot where the arms of the mix change."""
     for piece in found.pieces:
@@ -98,13 +85,15 @@ def _draw_safe(ax: "Axes", points: list[SafePoint], safety: float | None) -> Non
 
 
 def _draw_bound(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
-    """Today's bound, with the value there."""
-    if not low <= found.bound <= high:
-        return
-    ax.axvline(found.bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, zorder=2)
+    """Today's bound, with the value there; at the edge where it is further away."""
+    inside = low <= found.bound <= high
+    if inside:
+        ax.axvline(found.bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, zorder=2)
     now = found.at(found.bound)
     text = f"now {found.bound:.4g}" + (f": {now.value:.3g}" if now.feasible else ": no mix")
     right = found.bound > (math.sqrt(low * high) if differ([low, high]) else (low + high) / 2)
+    if not inside:
+        text = f"{text} \N{RIGHTWARDS ARROW}" if right else f"\N{LEFTWARDS ARROW} {text}"
     look: dict[str, Any] = {
         "va": "top",
         "ha": "right" if right else "left",
@@ -112,7 +101,9 @@ def _draw_bound(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
         "fontsize": SIZE,
     }
     place = (-5 if right else 5, -2)
-    ax.annotate(text, (found.bound, 1.0), place, ("data", "axes fraction"), "offset points", **look)
+    ax.annotate(
+        text, (min(max(found.bound, low), high), 1.0), place, ("data", "axes fraction"), "offset points", **look
+    )
 
 
 def _frame(ax: "Axes", low: float, high: float, at_least: bool) -> None:
