@@ -78,7 +78,7 @@ class FixedShares:
         term = np.zeros((len(state.gap), arms))  # of each condition's variance, over the trials of an arm
         for i, j in enumerate(state.basis.column):
             if j < arms:
-                term[:, j] += state.coefficient[:, i]
+                term[:, j] += state.coefficient[i]
         term[np.arange(arms), np.arange(arms)] += state.own[:arms]
         open_to_doubt = term.any(axis=1) & np.isfinite(state.gap)
         self.gap, self.term = state.gap[open_to_doubt], term[open_to_doubt]

@@ -26,7 +26,7 @@ def test_chunks_go_where_the_gradient_is_largest(size):
     coefficients = np.zeros((len(state.gap), unknown))  # of each condition, by arm
     for i, a in enumerate(state.basis.column):
         if a < unknown:
-            coefficients[:, a] += state.coefficient[:, i]
+            coefficients[:, a] += state.coefficient[i]
     coefficients[np.arange(unknown), np.arange(unknown)] += state.own[:unknown]
     for k in range(chunks):
         spread = (coefficients / trials).sum(axis=1)

@@ -63,7 +63,7 @@ def share_items(state: conditions.State, data: Estimates) -> None:
     together, apart = condition_variances(state, data)
     factor = np.divide(floored(together, apart), apart, out=np.ones_like(apart), where=apart > 0)
     state.own[:] *= factor
-    state.coefficient[:] *= factor[:, None]
+    state.coefficient[:] *= factor
 
 
 def condition_variances(state: conditions.State, data: Estimates) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ chance that the answer is wrong because of it; first of all to whether there is 
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
+from bestmix.kernels.columns import fixed_rows
 from bestmix.kernels.conditions import Settings, State, spread_of
 from bestmix.kernels.feasibility import can_be_in_doubt, in_doubt
 from bestmix.kernels.jit import borrowing, compiled, inlined
@@ -37,7 +38,7 @@ def allocate(state: State, size: int, reserve: float, arm: Integers, reason: Int
 @compiled
 def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers | None, owed: Integers) -> int:
     """Give most trials to whether there is an answer, where that is in doubt; returns the number of chunks."""
-    unknown, m = owed.shape[0], state.coefficient.shape[1]
+    unknown, m = owed.shape[0], state.coefficient.shape[0]
     step, given, chunk = chunk_size(size, unknown), 0, 0
     safest, term = np.empty(m, dtype=np.int64), np.empty(m)
     if not in_doubt(state, safest, term):
@@ -69,11 +70,10 @@ def narrow(
     changed is reckoned again.
     """
     gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis.column, state.counts
-    n, m = coefficient.shape
-    unknown = counts.shape[0]
+    n, m, unknown = gap.shape[0], fixed_rows(coefficient.shape[0]), counts.shape[0]
     step, reserved = chunk_size(size, unknown), unreserved(unknown, reserve)
-    trials, spread, weight, rate = state.space[0], state.space[1], state.space[2], state.space[3]
-    total = state.space[4]
+    trials, spread, weight = state.space[0], state.space[1], state.space[2]
+    rate, value, total = state.space[3], state.space[4], state.space[5]
     given, least = min(chunk * step, size), np.inf
     for j in range(unknown):
         trials[j] = counts[j] + owed[j]
@@ -84,65 +84,92 @@ def narrow(
             least = min(least, gap[j] * gap[j] / spread[j])
     weigh(0, n, gap, spread, least, weight)
     while given < size:
-        some = min(step, size - given)
+        some, ignored = min(step, size - given), -1
         if chunk >= reserved:
-            weight[closest(gap, spread)] = 0.0
+            ignored = closest(gap, spread)
+            weight[ignored] = 0.0
         add_up(weight, coefficient, total)
-        least_value, chosen, row = 0.0, -1, -1
-        for i in range(m):
-            if basis[i] < unknown:
-                value = total[i] / trials[basis[i]] ** 2
-                if value > least_value:
-                    least_value, chosen, row = value * (1.0 + TIE), basis[i], i
         for j in range(unknown):
-            if weight[j] * rate[j] > least_value:
-                least_value, chosen, row = weight[j] * rate[j] * (1.0 + TIE), j, -1
-        if chosen < 0:  # nothing is in doubt: keep the numbers of trials even
+            value[j] = weight[j] * rate[j]
+        for i in range(m):
+            total[i] = total[i] / trials[basis[i]] ** 2 if basis[i] < unknown else 0.0
+        found = largest(m, unknown, total, value)
+        row = found if found < m else -1
+        chosen = basis[row] if row >= 0 else found - m
+        if found < 0:  # nothing is in doubt: keep the numbers of trials even
             chosen = fewest(trials, unknown)
         arm[chunk] = chosen
         if reason is not None:
-            reason[chunk] = chosen if row < 0 else heaviest(weight, coefficient, row)
+            reason[chunk] = chosen if row < 0 else heaviest(weight, coefficient[row])
         less = 1.0 / trials[chosen] - 1.0 / (trials[chosen] + some)
         trials[chosen] += some
         owed[chosen] += some
         rate[chosen] = own[chosen] / trials[chosen] ** 2
         if row >= 0:
             for j in range(n):
-                spread[j] -= coefficient[j, row] * less
-        else:
-            spread[chosen] -= own[chosen] * less
-        if row >= 0 or chunk >= reserved:  # not only the arm's own condition has changed
+                spread[j] -= coefficient[row, j] * less
             weigh(0, n, gap, spread, least, weight)
         else:
+            spread[chosen] -= own[chosen] * less
             weigh(chosen, chosen + 1, gap, spread, least, weight)
+            if ignored >= 0:
+                weigh(ignored, ignored + 1, gap, spread, least, weight)
         given, chunk = given + some, chunk + 1
     return chunk
 
 
 @inlined
+def largest(m: int, unknown: int, total: Floats, value: Floats) -> int:
+    """Position of the largest number, those of ``total`` (m,) coming before those of ``value``; -1 if all are zero.
+
+    A later number has to be larger by more than a tie.
+    """
+    most = 0.0
+    for i in range(m):
+        most = total[i] if total[i] > most else most
+    for j in range(unknown):
+        most = value[j] if value[j] > most else most
+    found, ties = -1, 0
+    for i in range(m):
+        found, ties = i if total[i] == most else found, ties + (total[i] * (1.0 + TIE) >= most)
+    for j in range(unknown):
+        found, ties = m + j if value[j] == most else found, ties + (value[j] * (1.0 + TIE) >= most)
+    if ties == 1:  # in which order they come does not matter
+        return found
+    found, most = -1, 0.0
+    for i in range(m):
+        if total[i] > most:
+            found, most = i, total[i] * (1.0 + TIE)
+    for j in range(unknown):
+        if value[j] > most:
+            found, most = m + j, value[j] * (1.0 + TIE)
+    return found
+
+
+@inlined
 def add_up(weight: Floats, coefficient: Floats, total: Floats) -> None:
     """What all conditions together make of each arm of the basis; two sums at a time, for one would wait for itself."""
-    n, m = coefficient.shape
+    m, n = fixed_rows(coefficient.shape[0]), coefficient.shape[1]
     for i in range(0, m - 1, 2):
         first, second = 0.0, 0.0
         for j in range(n):
-            first += weight[j] * coefficient[j, i]
-            second += weight[j] * coefficient[j, i + 1]
+            first += weight[j] * coefficient[i, j]
+            second += weight[j] * coefficient[i + 1, j]
         total[i], total[i + 1] = first, second
     if m % 2 == 1:
         last = 0.0
         for j in range(n):
-            last += weight[j] * coefficient[j, m - 1]
+            last += weight[j] * coefficient[m - 1, j]
         total[m - 1] = last
 
 
 @inlined
-def heaviest(weight: Floats, coefficient: Floats, row: int) -> int:
-    """The condition that a trial of a row's arm of the basis does most for."""
+def heaviest(weight: Floats, coefficient: Floats) -> int:
+    """The condition that a trial of an arm of the basis does most for, by its row of coefficients."""
     found, most = 0, 0.0
     for j in range(weight.shape[0]):
-        if weight[j] * coefficient[j, row] > most:
-            found, most = j, weight[j] * coefficient[j, row]
+        if weight[j] * coefficient[j] > most:
+            found, most = j, weight[j] * coefficient[j]
     return found
 
 

@@ -47,6 +47,22 @@ def lacking(costs: int, size: int) -> frozenset[str]:
     return frozenset(name for name, held in holds.items() if not held)
 
 
+@inlined
+def fixed(costs: int) -> int:
+    """A number of costs: as a constant where the machine code is for that number alone, whose short loops unroll."""
+    if ONE_COST and not TWO_COSTS and not MORE_COSTS:
+        return 1
+    if TWO_COSTS and not ONE_COST and not MORE_COSTS:
+        return 2
+    return costs
+
+
+@inlined
+def fixed_rows(rows: int) -> int:
+    """``fixed`` for the rows of a program, which are one more than the costs."""
+    return 1 + fixed(rows - 1)
+
+
 @compiled
 def new_program(size: int, costs: int) -> Program:
     """Space for so many columns."""
@@ -73,7 +89,7 @@ def load(means: Floats, bound: Floats, columns: Integers, program: Program) -> N
     rounding of zero becomes zero, so that an arm exactly at its bound counts as exactly there.
     """
     mu, u, e = program
-    arms, costs = means.shape[0], bound.shape[0]
+    arms, costs = means.shape[0], fixed(bound.shape[0])
     for j in range(columns.shape[0]):
         a = columns[j]
         if a < arms:
@@ -97,7 +113,7 @@ def above(mean: float, bound: float) -> float:
 def load_sums(sums: Floats, count: int, means: Floats, bound: Floats, columns: Integers, program: Program) -> None:
     """As ``load``, the first columns being arms whose means are ``sums`` (each arm's 1 + L) over ``count`` trials."""
     mu, u, e = program
-    costs = bound.shape[0]
+    costs = fixed(bound.shape[0])
     d = 1 + costs
     rows = sums.shape[0] // d
     for j in range(rows):
@@ -129,7 +145,7 @@ def arms_among(e: Floats) -> int:
 def measure(program: Program, scale: Floats) -> None:
     """Write the scale of loaded columns: (reward middle, reward spread, cost spreads), with finite reciprocals."""
     mu, u, e = program
-    n, costs = arms_among(e), u.shape[1]
+    n, costs = arms_among(e), fixed(u.shape[1])
     low, high = np.inf, -np.inf
     for j in range(n):
         low = mu[j] if mu[j] < low else low
@@ -157,7 +173,7 @@ def measure(program: Program, scale: Floats) -> None:
 def apply(scale: Floats, program: Program) -> None:
     """Divide the arms' columns by their scale. Slacks stay unit vectors: slack l is in units of cost spread l."""
     mu, u, e = program
-    n, costs = arms_among(e), u.shape[1]
+    n, costs = arms_among(e), fixed(u.shape[1])
     middle, spread = scale[0], scale[1]
     for j in range(n):
         mu[j] = (mu[j] - middle) / spread

@@ -16,7 +16,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
-from bestmix.kernels.columns import OVER_512, Program
+from bestmix.kernels.columns import OVER_512, Program, fixed, fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
@@ -73,9 +73,9 @@ class State(NamedTuple):
     counts, scatter, pooled
         Trials of each arm, their scatter (arms, 1 + L, 1 + L), and the pooled covariance of one trial.
     gap, own, coefficient
-        Each column's condition, (n,), and the terms of its variance: own (n,) and by basis row (n, 1 + L).
+        Each column's condition, (n,), and the terms of its variance: own (n,) and by basis row (1 + L, n).
     space
-        Of the decision (5, n).
+        Of the decision (6, n).
     """
 
     program: Program
@@ -103,8 +103,8 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
         np.zeros((d, d)),
         np.empty(n),
         np.empty(n),
-        np.empty((n, d)),
-        np.empty((5, n)),
+        np.empty((d, n)),
+        np.empty((6, n)),
     )
 
 
@@ -166,11 +166,11 @@ def pool(state: State) -> None:
 @inlined
 def pool_scatter(counts: Integers, scatter: Floats, pooled: Floats) -> bool:
     """Pooled covariance of a trial; False, and zero, when no arm has two trials."""
-    freedom = 0
+    freedom, m = 0, fixed_rows(pooled.shape[0])
     for a in range(counts.shape[0]):
         freedom += max(counts[a] - 1, 0)
-    for i in range(pooled.shape[0]):
-        for k in range(pooled.shape[0]):
+    for i in range(m):
+        for k in range(m):
             total = 0.0
             for a in range(counts.shape[0]):
                 total += scatter[a, i, k]
@@ -191,7 +191,7 @@ def blend(counts: Integers, scatter: Floats, pooled: Floats) -> Floats:
 def variance(direction: Floats, common: float, count: int, scatter: Floats) -> float:
     """Variance of a trial along a direction, blended with the pooled one; never infinite."""
     total = 0.0
-    for i in range(direction.shape[0]):
+    for i in range(fixed_rows(direction.shape[0])):
         inner = 0.5 * scatter[i, i] * direction[i]
         for k in range(i):
             inner += scatter[i, k] * direction[k]
@@ -213,7 +213,7 @@ def conditions(state: State) -> None:
     basis, inverse, price = state.basis.column, simplex.inverse(state.basis), simplex.prices(state.basis)
     counts, scatter, pooled = state.counts, state.scatter, state.pooled
     gap, own, coefficient = state.gap, state.own, state.coefficient
-    n, costs = u.shape
+    n, costs = u.shape[0], fixed(u.shape[1])
     m, unknown = costs + 1, counts.shape[0]
     direction, noise = state.space[0, :m], state.space[1, :m]
     # dual: d_j = mu_j - lambda.u_j - v e_j, with the noise of reward - lambda.cost
@@ -226,17 +226,15 @@ def conditions(state: State) -> None:
         if basis[i] < unknown:
             noise[i] = variance(direction, common, counts[basis[i]], scatter[basis[i]])
     for j in range(n):
-        gap[j] = -simplex.reduced_cost(state.program, price, j)
-        own[j] = 0.0
-        if j < unknown:
-            own[j] = variance(direction, common, counts[j], scatter[j])
-        for i in range(m):
-            y = 0.0
-            if noise[i] > 0.0:
-                y = inverse[i, costs] * e[j]
-                for l in range(costs):
-                    y += inverse[i, l] * u[j, l]
-            coefficient[j, i] = y * y * noise[i]
+        gap[j], own[j] = -simplex.reduced_cost(state.program, price, j), 0.0
+    for j in range(unknown):
+        own[j] = variance(direction, common, counts[j], scatter[j])
+    for i in range(m):
+        for j in range(n):
+            y = inverse[i, costs] * e[j]
+            for l in range(costs):
+                y += inverse[i, l] * u[j, l]
+            coefficient[i, j] = y * y * noise[i] if noise[i] > 0.0 else 0.0
     gap[n - 1] = np.inf
     # primal: x_i, with the noise of g_i.cost in the other arms of the basis, at the point where x_i is zero
     direction[0] = 0.0
@@ -248,10 +246,10 @@ def conditions(state: State) -> None:
             direction[1 + l] = inverse[i, l] / scale[2 + l]
         common = variance(direction, 0.0, 1, pooled) * PRIOR
         for k in range(m):
-            coefficient[j, k] = 0.0
+            coefficient[k, j] = 0.0
             if k != i and basis[k] < unknown and rest > 0.0:
                 share = inverse[k, costs] / rest
-                coefficient[j, k] = share * share * variance(direction, common, counts[basis[k]], scatter[basis[k]])
+                coefficient[k, j] = share * share * variance(direction, common, counts[basis[k]], scatter[basis[k]])
 
 
 @inlined
@@ -259,9 +257,9 @@ def spread_of(j: int, state: State, counts: Integers | Floats) -> float:
     """Variance of condition j's gap with so many trials of each arm."""
     own, coefficient, basis = state.own, state.coefficient, state.basis.column
     spread = own[j] / counts[j] if own[j] > 0.0 else 0.0
-    for i in range(basis.shape[0]):
-        if coefficient[j, i] > 0.0:
-            spread += coefficient[j, i] / counts[basis[i]]
+    for i in range(fixed_rows(basis.shape[0])):
+        if coefficient[i, j] > 0.0:
+            spread += coefficient[i, j] / counts[basis[i]]
     return float(spread)
 
 

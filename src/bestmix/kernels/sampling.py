@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
+from bestmix.kernels.columns import fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined
 
 Model = tuple[int, Floats, Floats | None, Integers, Floats]
@@ -35,7 +36,7 @@ def supply(unknown: int, size: int) -> Floats:
 @borrowing
 def line_up(model: Model, means: Floats, center: Floats, spread: Floats, sums: Floats) -> None:
     """Entries of the unknown arms before the first trial: means, deviations of INDEPENDENT noise, sums."""
-    kind, factor, d = model[0], model[1], means.shape[1]
+    kind, factor, d = model[0], model[1], fixed_rows(means.shape[1])
     for a in range(sums.shape[0] // d):
         for i in range(d):
             center[a * d + i], sums[a * d + i] = means[a, i], 0.0
@@ -59,7 +60,7 @@ def add_trials(
     arms still in the running lie side by side. ``normals`` is a supply that lasts for many calls.
     """
     kind, factor, table = model[0], model[1], model[2]
-    d = factor.shape[1]
+    d = fixed_rows(factor.shape[1])
     size = arms.shape[0] * d
     if kind <= INDEPENDENT:
         if normals[-1] + size >= normals.shape[0]:
@@ -106,7 +107,7 @@ def add_by_kind(
             add_other(rng, kind, extra, center[k : k + d], count, sums[k : k + d])
 
 
-@compiled
+@borrowing
 def refill(rng: np.random.Generator, normals: Floats) -> None:
     """Draw a fresh supply: a long loop of nothing but draws is the fastest way to have them."""
     for i in range(normals.shape[0] - 1):
@@ -178,7 +179,7 @@ def origin(model: Model, means: Floats, unknown: int) -> Floats:
     return result
 
 
-@compiled
+@borrowing
 def add_owed(
     rng: np.random.Generator,
     model: Model,
@@ -216,7 +217,7 @@ def add_owed_by_kind(
     return int(made)
 
 
-@compiled
+@borrowing
 def add_gaussian(
     rng: np.random.Generator, kind: int, factor: Floats, owed: Integers, sums: Floats, squares: Floats, space: Floats
 ) -> int:
@@ -240,9 +241,10 @@ def summarise(
     scatter: Floats,
 ) -> None:
     """Means and scatter of the arms' trials from their sums, for those of which trials were owed."""
+    d = fixed_rows(sums.shape[1])
     for a in range(owed.shape[0]):
         if owed[a] > 0:
-            for i in range(sums.shape[1]):
+            for i in range(d):
                 mean[a, i] = start[a, i] + sums[a, i] / counts[a]
                 for k in range(i + 1):
                     scatter[a, i, k] = squares[a, i, k] - sums[a, i] * sums[a, k] / counts[a]
@@ -330,7 +332,7 @@ def add_wishart(
     ``factor`` is that of all arms, ``sums`` and ``squares`` have a row for each; the first and the last matrix of
     ``space`` are overwritten.
     """
-    d, root = sums.shape[1], math.sqrt(count)
+    d, root = fixed_rows(sums.shape[1]), math.sqrt(count)
     for i in range(d):
         space[3, 0, i] = rng.standard_normal()
         for k in range(d):

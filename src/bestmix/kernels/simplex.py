@@ -13,7 +13,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
-from bestmix.kernels.columns import ONE_COST, TWO_COSTS, Program
+from bestmix.kernels.columns import ONE_COST, TWO_COSTS, Program, fixed, fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined, plain, view
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
@@ -145,7 +145,7 @@ def choose_first(program: Program, basis: Basis) -> bool:
     """The arm that violates the rows least, with a slack or an artificial on each row; False without an arm."""
     column, work = basis
     u, e = program.u, program.e
-    n, costs = u.shape
+    n, costs = u.shape[0], fixed(u.shape[1])
     for l in range(costs):
         column[l] = -1
     for j in range(n):
@@ -193,7 +193,7 @@ def exists(program: Program, basis: Basis) -> bool:
 @inlined
 def is_feasible(basis: Basis) -> bool:
     """Whether no weight is negative."""
-    m = basis.column.shape[0]
+    m = fixed_rows(basis.column.shape[0])
     for i in range(m):
         if not basis.work[i, m - 1] >= -FEASIBLE:
             return False
@@ -206,7 +206,7 @@ def invert(program: Program, basis: Basis) -> bool:
 
     Two and three rows have their closed form, unless it is ill conditioned; Gauss-Jordan does the rest.
     """
-    m = basis.column.shape[0]
+    m = fixed_rows(basis.column.shape[0])
     if ONE_COST and m == 2 and invert_two(program, basis):
         return True
     if TWO_COSTS and m == 3 and invert_three(program, basis):
@@ -219,7 +219,8 @@ def eliminate(program: Program, basis: Basis) -> bool:
     """Invert the basis matrix by Gauss and Jordan's method; False when it is singular."""
     column, work = basis
     u, e = program.u, program.e
-    m, costs = column.shape[0], u.shape[1]
+    costs = fixed(u.shape[1])
+    m = costs + 1
     for i in range(m):
         for k in range(m):
             work[k, i] = 1.0 if k == i else 0.0
@@ -300,7 +301,7 @@ def cross(u: Floats, i: int, j: int) -> float:
 @borrowing
 def improve(program: Program, basis: Basis, phase: float) -> int:
     """Pivot until no column improves the phase's objective: VIOLATION or VALUE."""
-    m = basis.column.shape[0]
+    m = fixed_rows(basis.column.shape[0])
     patience = 20 * (m + 10)
     for step in range(100 * patience):
         if phase == VIOLATION and violation(basis) <= 0.0:
@@ -324,7 +325,7 @@ def improve(program: Program, basis: Basis, phase: float) -> int:
 def violation(basis: Basis) -> float:
     """Total of the artificials in the current basic solution."""
     column, work = basis
-    m = column.shape[0]
+    m = fixed_rows(column.shape[0])
     total = 0.0
     for i in range(m):
         if column[i] < 0:
@@ -337,7 +338,7 @@ def set_prices(program: Program, basis: Basis, phase: float) -> None:
     """Row prices of the basis: the shadow prices of the costs, then the objective."""
     mu = program.mu
     column, work = basis
-    m = column.shape[0]
+    m = fixed_rows(column.shape[0])
     for k in range(m):
         work[m + 1, k] = 0.0
     for i in range(m):
@@ -351,7 +352,7 @@ def set_prices(program: Program, basis: Basis, phase: float) -> None:
 def reduced_cost(program: Program, price: Floats, j: int) -> float:
     """d_j = mu_j - lambda.u_j - v e_j."""
     mu, u, e = program
-    costs = u.shape[1]
+    costs = fixed(u.shape[1])
     d: float = mu[j] - price[costs] * e[j]
     for l in range(costs):
         d -= price[l] * u[j, l]
@@ -362,7 +363,7 @@ def reduced_cost(program: Program, price: Floats, j: int) -> float:
 def entering(program: Program, price: Floats, phase: float, rule: int) -> int:
     """Column with the largest positive reduced cost (BLAND: the first positive one)."""
     mu, u, e = program
-    n, costs = u.shape
+    n, costs = u.shape[0], fixed(u.shape[1])
     best, chosen = 0.0, -1
     if ONE_COST and costs == 1:
         return entering_one(program, price, phase, rule)
@@ -401,7 +402,7 @@ def set_direction(program: Program, j: int, basis: Basis) -> None:
     """Coordinates of column j in the basis."""
     work = basis.work
     u, e = program.u, program.e
-    m = u.shape[1] + 1
+    m = fixed(u.shape[1]) + 1
     for i in range(m):
         y = work[i, m - 1] * e[j]
         for l in range(m - 1):
@@ -413,7 +414,7 @@ def set_direction(program: Program, j: int, basis: Basis) -> None:
 def leaving(basis: Basis, rule: int) -> int:
     """Row of the basis that reaches zero first; lexicographic on ties (BLAND: smallest column)."""
     column, work = basis
-    m = column.shape[0]
+    m = fixed_rows(column.shape[0])
     largest = 0.0
     for i in range(m):
         largest = max(largest, abs(work[m, i]))
@@ -428,7 +429,7 @@ def leaving(basis: Basis, rule: int) -> int:
 def before(i: int, r: int, basis: Basis, rule: int) -> bool:
     """Whether row i leaves the basis rather than row r."""
     column, work = basis
-    m = column.shape[0]
+    m = fixed_rows(column.shape[0])
     yi, yr = work[m, i], work[m, r]
     for step in range(m):
         k = m - 1 if step == 0 else step - 1
@@ -444,7 +445,7 @@ def before(i: int, r: int, basis: Basis, rule: int) -> bool:
 def pivot(i: int, j: int, basis: Basis) -> None:
     """Replace row i of the basis by column j, whose direction is set."""
     column, work = basis
-    m = column.shape[0]
+    m = fixed_rows(column.shape[0])
     for k in range(m):
         work[i, k] /= work[m, i]
     for q in range(m):
@@ -474,7 +475,7 @@ def largest_in_row(i: int, program: Program, basis: Basis) -> int:
     """Column with the largest coordinate on row i of the basis; -1 when all are zero."""
     work = basis.work
     u, e = program.u, program.e
-    n, m = u.shape[0], u.shape[1] + 1
+    n, m = u.shape[0], fixed(u.shape[1]) + 1
     best, chosen = PIVOT, -1
     for j in range(n):
         y = work[i, m - 1] * e[j]

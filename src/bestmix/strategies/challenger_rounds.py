@@ -120,7 +120,7 @@ def doubts(speed: jit.Speed, state: conditions.State) -> money.Doubts:
     terms[np.arange(unknown), np.arange(unknown)] = state.own[:unknown]
     for row, column in enumerate(basis.tolist()):
         if column < unknown:
-            terms[:, column] += state.coefficient[:, row]
+            terms[:, column] += state.coefficient[row]
     safest, term = np.empty(len(basis), dtype=np.int64), np.empty(len(basis))
     feasible: Floats | None = None
     if speed(feasibility.in_doubt)(state, safest, term):
