@@ -11,7 +11,16 @@ from tests.experiments.kits import crowd
 from bestmix import Problem, Uniform
 from bestmix.experiments import Closed, Conflict, StorageError, UnknownTrial
 from bestmix.experiments.audit import audit
-from bestmix.experiments.sql.group_commit import MOST_TRIALS, GroupCommit, NotUndoneError, PendingCalls, Refusal
+from bestmix.experiments.sql.group_commit import (
+    LONGEST_WAIT,
+    MOST_TRIALS,
+    Call,
+    GroupCommit,
+    LastWrite,
+    NotUndoneError,
+    PendingCalls,
+    Refusal,
+)
 from bestmix.experiments.store import Prefetch
 
 NO_PREFETCH = Prefetch()
@@ -342,3 +351,49 @@ def test_a_caller_who_has_gone_leaves_the_others_in_order():
     group_commit = GroupCommit(lambda key, calls: [call.work(None) for call in calls])
     asyncio.run(main())
     group_commit.close()
+
+
+def test_clients_that_call_again_at_once_share_one_transaction():
+    sizes = []
+
+    def write(key, calls):
+        sizes.append(len(calls))
+        time.sleep(LONGEST_WAIT)
+        return [call.work(None) for call in calls]
+
+    async def client(first):
+        await asyncio.sleep(first)
+        for _ in range(15):
+            await group_commit.submit("key", lambda transaction: None, NO_PREFETCH)
+            await asyncio.sleep(0.0002)  # on its way to the client and back
+
+    async def main():
+        await asyncio.gather(*(client(0.001 * k) for k in range(8)))
+
+    group_commit = GroupCommit(write)
+    asyncio.run(main())
+    group_commit.close()
+    assert sum(sizes) == 8 * 15
+    assert len(sizes) < 24  # 15 where all share each; one call alone and seven together, in turn, would be 30
+
+
+@pytest.mark.parametrize(
+    ("last", "left", "come", "waits"),
+    [
+        (8, 0.2, 0, (0.05, 4.0)),  # nobody comes back: not for long
+        (8, 5.0, 7, (0.0, 4.0)),  # until all are there
+        (1, 5.0, 0, (0.0, 4.0)),  # a single client waits for nobody
+        (8, -5.0, 0, (0.0, 2.0)),  # they were answered long ago
+    ],
+)
+def test_those_who_were_answered_a_moment_ago_are_waited_for(last, left, come, waits):
+    group_commit = GroupCommit(lambda key, calls: [])
+    pending = group_commit._enter("key", Call(int, NO_PREFETCH))
+    group_commit._last["key"] = LastWrite(last, time.monotonic() + left)
+    others = threading.Timer(0.02, lambda: [group_commit._enter("key", Call(int, NO_PREFETCH)) for _ in range(come)])
+    others.start()
+    began = time.monotonic()
+    group_commit._gather("key", pending)
+    assert waits[0] <= time.monotonic() - began <= waits[1]
+    others.join()
+    assert len(pending.waiting) == 1 + come

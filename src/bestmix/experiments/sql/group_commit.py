@@ -4,11 +4,13 @@ A transaction costs several syncs of the disk, whether it holds one call or many
 whoever comes next waits; the first of them then writes for all of them. A server with many clients
 is so kept from doing for each of them what the disk can do only so many times a second. A call that is refused
 is undone alone, and the others keep their transaction. Calls of an event loop wait without a thread: a thread of
-their own writes for all of them, and wakes the loop once.
+their own writes for all of them, and wakes the loop once. It waits a moment for those whom it has just answered, if
+there were several: clients that tell one result after another share one transaction then, instead of two in turn.
 """
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +25,7 @@ if TYPE_CHECKING:  # which only servers load
 
 T = TypeVar("T")
 MOST_TRIALS = 1000  # trials whose results one transaction takes, unless a single call brings more
+LONGEST_WAIT = 0.01  # seconds that a transaction waits for calls, and no longer than the one before it took
 MOST_WRITERS = 4  # threads that write for event loops, each for one experiment at a time
 
 
@@ -59,6 +62,8 @@ class PendingCalls:
     """Those who wait for one experiment while somebody writes."""
 
     waiting: list[Call] = field(default_factory=list)
+    wanted: int = 0  # calls that a writer waits for
+    enough: threading.Event | None = None  # set when they are there
 
     def take(self) -> list[Call]:
         """The first ones, as many as fit into one transaction."""
@@ -68,6 +73,14 @@ class PendingCalls:
             count += 1
         taken, self.waiting = self.waiting[:count], self.waiting[count:]
         return taken
+
+
+@dataclass(frozen=True)
+class LastWrite:
+    """A transaction that ended: who took part in it or came meanwhile, and until when they are expected back."""
+
+    calls: int
+    until: float
 
 
 class GroupCommit:
@@ -83,6 +96,7 @@ class GroupCommit:
     def __init__(self, write: Callable[[str, Sequence[Call]], Sequence[Any]]) -> None:
         self._write = write
         self._pending: dict[str, PendingCalls] = {}  # of experiments that somebody writes for
+        self._last: dict[str, LastWrite] = {}  # by experiment
         self._lock = threading.Lock()
         self._owner = os.getpid()
         self._writers: ThreadPoolExecutor | None = None  # threads that write for event loops
@@ -130,6 +144,8 @@ class GroupCommit:
                 pending = self._pending[key] = PendingCalls()
                 call.leads = True
             pending.waiting.append(call)
+            if pending.enough is not None and len(pending.waiting) >= pending.wanted:
+                pending.enough.set()
         return pending
 
     def _wait(self, key: str, pending: PendingCalls, call: Call) -> None:
@@ -163,18 +179,38 @@ class GroupCommit:
 
     def _lead_for_loops(self, key: str, pending: PendingCalls) -> None:
         """Write for those who wait, until nobody does or the next one is a thread that can lead."""
+        self._gather(key, pending)
         following = self._write_some(key, pending)
         while following is not None and following.future is not None:
+            self._gather(key, pending)
             following = self._write_some(key, pending)
+
+    def _gather(self, key: str, pending: PendingCalls) -> None:
+        """Wait a little for those who were answered a moment ago and come back with their next call.
+
+        Else the first of them would be written alone while the others wait, and then the others without it, for ever.
+        """
+        with self._lock:
+            last = self._last.get(key)
+            left = 0.0 if last is None else last.until - time.monotonic()
+            if last is None or left <= 0 or len(pending.waiting) >= last.calls:
+                return
+            pending.wanted, pending.enough = last.calls, threading.Event()
+        pending.enough.wait(left)
+        with self._lock:
+            pending.enough = None
 
     def _write_some(self, key: str, pending: PendingCalls) -> Call | None:
         """Write for those who wait; who is to lead next."""
         with self._lock:
             calls = pending.take()
+        began = time.monotonic()
         try:
             self._settle(key, calls)
         finally:
             with self._lock:
+                now = time.monotonic()
+                self._last[key] = LastWrite(len(calls) + len(pending.waiting), now + min(now - began, LONGEST_WAIT))
                 following = pending.waiting[0] if pending.waiting else None
                 if following is None:
                     del self._pending[key]
