@@ -7,6 +7,7 @@ from tests.kernels.states import random_instance, told
 from bestmix.answers import program_safety, safety
 from bestmix.answers.noisy_program import noisy_program, solve
 from bestmix.answers.program_safety import ProgramLimits, described_program_mix, safe_program_mix
+from bestmix.answers.safe_search import trust
 from bestmix.kernels.layout import new_layout
 
 
@@ -25,7 +26,7 @@ def test_one_segment_has_the_safe_mix_of_the_plain_problem(size):
         assert found.certainty == pytest.approx(plain.certainty, abs=5e-3)
         assert found.mixture @ data.means[:, 0] == pytest.approx(plain.mixture @ data.means[:, 0], abs=5e-3 * spread)
         certified += found.certified
-        same = described_program_mix(program, plain.mixture, 0.7)
+        same = described_program_mix(program, plain.mixture, trust(0.7))
         other = safety.described(data, instance.bound, plain.mixture, safety.trust(0.7))
         np.testing.assert_allclose(same.kept, other.kept, rtol=1e-6)
         np.testing.assert_allclose(same.mean, other.mean - instance.bound, atol=1e-12)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from bestmix import Known, Policy
 from bestmix.answers.refit import refit, refit_whole
@@ -91,3 +92,11 @@ def test_with_segments_each_has_its_own_weights():
     fresh = {"arm": [a for a, _, _ in rows], "segment": [g for _, g, _ in rows], "dollars": [d for _, _, d in rows]}
     found = refit_whole(policy, fresh | {"reward": [d for _, _, d in rows]})
     assert found.deployed["dollars"].mean == pytest.approx(0.7 * 0.5 + 0.3 * 2.0)
+
+
+def test_the_fresh_trials_had_no_say_in_the_weights_that_they_judge():
+    """The chance that a limit is kept is the plain one of its mean: nothing was chosen."""
+    trials = log(5, n=400)
+    found = refit_whole(Policy({"on": 0.499, "off": 0.501}, {"dollars": 1.0}, known=KNOWN), trials).deployed["dollars"]
+    assert found.chance == pytest.approx(ndtr((1.0 - found.mean) / found.error), abs=0.01)
+    assert 0.1 < found.chance < 0.9

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from bestmix import Known, Limit, Policy
 from bestmix.answers.recommendation import MeanCost
+from bestmix.answers.wording import chance_text
 from bestmix.cli import app
 from bestmix.cli.refit import _would_have
 
@@ -94,6 +95,8 @@ def test_it_says_what_changes_and_what_is_left_out(place):
     kept = json.loads(refit(*words, "--json").stdout)["deployed"]["dollars"]["mean"] <= 1.0
     verdict = "would have kept" if kept else "would not have kept"
     assert f"The old weights {verdict} 'dollars <= 1' on the fresh trials: estimated dollars " in told
+    chance = json.loads(refit(*words, "--json").stdout)["deployed"]["dollars"]["chance"]
+    assert f", kept {chance_text(chance)}." in told
     assert "Left out, because the policy has no such arm: 2 of 'xl'" in told
     data = json.loads(refit(*words, "--json").stdout)
     assert data["old_weights"] == {"s": 0.5, "l": 0.5}

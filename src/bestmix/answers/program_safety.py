@@ -22,7 +22,6 @@ from bestmix.answers.safe_search import (
     search,
     spread_out,
     tails_at,
-    trust,
 )
 from bestmix.answers.safety import binomial_margins, freedoms, rounded
 from bestmix.arrays import Flags, Floats
@@ -181,10 +180,13 @@ def safe_program_mix(program: NoisyProgram, chance: float | None, safety: float 
     return _whole(program, search(ProgramLimits(inner), chance, safety))
 
 
-def described_program_mix(program: NoisyProgram, weights: Floats, chance: float | None) -> SafeMix:
-    """Any mix of usable columns with its certainty, such as the optimum at the estimates; never certified."""
+def described_program_mix(program: NoisyProgram, weights: Floats, odds: float) -> SafeMix:
+    """Any mix of usable columns with its certainty, such as the optimum at the estimates; never certified.
+
+    ``odds`` are those of ``trust`` for a mix that was chosen from the same trials, and 1 for one that was not.
+    """
     inner, some = restricted(program)
-    found = described(ProgramLimits(inner), weights[some.columns], trust(chance))
+    found = described(ProgramLimits(inner), weights[some.columns], odds)
     return _whole(program, found)._replace(certified=False)
 
 

@@ -15,6 +15,7 @@ from bestmix.answers.program_certificate import certify_program
 from bestmix.answers.program_safety import ProgramLimits
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, claimed
+from bestmix.answers.safe_search import trust
 from bestmix.answers.safety import SafeMix
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.layouts import places, segments_of
@@ -71,7 +72,7 @@ def _deployed(program: NoisyProgram, best: Optimum, safety: float | None, certif
         flags = np.zeros(limits, dtype=np.bool_)
         return SafeMix(best.weights, -best.slack, unknown, unknown, math.nan, not limits, flags, nothing)
     if safety is None:
-        return program_safety.described_program_mix(program, best.weights, best.chance)
+        return program_safety.described_program_mix(program, best.weights, trust(best.chance))
     if certified is not None:
         found = program_safety.judged_program_mix(program, certified, best.chance, safety)
         if found.certified:

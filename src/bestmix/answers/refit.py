@@ -110,5 +110,5 @@ def _deployed(policy: Policy, fresh: Evidence) -> dict[str, MeanCost]:
     cells = [*problem.cells, *problem.known_cells]
     within = [policy.of(cells[place].segment)[cells[place].arm] for place in places(problem)]
     weights = np.array(within) * program.weight[program.segment]
-    found = described_program_mix(program, weights, None)
+    found = described_program_mix(program, weights, 1.0)  # the fresh trials had no say in these weights
     return dict(zip(problem.costs, mean_costs(fresh, program, found), strict=True))

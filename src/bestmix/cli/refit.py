@@ -102,17 +102,17 @@ def show_change(old: "Policy", new: "Policy", found: "Refit") -> None:
 
 def _would_have(found: "MeanCost", limit: "Limit") -> str:
     """Whether the policy as it was deployed kept a limit on the fresh trials."""
-    from bestmix.answers.wording import measured
+    from bestmix.answers.wording import kept_text, measured, reach
 
-    low, high = found.interval
     if math.isnan(found.mean):
         return f"'{limit}' cannot be judged on the fresh trials: what it divides by is not above zero."
-    told = measured(found.mean, (high - low) / 2)
+    told = measured(found.mean, reach(found.mean, found.interval))
     if limit.equality:
         return f"With the old weights {limit.quantity} is {told} on the fresh trials, where '{limit}' was asked for."
     beyond = limit.sign * (found.mean - found.bound) > 0
     kept = "would not have kept" if beyond else "would have kept"
-    return f"The old weights {kept} '{limit}' on the fresh trials: estimated {limit.quantity} {told}."
+    chance = "" if math.isnan(found.chance) else f", kept {kept_text(found)}"
+    return f"The old weights {kept} '{limit}' on the fresh trials: estimated {limit.quantity} {told}{chance}."
 
 
 def _weights(policy: "Policy") -> dict[str, float]:
