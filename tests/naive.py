@@ -346,11 +346,12 @@ def uslp_float(trials, known, bound, budget):
 # --- conditions -----------------------------------------------------------------------------------
 
 
-def blended_covariances(evidence, prior=5.0, unlikely=1e-6):
+def blended_covariances(evidence, prior=5.0, unlikely=1e-6, limits=False):
     """Covariance of a trial of each arm (K, 1 + L, 1 + L): its own and ``prior`` trials' worth of the pooled one.
 
     A deviation of the pool counts as at most the one with which so little scatter would be seen with the chance
-    ``unlikely``; in full for values of 0 and 1, and where there is no scatter at all.
+    ``unlikely``; in full for values of 0 and 1, and where there is no scatter at all. For ``limits`` at least as 5
+    times the arm's own variance, and more where that is large beside the mean, as it is with skewed values.
     """
     scatters, freedom = np.array([m.scatter() for m in evidence.moments]), np.maximum(evidence.counts - 1, 0)
     pool = scatters.sum(axis=0) / freedom.sum()
@@ -360,6 +361,10 @@ def blended_covariances(evidence, prior=5.0, unlikely=1e-6):
         for i in range(len(pool)):
             if own[i, i] > 0 and pool[i, i] > 0 and not evidence.events[a, i]:
                 largest = own[i, i] / stats.chi2.ppf(unlikely, f)
+                if limits:
+                    v = min(math.sqrt(own[i, i] / f) / abs(evidence.means[a, i]), 1.5)
+                    times = (3 * v + v**3) * (2.5 + 0.25 * math.sqrt(f + 1))
+                    largest = max(largest, max(times, 5.0) * own[i, i] / f)
                 scale[i] = min(1.0, math.sqrt(largest / pool[i, i]))
         result[a] = (own + prior * pool * np.outer(scale, scale)) / (f + prior)
     return result

@@ -36,6 +36,17 @@ def test_the_pool_is_as_large_as_an_arm_can_be(seed, trials, fold):
     assert (np.diagonal(found, axis1=1, axis2=2) <= np.diagonal(whole, axis1=1, axis2=2) * (1 + 1e-12)).all()
 
 
+@given(seed=st.integers(0, 10**6), trials=st.integers(2, 400), fold=st.floats(1.0, 1e4), mean=st.floats(-2.0, 9.0))
+@settings(max_examples=40, deadline=None)
+def test_a_limit_reckons_with_more_of_the_pool_where_values_are_wide_beside_their_mean(seed, trials, fold, mean):
+    rng = np.random.default_rng(seed)
+    values = (mean + rng.normal(size=(3, trials, 2))) * np.array([1.0, fold, fold**0.5]).reshape(-1, 1, 1)
+    evidence = evidence_of(values, [1.0])
+    found, alone = evidence.estimates.covariances, evidence.support_estimates.covariances
+    np.testing.assert_allclose(found, naive.blended_covariances(evidence, limits=True), rtol=1e-9)
+    assert (np.diagonal(found, axis1=1, axis2=2) >= np.diagonal(alone, axis1=1, axis2=2) * (1 - 1e-12)).all()
+
+
 def test_arms_that_are_alike_are_pooled_to_the_bit_as_decisions_are():
     rng = np.random.default_rng(3)
     for trials in (2, 5, 40):

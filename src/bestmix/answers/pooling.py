@@ -6,8 +6,8 @@ cheap one would count for nothing. So the pool counts for an arm as no more than
 largest variance with which so little scatter would still be seen once in a million times. Arms that are alike are
 pooled as they are.
 
-So it is for the chance that a support is right. For what keeps a limit the pool counts as up to SKEWED times the arm's
-own variance in any case: costs are skewed, and an arm whose trials happened to be cheap happened to scatter little too.
+So it is for the chance that a support is right. For what keeps a limit the pool counts as a few times the arm's own
+variance in any case (``skewed``): an arm whose trials happened to be cheap happened to scatter little too.
 """
 
 import numpy as np
@@ -17,14 +17,18 @@ from bestmix.kernels import conditions, jit
 from bestmix.kernels.conditions import PRIOR
 
 UNLIKELY = 1e-6  # chance of as little scatter as was seen, at which a variance is no longer taken for possible
-SKEWED = 30.0  # times its own variance: what the pool may count for an arm however many trials it has, to keep a limit
+SKEWED, ROOT = 2.5, 0.25  # times its own variance and its skewness: what the pool may count for an arm, to keep a limit
+LEAST = 5.0  # times its own variance, whatever the skewness is
+WIDEST = 1.5  # deviation over the mean, at most: the mean may be next to zero
 
 
-def blended_as_possible(counts: Integers, scatters: Floats, pooled: Floats, kept: Flags, least: float = 0.0) -> Floats:
+def blended_as_possible(
+    counts: Integers, scatters: Floats, pooled: Floats, kept: Flags, least: Floats | float = 0.0
+) -> Floats:
     """Covariance of a trial of each arm (K, R, R), its own blended with as much of the pooled one as is possible.
 
-    At least ``least`` times its own counts as possible. ``kept`` (K, R) are metrics whose pool is not made smaller:
-    events of 0 and 1, which may not have happened yet. Neither is it where a metric was always the same.
+    At least ``least`` times its own, for all or for each (K, R), counts as possible. ``kept`` (K, R) are metrics whose
+    pool is not made smaller: events of 0 and 1, which may not have happened yet. Nor is it where a metric never varied.
 
     >>> rng = np.random.default_rng(0)
     >>> trials = np.array([rng.normal(0.0, s, 60) for s in (0.01, 5.0)])
@@ -43,7 +47,7 @@ def blended_as_possible(counts: Integers, scatters: Floats, pooled: Floats, kept
     return result
 
 
-def possible_scale(counts: Integers, scatters: Floats, pooled: Floats, least: float = 0.0) -> Floats:
+def possible_scale(counts: Integers, scatters: Floats, pooled: Floats, least: Floats | float = 0.0) -> Floats:
     """By how much the pooled deviations are too large for each arm (K, R), at most 1.
 
     The largest variance that is possible is the scatter over the quantile UNLIKELY of a chi-squared distribution, or
@@ -56,9 +60,28 @@ def possible_scale(counts: Integers, scatters: Floats, pooled: Floats, least: fl
     """
     from scipy.special import gammaincinv
 
-    freedom = np.maximum(counts - 1.0, 1.0)
+    freedom = np.maximum(counts - 1.0, 1.0)[:, None]
     own, common = np.diagonal(scatters, axis1=1, axis2=2), np.diagonal(pooled)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        divisor = np.minimum(2.0 * gammaincinv(freedom / 2.0, UNLIKELY), freedom / max(least, 1e-300))
-        share = np.where((own > 0) & (common > 0), own / divisor[:, None] / common, 1.0)
+        divisor = np.minimum(2.0 * gammaincinv(freedom / 2.0, UNLIKELY), freedom / np.maximum(least, 1e-300))
+        share = np.where((own > 0) & (common > 0), own / divisor / common, 1.0)
     return np.asarray(np.sqrt(np.minimum(share, 1.0)))
+
+
+def skewed(counts: Integers, scatters: Floats, means: Floats) -> Floats:
+    """How many times its own variance the pool may count for each arm (K, R), to keep a limit.
+
+    The skewness is not among the sums. It is taken for that of a log-normal value whose deviation is v times its mean,
+    3 v + v^3. It makes a normal limit too near by a share that falls like one over the root of the trials, and the
+    pool's share falls like one over the trials, so that ROOT times that root is added.
+
+    >>> scatters = np.array([[[0.25 * 99]], [[0.25 * 399]]])  # a deviation of 0.5
+    >>> skewed(np.array([100, 400]), scatters, np.array([[0.5], [0.5]])).round(1).ravel().tolist()
+    [20.0, 30.0]
+    >>> skewed(np.array([100, 400]), scatters, np.array([[5.0], [5.0]])).round(1).ravel().tolist()
+    [5.0, 5.0]
+    """
+    own = np.diagonal(scatters, axis1=1, axis2=2) / np.maximum(counts - 1.0, 1.0)[:, None]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        v = np.fmin(np.sqrt(own) / np.abs(means), WIDEST)
+    return np.asarray(np.maximum(LEAST, (3.0 * v + v**3) * (SKEWED + ROOT * np.sqrt(counts)[:, None])))

@@ -72,7 +72,7 @@ def estimates(
     pooled, blended = np.empty(scatters.shape[1:]), np.zeros(scatters.shape)
     speed = jit.speed_for(len(trials))
     speed(conditions.pool_scatter)(trials, own, pooled)
-    least = 0.0 if as_possible else pooling.SKEWED
+    least = 0.0 if as_possible else pooling.skewed(trials, own, means[unknown])
     blended[unknown] = pooling.blended_as_possible(trials, own, pooled, binary[unknown] != 0, least)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
     same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
