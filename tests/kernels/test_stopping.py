@@ -69,24 +69,30 @@ def test_less_error_is_allowed_at_first():
     assert stopping.allowed(settings._replace(early=0.0), 40, 4) == 0.05
 
 
-def test_what_is_zero_whatever_the_trials_say_does_not_keep_a_run_from_stopping():
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_what_is_zero_whatever_the_trials_say_does_not_keep_a_run_from_stopping(noise):
     """Arm 1 costs exactly its bound at a known price: what stands beside it, and what that blocks, are no matter."""
-    instance = Instance([1.0, 2.0, 3.0, 2.5], [[0.2, 0.5, 0.9, 0.8]], [0.5], sigma_reward=0.3, sigma_cost=0.0)
+    spread = np.array([[noise, 0.0, noise, noise]])
+    instance = Instance([1.0, 2.0, 3.0, 2.5], [[0.2, 0.5, 0.9, 0.8]], [0.5], sigma_reward=0.3, sigma_cost=spread)
     state = decided(told(instance, [400] * 4, 1))
     beside = next(int(j) for j in state.basis.column if j != 1)
     assert state.gap[beside] == 0.0
     dear = {2, 3}
     others = {0} if beside in dear else dear  # those on the other side of the bound: with them a mix may be better
     settings = conditions.Settings(0.1, 30, 0.05, 0.0)
-    assert not stopping.stops(settings, state)
-    assert stopping.stops(settings._replace(weak=True), state)
+    assert not stopping.stops(settings, state, instance.bound)
+    assert stopping.stops(settings._replace(weak=True), state, instance.bound)
     assert {j for j in range(4) if np.isfinite(state.gap[j])} == others | {1}
 
 
-def test_a_weight_of_zero_that_trials_may_move_stays_in_doubt():
-    state = decided(told(Instance([1.0, 2.0], [[0.2, 0.5]], [0.5], sigma_reward=0.3, sigma_cost=0.1), [400, 400], 1))
-    assert 2 in state.basis.column
-    state.gap[2] = 0.0  # the slack
+@pytest.mark.parametrize(("bound", "noise", "trials"), [(0.5, 0.1, 400), (0.0, 0.0, 400), (0.5, 0.0, 5)])
+def test_a_weight_of_zero_that_trials_may_move_stays_in_doubt(bound, noise, trials):
+    """A cost with noise; one of zero, which may be an event that has not happened yet; and few trials."""
+    cost = [[bound - 0.3, bound]]
+    instance = Instance([1.0, 2.0], cost, [bound], sigma_reward=0.3, sigma_cost=noise)
+    state = decided(told(instance, [trials] * 2, 1))
+    beside = next(int(j) for j in state.basis.column if j != 1)
+    state.gap[beside] = 0.0
     before = state.gap.copy()
-    stopping.settle_zeros(state)
+    stopping.settle_zeros(state, instance.bound)
     assert np.array_equal(state.gap, before)

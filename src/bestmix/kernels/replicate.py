@@ -152,7 +152,7 @@ def run_all(
             conditions.pool(state)
             conditions.conditions(state)
             size = allocation.round_size(budget, unknown, spent, settings)
-            if size == 0 or stopping.stops(stop, state):
+            if size == 0 or stopping.stops(stop, state, bound):
                 break
             allocation.allocate(state, size, settings.reserve, arm, None, owed)
         pulls[run] = spent

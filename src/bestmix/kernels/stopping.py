@@ -11,17 +11,17 @@ import numpy as np
 from bestmix.arrays import Floats
 from bestmix.kernels import simplex
 from bestmix.kernels.allocation import FIRST, stops_itself
-from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
+from bestmix.kernels.conditions import EXACT, PRIOR, Settings, State, spread_of
 from bestmix.kernels.jit import borrowing, compiled, plain
 
 STEPS = 8  # of Gauss-Newton
 NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled one
 FIXED = 1.0  # how firmly the length of a direction is held
-DUST = 1e-9  # of a weight, or of its standard error, in the program's own scale: rounding
+DUST = 1e-9  # of a weight, or of a coordinate, in the program's own scale: rounding
 
 
 @borrowing
-def stops(settings: Settings | None, state: State) -> bool:
+def stops(settings: Settings | None, state: State, bound: Floats) -> bool:
     """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones.
 
     Never without settings, and then nothing of it is compiled.
@@ -31,7 +31,7 @@ def stops(settings: Settings | None, state: State) -> bool:
     if not stops_itself(settings):
         return False
     if settings.weak:
-        settle_zeros(state)
+        settle_zeros(state, bound)
     total, largest = tails(state)
     if settings.tail > 0.0 and total <= settings.tail:
         return True
@@ -52,7 +52,7 @@ def allowed(settings: Settings, spent: float, unknown: int) -> float:
 
 
 @compiled
-def settle_zeros(state: State) -> None:
+def settle_zeros(state: State, bound: Floats) -> None:
     """Give the conditions that cannot change the mix an infinite gap: no trial is needed for them.
 
     Such are weights that are zero whatever the trials say, as of what stands beside an arm that costs exactly its bound
@@ -61,7 +61,7 @@ def settle_zeros(state: State) -> None:
     u, e, basis = state.program.u, state.program.e, state.basis.column
     inverse, gap, costs = simplex.inverse(state.basis), state.gap, u.shape[1]
     for i in range(basis.shape[0]):
-        if not (gap[basis[i]] <= DUST and spread_of(basis[i], state, state.counts) <= DUST * DUST):
+        if not (gap[basis[i]] <= DUST and fixed(i, state, bound)):
             continue
         for j in range(gap.shape[0]):
             inside = False
@@ -72,6 +72,25 @@ def settle_zeros(state: State) -> None:
                 coordinate += inverse[i, l] * u[j, l]
             if j == basis[i] or (not inside and coordinate > DUST):
                 gap[j] = np.inf
+
+
+@compiled
+def fixed(i: int, state: State, bound: Floats) -> bool:
+    """Whether no trial can move the weight in row i of the basis: the other arms of the mix have prices there.
+
+    A price is what was the same in EXACT trials; zero is none, since it may be an event that has not happened yet.
+    """
+    basis, inverse, costs = state.basis.column, simplex.inverse(state.basis), bound.shape[0]
+    for k in range(basis.shape[0]):
+        a = basis[k]
+        if k == i or a >= state.counts.shape[0] or inverse[k, costs] <= DUST:
+            continue
+        for l in range(costs):
+            rounding = state.counts[a] * (DUST * state.scale[2 + l]) ** 2
+            price = state.counts[a] >= EXACT and state.scatter[a, 1 + l, 1 + l] <= rounding and bound[l] != 0.0
+            if abs(inverse[i, l]) > DUST and not price:
+                return False
+    return True
 
 
 @borrowing

@@ -144,7 +144,7 @@ def runs(
             conditions.pool(state)
             conditions.conditions(state)
             size = allocation.round_size(budget, unknown, spent, settings)
-            if size == 0 or stopping.stops(settings, state):
+            if size == 0 or stopping.stops(settings, state, bound):
                 break
             allocate(rng, beta, size, estimate, bound, everything, state, spare, owed)
         pulls[run] = spent

@@ -313,7 +313,7 @@ class Challenger:
     ) -> bool:
         """Whether the support is known well enough to stop."""
         if not self.proven:
-            return bool(speed(stopping.stops)(settings, state))
+            return bool(speed(stopping.stops)(settings, state, evidence.problem.bound))
         scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
         return proven_support.is_certain(evidence, scale, self._delta, self.edition)
 

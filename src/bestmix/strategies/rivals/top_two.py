@@ -104,7 +104,7 @@ class TopTwo:
         speed(conditions.conditions)(state)
         size = allocation.round_size(budget, unknown, spent, self._settings)
         basis = [int(j) for j in state.basis.column]
-        if size == 0 or speed(stopping.stops)(self._settings, state):
+        if size == 0 or speed(stopping.stops)(self._settings, state, evidence.problem.bound):
             return {"quota": None, "basis": basis}, {}
         owed, rng = np.empty(unknown, dtype=np.int64), np.random.default_rng([self.seed, spent])
         allocate = speed(top_two.allocate)
