@@ -36,6 +36,8 @@ def test_with_a_tolerance_there_are_two_bounds(place):
     assert "are enough" in (place / "t.svg").read_text()
     data = json.loads(invoke(*words, "--json").stdout)
     assert data["limit_tolerance"] == {"cost0": 0.1}
+    share = json.loads(invoke("limit", "two.toml", "--tolerance", "10%", "--json").stdout)
+    assert share["tolerance"] == pytest.approx(0.1)  # of the best mix, which earns 1
     assert data["trials"] <= data["trials_upper"] < json.loads(invoke("limit", "two.toml", "--json").stdout)["trials"]
 
 
@@ -44,7 +46,7 @@ def test_with_a_tolerance_there_are_two_bounds(place):
     [
         (["limit", "D9P"], "expected a .toml or .json file or one of D1P"),
         (["limit", "A1", "--delta", "0.5"], "delta: expected a number between 0 and 0.5"),
-        (["limit", "A1", "--tolerance", "-1"], "tolerance: expected a number that is not negative"),
+        (["limit", "A1", "--tolerance", "-1"], "tolerance: expected a positive amount of reward, or a share"),
         (["limit", "A1", "--limit-tolerance", "euros=1"], "limit_tolerance: expected one of"),
         (["limit", "A1", "--limit-tolerance", "much"], "--limit-tolerance: expected name=number"),
         (["limit", "A1", "--figure", "p.gif"], "expected a figure's name to end in"),

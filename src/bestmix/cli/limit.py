@@ -31,9 +31,11 @@ def limit(
     ],
     delta: Annotated[float, typer.Option(help="Chance of a wrong answer that is allowed.")] = 0.05,
     tolerance: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            metavar="AMOUNT", help="A mix that earns this much less is as good, as 0.01.", show_default="the best alone"
+            metavar="AMOUNT",
+            help="A mix that earns this much less is as good, as 0.01 or 1%.",
+            show_default="the best alone",
         ),
     ] = None,
     limit_tolerance: Annotated[

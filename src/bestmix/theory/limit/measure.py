@@ -12,6 +12,7 @@ from bestmix.problems.noise import Bernoulli, Gaussian
 from bestmix.problems.segment_instance import by_arrays
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
+from bestmix.strategies.enough import parse_tolerance
 from bestmix.theory.limit.allocation import CLOSE, Allocation, Cuts, maximise
 from bestmix.theory.limit.answers import Tolerance, right_answers
 from bestmix.theory.limit.bernoulli import BernoulliDistances
@@ -27,7 +28,7 @@ MOST_SEARCHED = 12  # columns whose distances are searched for in passing: more 
 def limit(
     instance: Instance,
     delta: float = 0.05,
-    tolerance: float | None = None,
+    tolerance: float | str | None = None,
     limit_tolerance: float | Mapping[str, float] | None = None,
 ) -> LowerBound:
     """The bound on expected trials that every delta-correct algorithm obeys on an instance, and the best shares.
@@ -45,8 +46,9 @@ def limit(
     delta
         Below 0.5.
     tolerance
-        A basis is as good where its mix earns at most this much less than the best one: a ``TolerantBound``, with a
-        bound from below and one from above. For Gaussian noise.
+        A basis is as good where its mix earns at most this much less than the best one, an amount or a text such as
+        ``"1%"`` of what that earns: a ``TolerantBound``, with a bound from below and one from above. For Gaussian
+        noise.
     limit_tolerance
         And where its mix exceeds the bounds by at most this, one number or one for each cost.
 
@@ -63,7 +65,7 @@ def limit(
         raise checks.InvalidInput("instance", expected="an Instance", got=checks.shown(instance), remedy="build one")
     instance = by_arrays(instance)
     delta, solution = check_delta(delta), solve(instance)
-    allowed = _tolerance(instance, tolerance, limit_tolerance)
+    allowed = _tolerance(instance, solution, tolerance, limit_tolerance)
     check_noise(instance, solution)
     if allowed.none:
         return _exact(instance, delta, solution)
@@ -157,7 +159,10 @@ def check_tolerant(instance: Instance) -> None:
 
 
 def _tolerance(
-    instance: Instance, tolerance: float | None, limit_tolerance: float | Mapping[str, float] | None
+    instance: Instance,
+    solution: Solution,
+    tolerance: float | str | None,
+    limit_tolerance: float | Mapping[str, float] | None,
 ) -> Tolerance:
     """What is as good, checked."""
     cost = np.zeros(len(instance.bound))
@@ -166,6 +171,8 @@ def _tolerance(
             cost[instance.costs.index(checks.choice("limit_tolerance", name, instance.costs))] = _amount(name, value)
     elif limit_tolerance is not None:
         cost[:] = _amount("limit_tolerance", limit_tolerance)
+    if isinstance(tolerance, str):
+        tolerance = parse_tolerance(tolerance).of(solution.value if solution.feasible else 0.0)
     return Tolerance(0.0 if tolerance is None else _amount("tolerance", tolerance), cost)
 
 

@@ -7,7 +7,9 @@ from bestmix.problems.instance import Instance
 from bestmix.strategies import Challenger
 
 
-def spent_shares(instance: Instance, delta: float, runs: int, seed: int = 0, tolerance: float | None = None) -> Floats:
+def spent_shares(
+    instance: Instance, delta: float, runs: int, seed: int = 0, tolerance: float | str | None = None
+) -> Floats:
     """Share of its trials that each of some runs of Challenger gives to each arm (runs, K).
 
     With a tolerance it stops when a mix is good enough.
