@@ -81,7 +81,10 @@ def test_blocks_have_generators_of_their_own():
     assert len(cell.run(0, 2, BLOCK + 3)) == BLOCK + 3
 
 
-@pytest.mark.parametrize("strategy", [bm.SFSR(), bm.SFSR("lagrangian"), bm.Uniform()], ids=lambda s: s.name)
+FEW_RUNS = [bm.SFSR(), bm.SFSR("lagrangian"), bm.Uniform(), bm.SingleArm(), bm.Challenger()]
+
+
+@pytest.mark.parametrize("strategy", FEW_RUNS, ids=lambda s: s.name)
 def test_few_runs_are_over_in_plain_python_and_the_same(strategy, monkeypatch):
     cell = Cell(bm.catalog.load("D2P"), strategy, 2000, seed=3)
     compiled = cell.run(0, 1, runs=6)
@@ -98,3 +101,7 @@ def test_few_runs_are_over_in_plain_python_and_the_same(strategy, monkeypatch):
     cell._block(0, 6, runs=8)
     replace(cell, beside=2)._block(0, 6, runs=6)  # another cell needs the machine code as well
     assert sizes == [False, True, True]
+
+
+def test_runs_that_stop_by_themselves_are_compiled_since_their_length_is_not_known():
+    assert Cell(bm.catalog.load("D2P"), bm.Challenger(confidence=0.9), 2000, seed=3).fast.work == np.inf

@@ -35,6 +35,7 @@ ROUNDS = 30  # after the first one
 NEWEST = 3  # edition
 # Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
 SURE: dict[str, Any] = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0, "weak": True}
+CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
 NEWER = (
     "tolerance",
@@ -432,7 +433,7 @@ class Challenger:
     def replicator(self, instance: Instance, budget: int) -> "WithoutChances | None":
         """Compiled runs."""
         run = self.with_chances(instance, budget)
-        return None if run is None else WithoutChances(run)
+        return None if run is None else WithoutChances(**vars(run))
 
     def with_chances(self, instance: Instance, budget: int) -> Replication | None:
         """``replicator`` with one more array (runs,): the estimated chances that the answers are right."""
@@ -441,7 +442,10 @@ class Challenger:
             return None
         settings = self._settings(instance.problem)
         stop = settings if self._delta or self.heuristic_stop else None
-        run = bind(replicate.challenger, instance, budget, settings, stop, self.least_scatter(instance.problem))
+        rule = budget, settings, stop, self.least_scatter(instance.problem)
+        steps = CHUNK_STEPS * allocation.decisions(len(instance.problem.cells))
+        rounds = settings.rounds if stop is None else None  # how many there are is not known if it stops by itself
+        run = bind(replicate.challenger, instance, *rule, rounds=rounds, steps=steps)
         if run is None:
             return None
         model, means, bound, unknown, *options = run.arguments
@@ -500,17 +504,9 @@ def _chance(evidence: Evidence) -> float:
     return certainty.support_probability(certainty.z_scores(evidence, solution, evidence.estimates)) or 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class WithoutChances:
+class WithoutChances(Replication):
     """Runs of Challenger whose chances nobody wants."""
 
-    runs: Replication
-
-    @property
-    def compiled(self) -> bool:
-        """Whether they leave Python's global lock alone."""
-        return self.runs.compiled
-
-    def __call__(self, rng: np.random.Generator, answer: Integers, weight: Floats, pulls: Integers) -> None:
-        """Run as many times as the arrays have rows."""
-        self.runs(rng, answer, weight, pulls, np.empty(len(pulls)))
+    def call(self, speed: jit.Speed, rng: np.random.Generator, *arrays: Any) -> None:
+        """The last of the arrays is for the chances."""
+        super().call(speed, rng, *arrays, np.empty(len(arrays[0])))

@@ -48,11 +48,12 @@ class Replication:
 
 
 def bind(
-    kernel: Callable[..., None], instance: Instance, *options: Any, rounds: int | None = None
+    kernel: Callable[..., None], instance: Instance, *options: Any, rounds: int | None = None, steps: int = PLAIN_STEPS
 ) -> Replication | None:
     """The kernel bound to an instance; None when its noise cannot be drawn by the kernels.
 
-    ``rounds`` are the decisions of a run, where it is worth while to run it in plain Python.
+    ``rounds`` are the decisions of a run, where it is worth while to run it in plain Python, and ``steps`` those of an
+    innermost loop that a decision takes for each entry of the program.
     """
     if not isinstance(instance.noise, CompiledNoise):
         return None
@@ -63,7 +64,7 @@ def bind(
     costs, work = len(instance.bound), math.inf
     sums = isinstance(instance.noise, Gaussian)  # are drawn; those of other noise are added up trial by trial
     if rounds is not None and costs <= MOST_COSTS and sums:
-        work = float((rounds + 2) * PLAIN_STEPS * (len(instance.means) + costs) * (1 + costs))
+        work = float((rounds + 2) * steps * (len(instance.means) + costs) * (1 + costs))
     return Replication(kernel, (model, *known, *options), work, lacking)
 
 

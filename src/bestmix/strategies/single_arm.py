@@ -84,9 +84,8 @@ class SingleArm:
         """Compiled runs."""
         self.begin(instance.problem, budget)
         ends = round_ends(len(instance.arms), len(instance.problem.cells), 0, budget)
-        return bind(
-            rejects.single, instance, np.array(ends, dtype=np.int64), self.kind, self._sigma(len(instance.bound))
-        )
+        options = np.array(ends, dtype=np.int64), self.kind, self._sigma(len(instance.bound))
+        return bind(rejects.single, instance, *options, rounds=len(ends))
 
     def _sigma(self, costs: int) -> Floats:
         """What rewards and costs are measured in, where they are compared."""
