@@ -147,13 +147,15 @@ def test_too_many_are_refused(remembering):
     assert any(line.startswith(b"retry-after:") for line in next(f[2] for f in found if f[0] == 429))
 
 
-def test_the_address_behind_a_proxy_is_in_the_log(remembering, caplog):
+@pytest.mark.parametrize(("proxies", "address"), [("127.0.0.1", "192.0.2.7"), ("192.0.2.1", "127.0.0.1")])
+def test_the_address_behind_a_proxy_is_in_the_log(remembering, caplog, monkeypatch, proxies, address):
     caplog.set_level("INFO", "bestmix.service")
-    running, exp = remembering(proxies="127.0.0.1")
+    running, exp = remembering(proxies=proxies)
     (trial,) = exp.ask()
     caplog.clear()
+    monkeypatch.setattr(running.app, "around", None)
     assert whole(running, exp, result(trial), more="X-Forwarded-For: 192.0.2.7\r\n")[0] == 200
-    assert [record.data["from"] for record in caplog.records] == ["192.0.2.7"]
+    assert [record.data["from"] for record in caplog.records] == [address]
 
 
 def test_stopping_waits_for_a_result_that_is_being_written(running, exp, monkeypatch):

@@ -86,7 +86,7 @@ class Connections:
         self.of_address = of_address
         self.heads = 0  # bytes of unfinished heads
         self.reports = HeldReports()
-        self.is_proxy = is_among(proxies)
+        self._is_proxy = is_among(proxies)
         self._all: set[Limited] = set()
         self._count: Counter[str] = Counter()
         self._waiting: OrderedDict[Limited, None] = OrderedDict()
@@ -102,7 +102,7 @@ class Connections:
         room = True
         if len(self._all) >= self.most:
             room = self._evict(self._waiting)
-        elif self._count[one.address] >= self.of_address and not self.is_proxy(one.address):
+        elif self._count[one.address] >= self.of_address and not self._is_proxy(one.address):
             room = self._evict(self._waiting_of.get(one.address, OrderedDict()))
         if room:
             self._all.add(one)
@@ -263,8 +263,6 @@ class Limited(HttpToolsProtocol):
         """Somebody calls."""
         super().connection_made(cast(asyncio.Transport, Gathered(transport, self.loop)))
         self.address = self.client[0] if self.client else ""
-        if self.registry.is_proxy(self.address):  # whose headers tell who calls
-            self._take = None
         if not self.registry.add(self):
             self.give_up(HTTPStatus.SERVICE_UNAVAILABLE)
 

@@ -8,13 +8,15 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
-from typing import cast
+from typing import Any, cast
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from bestmix.service.connections import Connections, Limited, ceiling
+from bestmix.service.connections import Connections, Limited, Reply, Take, ceiling
 from bestmix.service.logs import GatheredLines, JsonLines, Sampled
 from bestmix.service.tokens import Tokens
 
@@ -75,10 +77,30 @@ class Graceful(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
+def behind_proxies(take: Take, proxies: str) -> Take:
+    """The same for requests whose client is told by headers of these proxies."""
+
+    async def end(*_: object) -> None:
+        pass
+
+    headers = ProxyHeadersMiddleware(end, proxies)
+
+    def take_behind(scope: Any, body: bytes, reply: Reply) -> bool:
+        seen = dict(scope)
+        with suppress(StopIteration):  # it never waits
+            headers(cast(Any, seen), cast(Any, None), cast(Any, None)).send(None)
+        return take(seen, body, reply)
+
+    return take_behind
+
+
 def configure(app: FastAPI, proxies: str | None = None, connections: Connections | None = None) -> uvicorn.Config:
     """How uvicorn runs the application."""
     logging.getLogger("uvicorn.access").disabled = True  # addresses may hold tokens; the middleware's lines do not
     registry = Connections(ceiling(), proxies) if connections is None else connections
+    take: Take | None = getattr(app, "take", None)
+    if take is not None and proxies is not None:
+        take = behind_proxies(take, proxies)
     return uvicorn.Config(
         app,
         log_config=None,
@@ -89,7 +111,7 @@ def configure(app: FastAPI, proxies: str | None = None, connections: Connections
         forwarded_allow_ips=proxies,
         backlog=BACKLOG,
         ws="none",
-        http=cast("type[asyncio.Protocol]", functools.partial(Limited, registry, getattr(app, "take", None))),
+        http=cast("type[asyncio.Protocol]", functools.partial(Limited, registry, take)),
     )
 
 
