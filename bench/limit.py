@@ -10,7 +10,7 @@ import numpy as np
 
 from bench.kept import Counts, kept, mark
 from bench.timing import Figure, console
-from bestmix import Challenger, Instance, catalog, families, limit, simulate
+from bestmix import Challenger, Instance, catalog, families, limit, simulate, solve
 from bestmix.simulation.results import wilson
 from bestmix.theory import LowerBound
 
@@ -19,6 +19,7 @@ DELTAS = (0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-6)
 GOALS = {0.05: 1.25, 1e-4: 1.08}  # of the geometric mean over the instances
 RUNS, SEED, CAP = 1_000, 21_000_001, 10**9
 PROVEN, PROVEN_DELTA, PROVEN_RUNS, PROVEN_GOAL = ("A2", "D2P", "H2"), 1e-4, 20, 2.0  # the stop with a proof
+TIES, TIES_DELTA, TIES_RUNS, TIES_CAP = (0.0, 0.02, 0.1), 0.3, 200, 3_000  # and where it could be seen to be wrong
 
 
 def measure(quick: bool, runs: int | None = None) -> list[Figure]:
@@ -32,7 +33,8 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
             figures.append(figure)
     means = {delta: float(np.exp(np.mean(np.log(some)))) for delta, some in ratios.items()}
     goals = [Figure(f"geometric mean, delta {d:g}", means[d], "x", GOALS.get(d), at_most=True) for d in DELTAS]
-    return figures + goals + [proven(name, 3 if quick else PROVEN_RUNS) for name in PROVEN]
+    proofs = [proven(name, 3 if quick else PROVEN_RUNS) for name in PROVEN]
+    return figures + goals + proofs + [false_proofs(gap, 20 if quick else TIES_RUNS) for gap in TIES]
 
 
 def proven(name: str, runs: int) -> Figure:
@@ -48,6 +50,31 @@ def proven(name: str, runs: int) -> Figure:
     bound = limit(instance, delta=PROVEN_DELTA).trials
     note = f"{counts['pulls']:,.0f} trials, the limit is {bound:,.0f}; wrong {counts['wrong']} of {runs}"
     return Figure(f"{name}, delta {PROVEN_DELTA:g}, proven", counts["pulls"] / bound, "x", PROVEN_GOAL, True, note)
+
+
+def near_tie(gap: float) -> Instance:
+    """Two costs, and five arms: two of them earn the same but for a gap, and two are that far from their bounds."""
+    costs = [[1.0 - gap, 0.6, 0.6, 1.0 + gap, 0.5], [0.5, 0.6, 0.6, 0.9, 1.0 + gap]]
+    return Instance([1.0, 1.0 + gap, 1.0, 1.0 + gap, 0.9], costs, [1.0, 1.0])
+
+
+def false_proofs(gap: float, runs: int) -> Figure:
+    """How often the stop with a proof calls a wrong basis certain where nearly everything is tied."""
+    instance, right = near_tie(gap), sorted(solve(near_tie(gap)).basis)
+    strategy, wrong, ended = Challenger(delta=TIES_DELTA, proven=True, sigma=1.0), 0, 0
+    for seed in range(runs):
+        search, rng = strategy.start(instance.problem), np.random.default_rng(SEED + seed)
+        while (owed := search.ask()) and search.trials < TIES_CAP:
+            for arm, count in owed.items():
+                rows = instance.draw(instance.arms.index(arm), count, rng)
+                search.tell(arm, rows[:, 0], rows[:, 1:])
+        ended += search.done
+        # with a gap of zero no basis is the only answer, so that every proof is wrong
+        wrong += search.done and (gap == 0.0 or sorted(search.memory["basis"]) != right)
+    low, high = wilson(wrong, runs)
+    note = f"{low:.2%} to {high:.2%}; {ended} of {runs} runs ended within {TIES_CAP:,} trials"
+    what = f"all ties but for {gap}, delta {TIES_DELTA}, proven: wrong"
+    return Figure(what, 100 * wrong / runs, "%", 100 * TIES_DELTA, at_most=True, note=note)
 
 
 def instances(quick: bool) -> dict[str, Instance]:

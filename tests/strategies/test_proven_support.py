@@ -31,9 +31,9 @@ def drive(strategy, instance, seed):
 
 def conditions(means, bound, counts, scale):
     solution = solve_means(means, bound)
-    columns = proven_support._columns(means, bound)
+    columns = proven_support.columns_of(means, bound)
     n = np.append(counts, np.full(len(bound), np.inf))
-    return solution, proven_support._Conditions(columns, list(solution.basis), n, scale)
+    return solution, proven_support.Conditions(columns, list(solution.basis), n, scale)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -157,6 +157,6 @@ def test_experiments_that_were_saved_before_keep_the_first_edition():
     assert restore_strategy(within.to_dict()) == within
 
 
-def test_there_are_three_editions():
-    with pytest.raises(ValueError, match="edition: expected 1, 2 or 3, got 4"):
-        Challenger(confidence=0.95, proven=True, sigma=1.0, edition=4)
+def test_there_are_four_editions():
+    with pytest.raises(ValueError, match="edition: expected 1, 2, 3 or 4, got 5"):
+        Challenger(confidence=0.95, proven=True, sigma=1.0, edition=5)

@@ -23,7 +23,7 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.problems.spend import Spend
-from bestmix.strategies import enough, enough_program, proven, proven_support
+from bestmix.strategies import enough, enough_program, proven, proven_named, proven_support
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.purse import LEAST, Purse, at_least_one, first_round
@@ -32,9 +32,10 @@ from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
-NEWEST = 3  # edition
+NEWEST = 4  # edition
 # Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
 SURE: dict[str, Any] = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0, "weak": True}
+NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the fourth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
 NEWER = (
@@ -99,8 +100,9 @@ class Challenger:
         Where the budget is money it needs to be given, and the budget to be hard: slots under way count as what they
         reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
-        Of the rule by which a run stops when the support is sure: 3, the newest, needs the fewest trials; 1 and 2 are
-        those of experiments which began before it, and differ in the proof alone. Experiments keep theirs.
+        Of the rule by which a run stops when the support is sure: 4, the newest, needs the fewest trials; those before
+        are of experiments which began before it. 1 and 2, and 3 and 4, differ in the proof alone. Experiments keep
+        theirs.
 
     Examples
     --------
@@ -143,7 +145,7 @@ class Challenger:
             checks.whole("ahead", self.ahead, 0, "give the number of slots that a decision does not wait for")
         if self.edition not in range(1, NEWEST + 1):
             raise checks.InvalidInput(
-                "edition", expected="1, 2 or 3", got=checks.shown(self.edition), remedy="leave it out for the newest"
+                "edition", expected="1, 2, 3 or 4", got=checks.shown(self.edition), remedy="leave it out for the newest"
             )
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
@@ -212,7 +214,9 @@ class Challenger:
     def _settings(self, problem: Problem) -> conditions.Settings:
         unknown = len(problem.cells)
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
-        rule = SURE if self._until_sure and self.edition >= 3 and problem.plain else {}
+        rule = {}
+        if self._until_sure and self.edition >= 3 and problem.plain:
+            rule = SURE | (NAMED if self._names else {})
         return conditions.Settings(
             float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0), **rule
         )
@@ -221,6 +225,11 @@ class Challenger:
     def _until_sure(self) -> bool:
         """Whether it stops when the support is sure, which is what editions differ in."""
         return self._delta > 0.0 and self.tolerance is None
+
+    @property
+    def _names(self) -> bool:
+        """Whether it proves the support by trials that are made after it was named."""
+        return self.proven and self._until_sure and self.edition >= 4
 
     def least_scatter(self, problem: Problem) -> Floats | None:
         """Scatter of each measure (M,) of trials that were all alike; None where they count as they are."""
@@ -299,7 +308,13 @@ class Challenger:
         if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
             return self._good_enough(evidence, state, lot, memory, closed), told
         settings = self._settings(evidence.problem)
-        if lot.empty or self._is_sure(evidence, speed, settings, state):
+        if self._names:
+            found = self._look(evidence, memory)
+            closed |= {} if found.naming is None else {"naming": found.naming.to_dict()}
+            if found.certain:
+                return closed, told
+            found.aim(state)
+        if lot.empty or (not self._names and self._is_sure(evidence, speed, settings, state)):
             return closed, told
         gains = None
         if self._narrows(lot, float(speed(conditions.z_scores)(state).min())):
@@ -317,6 +332,13 @@ class Challenger:
             return bool(speed(stopping.stops)(settings, state, evidence.problem.bound))
         scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
         return proven_support.is_certain(evidence, scale, self._delta, self.edition)
+
+    def _look(self, evidence: Evidence, memory: Memory) -> proven_named.Look:
+        """What the trials since a basis was named have proven of it."""
+        scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
+        before = memory.get("naming")
+        naming = None if before is None else proven_named.Naming.from_dict(before)
+        return proven_named.look(evidence, scale, self._delta, naming)
 
     def _narrows(self, lot: Lot, least: float) -> bool:
         """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""

@@ -45,17 +45,17 @@ def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int = 2
     bound, unknown = evidence.problem.bound, len(evidence.counts)
     solution = solve_means(evidence.means, bound)
     if solution.status == "infeasible":
-        return _none_keeps(evidence, scale, INFEASIBLE * delta)
+        return none_keeps(evidence, scale, INFEASIBLE * delta)
     if solution.status != "optimal" or len(solution.basis) != 1 + len(bound) or not evidence.counts.all():
         return False
-    columns = _columns(evidence.means, bound)
+    columns = columns_of(evidence.means, bound)
     counts = np.full(len(columns), np.inf)
     counts[:unknown] = evidence.counts
-    return _Conditions(columns, list(solution.basis), counts, scale, edition).all_hold((1.0 - INFEASIBLE) * delta)
+    return Conditions(columns, list(solution.basis), counts, scale, edition).all_hold((1.0 - INFEASIBLE) * delta)
 
 
 @dataclass(frozen=True, eq=False)
-class _Conditions:
+class Conditions:
     """The conditions of a basis: how far they are from failing, and how far they have to be.
 
     A truth at which the basis is wrong differs from the estimates in the arms of the basis and in at most one column
@@ -120,7 +120,7 @@ class _Conditions:
         return flatness(self.columns[rows], counts[rows], np.append(self.scale, 0.0))
 
 
-def shrunk(counts: Floats, rho: float) -> Floats:
+def shrunk(counts: Floats, rho: float | Floats) -> Floats:
     """Trials that count, of so many, against a mixture that is sharpest at ``rho``.
 
     >>> shrunk(np.array([90.0, np.inf]), 10.0)
@@ -168,14 +168,14 @@ def _null(rows: Floats) -> Floats:
     return np.asarray(directions[rank:].T)
 
 
-def _columns(means: Floats, bound: Floats) -> Floats:
+def columns_of(means: Floats, bound: Floats) -> Floats:
     """Every column of the program (K + L, 1 + L + 1): reward, costs above their bounds, and its part in the total."""
     arms = np.column_stack([means[:, 0], means[:, 1:] - bound, np.ones(len(means))])
     slacks = np.column_stack([np.zeros(len(bound)), np.eye(len(bound)), np.zeros(len(bound))])
     return np.vstack([arms, slacks])
 
 
-def _none_keeps(evidence: Evidence, scale: Floats, delta: float) -> bool:
+def none_keeps(evidence: Evidence, scale: Floats, delta: float) -> bool:
     """Whether for certain no mix keeps the limits: none does with the costs at the lower ends of their intervals."""
     means = evidence.means.copy()
     width = radius(evidence.counts.astype(float), means[: len(evidence.counts), 1:].size, delta)

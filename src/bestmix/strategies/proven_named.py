@@ -1,0 +1,142 @@
+"""The support with a proof that begins when the estimates name it: the fourth edition of the proven stop.
+
+A union over all bases is the price of a proof that uses every trial, since the estimates name the basis. Here a basis
+is named first, from the trials so far, and proven by later ones alone: the first that is named has most of delta. The
+mixtures of its proof are sharpest at the trials that each arm had by then, which are known when it begins.
+docs/explanation/proven.md has the theorem and its proof.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bestmix.answers.evidence import Evidence
+from bestmix.arrays import Floats
+from bestmix.kernels import conditions
+from bestmix.problems.solution import Solution, solve_means
+from bestmix.strategies.proven_support import INFEASIBLE, Conditions, columns_of, none_keeps, shrunk
+
+CLEAR = 3.0  # squared distance from which on a basis is named
+AGAIN = 1.25  # times the trials of the last naming, before another basis is named
+LATER = 0.1  # of what is left of delta: for all bases that are named later
+FAR = 1e6  # squared distances beyond are as good as this one
+
+
+@dataclass(frozen=True, eq=False)
+class Naming:
+    """A basis that the estimates named, the number of the naming, and the sums of the trials until then."""
+
+    number: int
+    basis: list[int]
+    counts: Floats  # (K0,)
+    means: Floats  # (K0, 1 + L)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Naming":
+        """What ``to_dict`` told."""
+        return cls(data["number"], list(data["basis"]), np.array(data["counts"], float), np.array(data["means"], float))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        means = self.means.tolist()
+        return {"number": self.number, "basis": self.basis, "counts": self.counts.tolist(), "means": means}
+
+    def allowed(self, delta: float) -> float:
+        """The chance that this basis is called certain though it is wrong.
+
+        >>> some = [Naming(k, [], np.empty(0), np.empty((0, 1))).allowed(0.1) for k in (1, 2, 3)]
+        >>> [round(chance, 5) for chance in some]
+        [0.081, 0.0081, 0.00081]
+        """
+        return (1.0 - INFEASIBLE) * delta * (1.0 - LATER) * LATER ** (self.number - 1)
+
+    def later(self, evidence: Evidence) -> tuple[Floats, Floats]:
+        """Trials of each unknown arm since then (K0,), and the means of all arms (K, 1 + L) in these or as known."""
+        counts, means = evidence.counts - self.counts, evidence.means.copy()
+        unknown = len(counts)
+        total = evidence.counts[:, None] * means[:unknown] - self.counts[:, None] * self.means
+        means[:unknown] = total / np.maximum(counts, 1.0)[:, None]
+        return counts, means
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What is certain after a round, the basis that is being proven, and how far the proof has come."""
+
+    certain: bool
+    naming: Naming | None = None
+    counts: Floats | None = None  # (K0,) trials since the naming
+    evidence: Floats | None = None  # (K + L,) squared distance of each condition, less what its mixtures cost
+
+    def aim(self, state: conditions.State) -> None:
+        """Make the next trials those that bring the proof on: only trials since the naming count for it.
+
+        A condition counts as halfway between what these have proven and what the estimates promise for so many.
+        """
+        if self.counts is None or self.evidence is None:
+            return
+        state.counts[:] = np.maximum(self.counts, 1.0)
+        for j, proven in enumerate(self.evidence):
+            spread = conditions.spread_of(j, state, state.counts)
+            if spread > 0.0 and state.gap[j] < np.inf:
+                promised = state.gap[j] ** 2 / spread
+                state.gap[j] = math.sqrt(min(max((promised + proven) / 2.0, 0.0), FAR) * spread)
+
+
+def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None) -> Look:
+    """Whether the answer of the estimates is right for certain, with a chance of error of ``delta`` in all looks."""
+    bound = evidence.problem.bound
+    solution = solve_means(evidence.means, bound)
+    if solution.status == "infeasible":
+        return Look(none_keeps(evidence, scale, INFEASIBLE * delta), naming)
+    if not _has_a_basis(solution, bound) or not evidence.counts.all():
+        return Look(False, naming)
+    basis = sorted(int(j) for j in solution.basis)
+    if naming is None or (basis != naming.basis and evidence.counts.sum() >= AGAIN * naming.counts.sum()):
+        return Look(False, _name(evidence, basis, scale, naming))
+    if basis != naming.basis:
+        return Look(False, naming)
+    counts, means = naming.later(evidence)
+    if not counts.all():
+        return Look(False, naming, counts, np.zeros(len(means) + len(bound)))
+    proven = _proven(naming, counts, means, bound, scale)
+    again = solve_means(means, bound)
+    same = _has_a_basis(again, bound) and sorted(again.basis) == basis
+    return Look(same and bool(proven.min() >= -2.0 * math.log(naming.allowed(delta))), naming, counts, proven)
+
+
+def _has_a_basis(solution: Solution, bound: Floats) -> bool:
+    return solution.status == "optimal" and len(solution.basis) == 1 + len(bound)
+
+
+def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None) -> Naming | None:
+    """The estimates' basis, as soon as it is clear enough to be worth a proof; until then the one before."""
+    columns = columns_of(evidence.means, evidence.problem.bound)
+    counts = np.full(len(columns), np.inf)
+    counts[: len(evidence.counts)] = evidence.counts
+    if Conditions(columns, basis, counts, scale).nearest(counts) < CLEAR:
+        return before
+    unknown = len(evidence.counts)
+    number = 1 if before is None else before.number + 1
+    return Naming(number, basis, evidence.counts.astype(float), evidence.means[:unknown].copy())
+
+
+def _proven(naming: Naming, counts: Floats, means: Floats, bound: Floats, scale: Floats) -> Floats:
+    """Squared distance to where each condition fails (K + L,), by the trials since the naming and less their mixtures.
+
+    A truth that is wrong about a column outside of the basis differs in the basis and in this column.
+    """
+    columns, unknown = columns_of(means, bound), len(counts)
+    some = np.full(len(columns), np.inf)
+    some[:unknown] = shrunk(counts, naming.counts)
+    cost = np.zeros(len(columns))
+    cost[:unknown] = np.log1p(counts / naming.counts)
+    held = Conditions(columns, naming.basis, some, scale)
+    primal, base = held.primal(some), cost[naming.basis].sum()
+    found = np.full(len(columns), primal - base)
+    for j in held.others:
+        found[j] = min(primal, held.dual(j, some)) - base - cost[j]
+    return found

@@ -1,0 +1,150 @@
+"""The proven stop of the fourth edition: a basis is named first, and later trials alone prove it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestmix import Challenger, Instance, Problem, solve
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.kernels import conditions
+from bestmix.problems.solution import solve_means
+from bestmix.strategies import proven_named, proven_support
+from bestmix.strategies.proven_named import Look, Naming, look
+from bestmix.strategies.proven_support import INFEASIBLE
+from bestmix.strategies.search import Search
+
+EASY = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=1.0, sigma_cost=1.0)
+SURE = Challenger(confidence=0.95, proven=True, sigma=1.0)
+ONES = np.ones(2)
+
+
+def told(problem, counts, means):
+    rows = zip(counts, means, strict=True)
+    return Evidence(problem, [Moments.from_statistics(int(n), row, n * np.eye(len(row))) for n, row in rows])
+
+
+def named_after(trials, means=EASY.means):
+    return look(told(EASY.problem, [trials] * 3, means), ONES, 0.05, None).naming
+
+
+def drive(strategy, instance, seed, most=10**9):
+    search, rng = strategy.start(instance.problem), np.random.default_rng(seed)
+    while (owed := search.ask()) and search.trials < most:
+        for arm, count in owed.items():
+            rows = instance.draw(instance.arms.index(arm), count, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    return search
+
+
+def test_all_namings_together_have_what_the_verdict_infeasible_leaves():
+    chances = [Naming(k, [], np.empty(0), np.empty((0, 1))).allowed(0.2) for k in range(1, 60)]
+    assert sum(chances) == pytest.approx(0.2 * (1 - INFEASIBLE))
+    assert chances[0] > 0.8 * 0.2
+
+
+def test_a_basis_is_named_when_it_is_clear_and_proven_by_later_trials_alone():
+    assert named_after(5) is None
+    naming = named_after(100)
+    assert (naming.number, naming.basis, naming.counts.tolist()) == (1, [0, 1], [100.0] * 3)
+    assert not look(told(EASY.problem, [100] * 3, EASY.means), ONES, 0.05, naming).certain
+    found = [look(told(EASY.problem, [100 + n] * 3, EASY.means), ONES, 0.05, naming).certain for n in (10, 1000)]
+    assert found == [False, True]
+    # One arm that was not tried since then leaves everything open.
+    assert not look(told(EASY.problem, [1100, 1100, 100], EASY.means), ONES, 0.05, naming).certain
+
+
+def test_later_trials_that_name_another_basis_prove_nothing():
+    naming = replace(named_after(100), counts=np.full(3, 3000.0))
+    later = EASY.means[[1, 0, 2]] * [[1.0, -1.0]]  # another program, by a third of all trials
+    assert sorted(solve_means(later, EASY.bound).basis) != naming.basis
+    together = (3000 * EASY.means + 1000 * later) / 4000
+    assert sorted(solve_means(together, EASY.bound).basis) == naming.basis
+    found = look(told(EASY.problem, [4000] * 3, together), ONES, 0.05, naming)
+    assert found.evidence.min() > -2 * np.log(naming.allowed(0.05))  # distances have no sign
+    assert not found.certain
+
+
+def test_another_basis_is_named_after_more_trials_only():
+    naming = replace(named_after(100), basis=[0, 2])
+    evidence = told(EASY.problem, [120] * 3, EASY.means)
+    assert look(evidence, ONES, 0.05, naming).naming is naming
+    second = look(told(EASY.problem, [130] * 3, EASY.means), ONES, 0.05, naming).naming
+    assert (second.number, second.basis) == (2, [0, 1])
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 2))
+@settings(max_examples=100)
+def test_a_truth_with_another_answer_is_no_nearer_than_some_condition(seed, costs):
+    rng = np.random.default_rng(seed)
+    scale, bound = rng.uniform(0.2, 2.0, 1 + costs), np.zeros(costs)
+    truth, counts = rng.normal(size=(5, 1 + costs)), rng.integers(1, 30, 5)
+    means = truth + rng.normal(size=truth.shape) * scale / np.sqrt(counts)[:, None]
+    solution, right = solve_means(means, bound), solve_means(truth, bound)
+    if solution.feasible and (not right.feasible or right.basis != solution.basis):
+        naming = Naming(1, list(solution.basis), rng.uniform(1, 30, 5), truth)
+        found = proven_named._proven(naming, counts, means, bound, scale)
+        away = (counts**2 / (counts + naming.counts)) @ ((means - truth) ** 2 / scale**2).sum(axis=1)
+        assert found.min() <= away * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("scale", "least", "most"), [(1.0, 0, 12), (0.2, 20, 40)])
+def test_of_two_equal_arms_none_is_called_the_better_but_by_a_scale_that_is_too_small(scale, least, most):
+    problem, rng, wrong = Problem(["a", "b"], {"x": 1.0}), np.random.default_rng(6), 0
+    for _ in range(40):
+        trials, naming, certain = rng.normal(size=(2, 1000, 2)), None, False
+        for n in (5, 10, 20, 40, 80, 160, 320, 1000):
+            found = look(told(problem, [n, n], trials[:, :n].mean(axis=1)), np.full(2, scale), 0.3, naming)
+            naming, certain = found.naming, certain or found.certain
+        wrong += certain
+    assert least <= wrong <= most  # the theorem allows 30%, 12 of 40
+
+
+def test_with_many_arms_it_is_certain_sooner_than_the_edition_before():
+    rng = np.random.default_rng(1)
+    many = Instance([1.7, 2.6, *rng.uniform(0.0, 1.0, 10)], [[0.0, 1.8, *rng.uniform(0.5, 0.9, 10)]], [1.0])
+    naming, first = None, {}
+    for n in np.unique(np.geomspace(5, 2000, 60).astype(int)):  # the estimates are the truth
+        evidence = told(many.problem, [n] * 12, many.means)
+        found = look(evidence, ONES, 1e-4, naming)
+        naming = found.naming
+        if found.certain:
+            first.setdefault("now", n)
+        if "before" not in first and proven_support.is_certain(evidence, ONES, 1e-4):
+            first["before"] = n
+    assert first["now"] < first["before"]
+
+
+def test_runs_end_with_the_right_support():
+    assert {drive(SURE, EASY, seed).recommend().support for seed in range(3)} == {("arm0", "arm1")}
+
+
+def test_a_saved_run_goes_on_as_if_it_had_not_been_saved(tmp_path):
+    search = drive(SURE, EASY, 3, most=60)
+    assert search.memory["naming"]["number"] == 1
+    search.save(tmp_path / "run.json")
+    again = Search.load(tmp_path / "run.json")
+    assert Naming.from_dict(json.loads(json.dumps(search.memory["naming"]))).to_dict() == again.memory["naming"]
+    for one in (search, again):
+        rng = np.random.default_rng(0)
+        while owed := one.ask():
+            for arm, count in owed.items():
+                rows = EASY.draw(EASY.arms.index(arm), count, rng)
+                one.tell(arm, rows[:, 0], rows[:, 1:])
+    assert again.to_dict() == search.to_dict()
+    assert search.recommend().support == tuple(EASY.arms[k] for k in np.flatnonzero(solve(EASY).mixture))
+
+
+def test_what_was_tried_before_the_naming_does_not_count_for_the_next_trials():
+    state = conditions.new_state(2, 2, 0)
+    state.counts[:], state.gap[:], state.own[:], state.coefficient[:] = 100, [1.0, 2.0, np.inf], [0.0, 1.0, 0.0], 0.0
+    state.basis.column[:] = 0
+    Look(False, None, np.array([0.0, 4.0]), np.array([5.0, 0.0])).aim(state)
+    assert state.counts.tolist() == [1, 4]
+    assert state.gap.tolist() == pytest.approx([1.0, np.sqrt(2.0**2 / 2), np.inf])
+    Look(False).aim(state)
+    assert state.counts.tolist() == [1, 4]
