@@ -118,7 +118,7 @@ def speed_for(work: float) -> Speed:
 
 
 def speed_for_runs(work: float, segments: bool = False) -> Speed:
-    """How to call the kernels of simulated runs that take so many steps of an innermost loop in all.
+    """How to call the kernels of simulated runs, or of a search for gaps, of so many steps of an innermost loop in all.
 
     >>> speed_for_runs(work=10)(plain)(3)
     3

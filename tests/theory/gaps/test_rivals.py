@@ -3,6 +3,7 @@ import pytest
 from tests.theory.gaps.brute import random_instance
 
 from bestmix import catalog, gaps, solve
+from bestmix.kernels import jit
 from bestmix.theory.gaps.geometry import geometry_of
 from bestmix.theory.gaps.rivals import RivalSearch, all_rivals, is_proven, neighbours
 
@@ -36,3 +37,13 @@ def test_proof_is_a_lower_bound_that_is_met():
     assert is_proven(1.0, 1.0)
     assert is_proven(1.0001, 1.0)
     assert not is_proven(1.001, 1.0)
+
+
+def test_gaps_of_a_few_bases_are_over_in_plain_python_and_the_same(monkeypatch):
+    few, many = random_instance(np.random.default_rng(2), 4, 1), catalog.load("A2")
+    compiled = gaps(few).to_dict()
+    monkeypatch.setattr(jit, "ENOUGH_WORK_OF_RUNS", 1_500_000)
+    speeds = [RivalSearch(geometry_of(instance, solve(instance)))._speed for instance in (few, many)]
+    assert speeds == [jit._in_python, jit.machine]
+    monkeypatch.setattr(jit, "machine", None)
+    assert gaps(few).to_dict() == compiled

@@ -23,6 +23,7 @@ PROOF = 1e-4  # a proven squared gap is right up to this share
 SPLITS = 1500  # of intervals of thresholds, in a proof
 FEW_SPLITS = 100  # where the bound is loose, so that more would not help
 CHUNK = 512
+STEPS = 500  # of an innermost loop for each entry of the cube of a search's variables: its descents, and a proof
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,12 @@ class RivalSearch:
         self.shape = shape
         self.basis = tuple(int(j) for j in shape.basis)
         self.others = [j for j in range(len(shape.columns)) if j not in self.basis]
+
+    @cached_property
+    def _speed(self) -> jit.Speed:
+        """A few bases are over in plain Python before a compiler would be."""
+        size = len(self.basis)
+        return jit.speed_for_runs(math.comb(len(self.shape.columns), size) * STEPS * (2 * size + 1) ** 3)
 
     @cached_property
     def faces(self) -> dict[tuple[int, ...], tuple[float, Floats, bool]]:
@@ -141,7 +148,7 @@ class RivalSearch:
         able = np.flatnonzero((shares >= 0).all(axis=1) & ~held.all(axis=1))
         columns = shape.columns, shape.total, shape.covariance, shape.movable
         some = value[able], moved[able]
-        search = jit.machine(overtaking.search)
+        search = self._speed(overtaking.search)
         search(*columns, shape.basis, shape.share, rivals[able], shares[able], held[able], *some)
         value[able], moved[able] = some
         return [self._rival(basis, float(value[r]), moved[r]) for r, basis in enumerate(bases)]
@@ -183,7 +190,7 @@ class RivalSearch:
         z, up = self._white, np.ascontiguousarray(shape.white[:, 0])
         sides = np.array(best, dtype=np.int64), np.array(basis, dtype=np.int64)
         loose = any(j in best and j < shape.movable for j in basis)
-        splits, holds = FEW_SPLITS if loose else SPLITS, jit.machine(balance.holds)
+        splits, holds = FEW_SPLITS if loose else SPLITS, self._speed(balance.holds)
         return bool(holds(*sides, z, shape.total, shape.movable, up, 0.0, value * (1 - PROOF), splits))
 
     @cached_property
