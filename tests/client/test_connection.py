@@ -87,9 +87,11 @@ def test_an_answer_without_a_body_has_none(canned):
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
         b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\n\r\nhello",
+        PLAIN + b"HTTP/1.1 408 ",
+        CHUNKED + b"\r\n",
     ],
 )
-def test_a_connection_that_the_server_closes_is_not_used_again(canned, last):
+def test_a_connection_that_is_closed_or_out_of_step_is_not_used_again(canned, last):
     canned.answers = [[last]]
     connection = canned.connect()
     assert connection.call("GET", "/x", "", None).content == b"hello"

@@ -61,3 +61,16 @@ def test_lines_of_one_turn_are_written_at_once():
 
     asyncio.run(turn())
     assert stream.getvalue() == "alone\nfirst\nsecond\nthird\ntrouble\n"
+
+    async def last(message):
+        asyncio.get_running_loop().stop()
+        handler.emit(line(message=message))
+
+    for message in ("its loop ends", "of another loop"):
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(last(message))
+        loop.run_forever()
+        assert task.done()
+        loop.close()
+    handler.flush()
+    assert stream.getvalue().endswith("trouble\nits loop ends\nof another loop\n")

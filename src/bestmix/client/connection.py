@@ -46,7 +46,6 @@ class Connection:
         self._host = name if port in (None, usual) else f"{name}:{port}"
         self.owner = os.getpid()
         self.open = True  # whether it can be used; not while a call is under way, which may be interrupted
-        self._left = b""  # bytes that were read beyond an answer
 
     def call(self, method: str, target: str, headers: str, body: bytes | None) -> Answer:
         """Send a request, each of ``headers`` ending a line, and read the answer; ``OSError`` when that fails."""
@@ -54,8 +53,8 @@ class Connection:
         head = f"{method} {target} HTTP/1.1\r\nHost: {self._host}\r\nAccept-Encoding: identity\r\n{length}{headers}\r\n"
         self.open = False
         self._socket.sendall(head.encode("latin-1") + (body or b""))
-        answer = self._read()
-        self.open = not (answer.head.startswith(b"http/1.0") or b"close" in answer.header(b"connection"))
+        answer, beyond = self._read()  # bytes beyond an answer would be taken for the next one
+        self.open = not (beyond or answer.head.startswith(b"http/1.0") or b"close" in answer.header(b"connection"))
         return answer
 
     def close(self) -> None:
@@ -67,9 +66,9 @@ class Connection:
         if hasattr(self, "_socket"):
             self._socket.close()
 
-    def _read(self) -> Answer:
-        data, self._left = self._left, b""
-        status = 100
+    def _read(self) -> tuple[Answer, bytes]:
+        """An answer, and what was read beyond it."""
+        data, status = b"", 100
         while 100 <= status < 200:  # what comes before the answer itself
             while (end := data.find(HEAD_END)) < 0:
                 if len(data) > LONGEST_HEAD:
@@ -79,14 +78,14 @@ class Connection:
             status = _status(head)
         length = _header(head, b"content-length")
         if status in (204, 304):
-            content, self._left = b"", data
+            content = b""
         elif b"chunked" in _header(head, b"transfer-encoding"):
-            content = self._chunks(data)
+            content, data = self._chunks(data)
         elif length.isdigit():
-            content, self._left = self._exactly(data, int(length))
+            content, data = self._exactly(data, int(length))
         else:  # until it is closed
-            content, head = self._rest(data), head + b"\r\nconnection: close"
-        return Answer(status, head, content)
+            content, data, head = self._rest(data), b"", head + b"\r\nconnection: close"
+        return Answer(status, head, content), data
 
     def _receive(self) -> bytes:
         data = self._socket.recv(AT_ONCE)
@@ -112,8 +111,8 @@ class Connection:
             data += self._receive()
         return data[:end], data[end + 2 :]
 
-    def _chunks(self, data: bytes) -> bytes:
-        """A body that comes in parts, as some proxies send it."""
+    def _chunks(self, data: bytes) -> tuple[bytes, bytes]:
+        """A body that comes in parts, as some proxies send it, and what follows."""
         parts: list[bytes] = []
         while True:
             line, data = self._line(data)
@@ -128,8 +127,7 @@ class Connection:
             parts.append(part[:-2])
         while line:  # trailers, which say nothing that is needed
             line, data = self._line(data)
-        self._left = data
-        return b"".join(parts)
+        return b"".join(parts), data
 
     def _rest(self, data: bytes) -> bytes:
         parts = [data]

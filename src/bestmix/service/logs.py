@@ -40,6 +40,7 @@ class GatheredLines(logging.StreamHandler[TextIO]):
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
         self._lines: list[str] = []
+        self._writer: asyncio.AbstractEventLoop | None = None  # which will write them
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, or keep it for a moment."""
@@ -48,7 +49,8 @@ class GatheredLines(logging.StreamHandler[TextIO]):
             loop = None if record.levelno >= logging.WARNING else _running_loop()
             if loop is None:
                 self.flush()
-            elif len(self._lines) == 1:
+            elif loop is not self._writer:
+                self._writer = loop
                 loop.call_soon(self.flush)
         except Exception:
             self.handleError(record)
@@ -56,7 +58,7 @@ class GatheredLines(logging.StreamHandler[TextIO]):
     def flush(self) -> None:
         """Write what is kept."""
         with self.lock or nullcontext():
-            lines, self._lines = self._lines, []
+            lines, self._lines, self._writer = self._lines, [], None
             if lines:
                 self.stream.write("".join(lines))
             super().flush()

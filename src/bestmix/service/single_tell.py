@@ -41,12 +41,13 @@ class WholeTells:
 
     def take(self, scope: Scope, body: bytes, reply: Reply) -> bool:
         """Whether a request is taken; its answer follows when the result is on disk."""
-        name, state, needed = self._plain.experiment(scope), self._app.state, self._plain.rule.scope
-        experiment: Experiment | None = None if name is None else state.experiments.known(name)
-        token = None if experiment is None else state.authenticator.at_hand(scope)
-        if experiment is None or token is None or needed is None or not token.scope.allows(needed):
-            return False
+        state, needed = self._app.state, self._plain.rule.scope
         try:
+            name = self._plain.experiment(scope)
+            experiment: Experiment | None = None if name is None else state.experiments.known(name)
+            token = None if experiment is None else state.authenticator.at_hand(scope)
+            if experiment is None or token is None or needed is None or not token.scope.allows(needed):
+                return False
             check_own(token, experiment)
             result = _result(experiment, json.loads(str(body, "utf-8")))
             if self._around.rates.wait(token.prefix):
