@@ -4,6 +4,7 @@ from bestmix import SFSR, Challenger, Problem, Search, SingleArm, Spend, Uniform
 from bestmix.strategies.built_in import as_saved, restore_strategy
 from bestmix.strategies.challenger import NEWEST
 from bestmix.strategies.paid import Paid
+from bestmix.strategies.rivals import TopTwo
 
 
 @pytest.mark.parametrize(
@@ -65,3 +66,13 @@ def test_a_saved_search_is_loaded_with_the_strategy_that_it_was_begun_with(tmp_p
     assert Search.load(tmp_path / "old.json", Challenger(0.9)).strategy.edition == 1
     with pytest.raises(ValueError, match="the search was saved with"):
         Search.load(tmp_path / "old.json", Challenger(0.95))
+
+
+def test_top_two_keeps_the_edition_of_the_stop_that_it_began_with():
+    old = {"kind": "TopTwo", "beta": 0.5, "confidence": 0.9, "seed": 0}
+    assert restore_strategy(old) == TopTwo(confidence=0.9, edition=1)
+    assert restore_strategy(old).to_dict() == old
+    assert restore_strategy(TopTwo(confidence=0.9).to_dict()) == TopTwo(confidence=0.9)
+    assert as_saved(TopTwo(confidence=0.9), old).edition == 1
+    assert restore_strategy(TopTwo().to_dict()) == TopTwo()
+    assert "edition" not in TopTwo().to_dict()

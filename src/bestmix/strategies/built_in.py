@@ -39,7 +39,7 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
             "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"
         )
     stops = options.get("confidence") is not None or options.get("delta") is not None
-    if kind == "Challenger" and stops and options.get("tolerance") is None:
+    if kind in ("Challenger", "TopTwo") and stops and options.get("tolerance") is None:
         options.setdefault("edition", edition)
     make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
     try:
@@ -59,6 +59,6 @@ def as_saved(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:
     data = data.get("strategy", {}) if data.get("kind") == "Paid" else data
     if isinstance(strategy, Paid):
         return replace(strategy, strategy=as_saved(strategy.strategy, data))
-    if not isinstance(strategy, Challenger) or strategy.edition != NEWEST:
+    if not isinstance(strategy, Challenger | TopTwo) or strategy.edition != NEWEST:
         return strategy
     return replace(strategy, edition=data.get("edition", 1))

@@ -143,10 +143,7 @@ class Challenger:
         self._check_margin_share()
         if self.ahead is not None:
             checks.whole("ahead", self.ahead, 0, "give the number of slots that a decision does not wait for")
-        if self.edition not in range(1, NEWEST + 1):
-            raise checks.InvalidInput(
-                "edition", expected="1, 2, 3 or 4", got=checks.shown(self.edition), remedy="leave it out for the newest"
-            )
+        check_edition(self.edition)
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
         if not 0 < checks.number("first_share", self.first_share) < 1:
@@ -490,6 +487,14 @@ class Challenger:
         if not self._until_sure or self.edition == 1 or (self.edition == 2 and not self.proven):
             del data["edition"]
         return {key: value for key, value in data.items() if key not in NEWER or not (value is None or value is False)}
+
+
+def check_edition(edition: int) -> None:
+    """Refuse one that there is not."""
+    if edition not in range(1, NEWEST + 1):
+        raise checks.InvalidInput(
+            "edition", expected="1, 2, 3 or 4", got=checks.shown(edition), remedy="leave it out for the newest"
+        )
 
 
 def _speed(evidence: Evidence) -> jit.Speed:

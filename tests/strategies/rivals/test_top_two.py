@@ -3,6 +3,8 @@ import pytest
 from tests.strategies.searches import drive, plain
 
 from bestmix import Instance
+from bestmix.kernels import conditions
+from bestmix.strategies.challenger import SURE
 from bestmix.strategies.rivals import TopTwo
 
 
@@ -30,3 +32,11 @@ def test_mistakes():
         TopTwo(beta=1.0)
     with pytest.raises(ValueError, match="budget: expected the number of trials"):
         TopTwo().start(plain().problem)
+
+
+def test_it_stops_by_the_newest_rule_of_challenger_and_an_old_run_by_its_own():
+    settings = [TopTwo(confidence=0.95, edition=edition)._settings for edition in (1, 4)]
+    assert settings[0] == conditions.Settings(0.1, 30, 1 - 0.95, 0.0)
+    assert (settings[1].single, settings[1].growth) == (SURE["single"], SURE["growth"])
+    with pytest.raises(ValueError, match="edition: expected 1, 2, 3 or 4, got 9"):
+        TopTwo(confidence=0.95, edition=9)
