@@ -285,3 +285,47 @@ def test_a_body_that_stops_is_given_up_once(running, exp, monkeypatch):
     with running.raw(head(running, exp, 100)) as connection:
         connection.settimeout(3.0)
         assert connection.recv(12) == b"HTTP/1.1 408"
+
+
+def test_a_body_that_stops_behind_other_requests_is_given_up(running, exp, monkeypatch):
+    monkeypatch.setattr(bodies, "STALL_SECONDS", 0.2)
+    first, second = exp.ask(2)
+    before = [request(exp, result(trial), running.token) for trial in (first, second)]
+    with running.raw(b"".join(before) + head(running, exp, 100).encode() + b'{"a') as connection:
+        connection.settimeout(3.0)
+        answers = b""
+        while part := connection.recv(65536):
+            answers += part
+    assert [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]] == [200, 200, 408]
+
+
+def test_a_body_whose_rest_comes_behind_another_request_is_taken_as_its_own(running, exp):
+    first, second, third = exp.ask(3)
+    last = request(exp, result(third), running.token)
+    with running.raw(
+        *[request(exp, result(trial), running.token) for trial in (first, second)], last[:-9]
+    ) as connection:
+        answers = b""
+        while answers.count(b'{"outcome":"counted"}') < 2:
+            answers += connection.recv(65536)
+        connection.sendall(last[-9:])
+        while answers.count(b'{"outcome":"counted"}') < 3:
+            answers += connection.recv(65536)
+    assert exp.state.complete == 3
+
+
+def test_whoever_leaves_answers_unread_gets_no_more_of_them(running, exp):
+    (trial,) = exp.ask()
+    with running.raw(request(exp, result(trial), running.token)) as connection:
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        (own,) = [one for one in running.server.server_state.connections if one.client == connection.getsockname()]
+        paused = threading.Event()
+        own.loop.call_soon_threadsafe(lambda: own.pause_writing() or paused.set())
+        assert paused.wait(10)
+        connection.sendall(request(exp, result(trial), running.token))
+        connection.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            connection.recv(65536)
+        own.loop.call_soon_threadsafe(own.resume_writing)
+        connection.settimeout(20.0)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")

@@ -313,7 +313,7 @@ class Limited(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Have a request answered: after its head, or after the whole of it where that may be had without a task."""
-        if self._take is None or self._whole or self.expect_100_continue:
+        if self._take is None or self._whole or self.expect_100_continue or self.flow.write_paused:
             super()._start_asgi_task(cycle, app)
         else:
             self._begun = cycle, app
@@ -358,6 +358,8 @@ class Limited(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """It was answered; what else comes of it is thrown away, for a while."""
         super().on_response_complete()
+        if self._begun is not None:  # the next one, which is not whole: whoever reads it decides how long that may take
+            self._start()
         if not (self._at_work and self._whole):
             self.registry.wait(self)
         self._set_deadline()
