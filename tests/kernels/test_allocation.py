@@ -89,3 +89,17 @@ def test_while_feasibility_is_in_doubt_the_trials_tell_whether_any_mix_is_feasib
     np.testing.assert_array_equal(reason[:8], 5)
     assert not (reason[8:] == 5).any()  # the last fifth goes to the other conditions
     assert owed.sum() == 100
+
+
+def test_the_first_of_what_ties_is_the_largest():
+    one, tie = 1.0, 1.0 + 0.5 * allocation.TIE
+    for total, value, found in [
+        ([0.0, 0.0], [0.0, 0.0, 0.0], -1),
+        ([0.0, one], [0.5, 0.2, 0.9], 1),
+        ([0.0, 0.3], [0.5, one, 0.9], 3),
+        ([one, tie], [0.5, tie, 0.0], 0),  # later ones would have to be larger by more than a tie
+        ([0.5, 0.0], [one, tie, 2.0 * one], 4),
+        ([0.5, 0.0], [0.1, one, tie], 3),
+        ([0.0, np.nan], [0.1, np.nan, 0.2], 4),
+    ]:
+        assert allocation.largest(2, 3, np.array(total), np.array(value)) == found

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestmix.kernels import columns, pairs, sifting, triples
+from bestmix.kernels import columns, jit, pairs, sifting, triples
 
 
 def load(means, bound, chosen):
@@ -63,3 +63,11 @@ def test_programs_lack_what_is_for_others():
         assert name not in columns.lacking(number, most + 1)
     assert columns.lacking(1, 17) == columns.lacking(1, 16)
     assert columns.lacking(2, 41) == columns.lacking(2, 40)
+
+
+@pytest.mark.usefixtures("for_the_instance")
+def test_machine_code_for_one_or_two_costs_knows_that_number():
+    assert [columns.fixed(costs) for costs in range(5)] == list(range(5))
+    assert [columns.fixed_rows(rows) for rows in range(1, 5)] == list(range(1, 5))
+    known = {costs: jit.machine(columns.fixed, without=columns.lacking(costs, 10)) for costs in range(4)}
+    assert [known[costs](7) for costs in range(4)] == [7, 1, 2, 7]  # whatever it is asked
