@@ -81,11 +81,14 @@ def test_what_is_zero_whatever_the_trials_say_does_not_keep_a_run_from_stopping(
     others = {0} if beside in dear else dear  # those on the other side of the bound: with them a mix may be better
     settings = conditions.Settings(0.1, 30, 0.05, 0.0)
     assert not stopping.stops(settings, state, instance.bound)
+    state.counts[1] = 100  # in which another price may just not have come yet
+    assert not stopping.stops(settings._replace(weak=True), state, instance.bound)
+    state.counts[1] = 400
     assert stopping.stops(settings._replace(weak=True), state, instance.bound)
     assert {j for j in range(4) if np.isfinite(state.gap[j])} == others | {1}
 
 
-@pytest.mark.parametrize(("bound", "noise", "trials"), [(0.5, 0.1, 400), (0.0, 0.0, 400), (0.5, 0.0, 5)])
+@pytest.mark.parametrize(("bound", "noise", "trials"), [(0.5, 0.1, 400), (0.0, 0.0, 400), (0.5, 0.0, 50)])
 def test_a_weight_of_zero_that_trials_may_move_stays_in_doubt(bound, noise, trials):
     """A cost with noise; one of zero, which may be an event that has not happened yet; and few trials."""
     cost = [[bound - 0.3, bound]]
@@ -94,5 +97,5 @@ def test_a_weight_of_zero_that_trials_may_move_stays_in_doubt(bound, noise, tria
     beside = next(int(j) for j in state.basis.column if j != 1)
     state.gap[beside] = 0.0
     before = state.gap.copy()
-    stopping.settle_zeros(state, instance.bound)
+    stopping.settle_zeros(state, instance.bound, 100.0)
     assert np.array_equal(state.gap, before)

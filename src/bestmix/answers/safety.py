@@ -28,10 +28,11 @@ from bestmix.answers.safe_search import trust as trust
 from bestmix.answers.shared_items import of_row
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import conditions, jit
-from bestmix.kernels.conditions import EXACT, PRIOR
+from bestmix.kernels.conditions import PRIOR
 from bestmix.problems.solution import solve_means
 
 COSTS = slice(1, None)  # of the metrics
+EXACT = 10  # trials of one value, other than zero, after which it is taken for a price without spread
 FEW_EVENTS = 0.7  # events added where few were seen: between Jeffreys's 0.5 and the 1 of exact limits
 OFTEN = 4  # events, and trials without, from which on the normal limit of a share is good enough
 TINY = 1e-200  # next to nothing in any unit

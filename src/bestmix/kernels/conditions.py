@@ -60,7 +60,6 @@ class Settings(NamedTuple):
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
-EXACT = 10  # trials of one value, other than zero, after which it is taken for a price without spread
 VAST = 1e200  # the variance of what overflows: nothing is known of it
 
 

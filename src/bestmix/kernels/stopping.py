@@ -11,13 +11,14 @@ import numpy as np
 from bestmix.arrays import Floats
 from bestmix.kernels import simplex
 from bestmix.kernels.allocation import FIRST, stops_itself
-from bestmix.kernels.conditions import EXACT, PRIOR, Settings, State, spread_of
+from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
 from bestmix.kernels.jit import borrowing, compiled, plain
 
 STEPS = 8  # of Gauss-Newton
 NOISELESS = 1e-9  # variance of a column without noise, in units of the pooled one
 FIXED = 1.0  # how firmly the length of a direction is held
 DUST = 1e-9  # of a weight, or of a coordinate, in the program's own scale: rounding
+RARE = 0.01  # of an arm's trials: a price that differs from the others as often would have been seen
 
 
 @borrowing
@@ -31,7 +32,7 @@ def stops(settings: Settings | None, state: State, bound: Floats) -> bool:
     if not stops_itself(settings):
         return False
     if settings.weak:
-        settle_zeros(state, bound)
+        settle_zeros(state, bound, -math.log(settings.single * settings.delta) / RARE)
     total, largest = tails(state)
     if settings.tail > 0.0 and total <= settings.tail:
         return True
@@ -52,7 +53,7 @@ def allowed(settings: Settings, spent: float, unknown: int) -> float:
 
 
 @compiled
-def settle_zeros(state: State, bound: Floats) -> None:
+def settle_zeros(state: State, bound: Floats, enough: float) -> None:
     """Give the conditions that cannot change the mix an infinite gap: no trial is needed for them.
 
     Such are weights that are zero whatever the trials say, as of what stands beside an arm that costs exactly its bound
@@ -61,7 +62,7 @@ def settle_zeros(state: State, bound: Floats) -> None:
     u, e, basis = state.program.u, state.program.e, state.basis.column
     inverse, gap, costs = simplex.inverse(state.basis), state.gap, u.shape[1]
     for i in range(basis.shape[0]):
-        if not (gap[basis[i]] <= DUST and fixed(i, state, bound)):
+        if not (gap[basis[i]] <= DUST and fixed(i, state, bound, enough)):
             continue
         for j in range(gap.shape[0]):
             inside = False
@@ -75,10 +76,10 @@ def settle_zeros(state: State, bound: Floats) -> None:
 
 
 @compiled
-def fixed(i: int, state: State, bound: Floats) -> bool:
+def fixed(i: int, state: State, bound: Floats, enough: float) -> bool:
     """Whether no trial can move the weight in row i of the basis: the other arms of the mix have prices there.
 
-    A price is what was the same in EXACT trials; zero is none, since it may be an event that has not happened yet.
+    A price is what was the same in ``enough`` trials; zero is none, since it may be an event that has not happened yet.
     """
     basis, inverse, costs = state.basis.column, simplex.inverse(state.basis), bound.shape[0]
     for k in range(basis.shape[0]):
@@ -87,7 +88,7 @@ def fixed(i: int, state: State, bound: Floats) -> bool:
             continue
         for l in range(costs):
             rounding = state.counts[a] * (DUST * state.scale[2 + l]) ** 2
-            price = state.counts[a] >= EXACT and state.scatter[a, 1 + l, 1 + l] <= rounding and bound[l] != 0.0
+            price = state.counts[a] >= enough and state.scatter[a, 1 + l, 1 + l] <= rounding and bound[l] != 0.0
             if abs(inverse[i, l]) > DUST and not price:
                 return False
     return True

@@ -172,7 +172,8 @@ def _tolerance(
     elif limit_tolerance is not None:
         cost[:] = _amount("limit_tolerance", limit_tolerance)
     if isinstance(tolerance, str):
-        tolerance = parse_tolerance(tolerance).of(solution.value if solution.feasible else 0.0)
+        some = tolerance.strip().removesuffix("%") != "0"
+        tolerance = parse_tolerance(tolerance).of(solution.value if solution.feasible else 0.0) if some else 0.0
     return Tolerance(0.0 if tolerance is None else _amount("tolerance", tolerance), cost)
 
 
