@@ -1,5 +1,6 @@
 """A single tell: answered as the framework's route answers, and without it where all is in order."""
 
+import asyncio
 import json
 import threading
 import time
@@ -177,6 +178,20 @@ def test_stopping_waits_for_a_result_that_is_being_written(running, exp, monkeyp
     assert answer.startswith(b"HTTP/1.1 200")
     assert b"connection: close" in answer
     running.thread.join(20)
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, asyncio.CancelledError])
+def test_a_write_that_is_interrupted_is_answered_too(running, exp, monkeypatch, interrupt):
+    (trial,) = exp.ask()
+
+    def interrupted(work):
+        raise interrupt
+
+    monkeypatch.setattr(running.storage.store.database, "write", interrupted)
+    status, content, _ = whole(running, exp, result(trial))
+    assert (status, json.loads(content)["error"]["code"]) == (503, "unavailable")
+    monkeypatch.undo()
+    assert whole(running, exp, result(trial))[:2] == (200, b'{"outcome":"counted"}')
 
 
 def test_a_result_whose_client_has_gone_is_counted(running, exp):

@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.types import Scope
 
-from bestmix.experiments import Experiment, Outcome
+from bestmix.experiments import Experiment, Outcome, StorageError
 from bestmix.experiments.experiment import joint_tell
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.store import Joint, Prefetch
@@ -60,10 +60,10 @@ class WholeTells:
         return True
 
     def _finish(self, visit: Visit, reply: Reply, write: "asyncio.Future[Outcome]") -> None:
-        if write.cancelled():
-            return
-        error = write.exception()
-        if not isinstance(error, Exception):
+        error = None if write.cancelled() else write.exception()
+        if write.cancelled() or (error is not None and not isinstance(error, Exception)):  # of the thread that wrote
+            error = StorageError("the write was interrupted")
+        if error is None:
             visit.status = 200
             reply(200, HEADS[write.result()] + visit.id.encode() + b"\r\n", ANSWERS[write.result()])
         else:
