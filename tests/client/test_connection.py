@@ -85,6 +85,7 @@ def test_an_answer_without_a_body_has_none(canned):
     "last",
     [
         b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nConnection: x\r\nContent-Length: 5\r\nConnection: Close\r\n\r\nhello",
         b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         b"HTTP/1.1 200 OK\r\n\r\nhello",
         PLAIN + b"HTTP/1.1 408 ",
@@ -105,7 +106,11 @@ def test_a_connection_that_is_closed_or_out_of_step_is_not_used_again(canned, la
         (b"", "closed the connection"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", "closed the connection"),
         (b"SSH-2.0-OpenSSH\r\n\r\n", "not one of HTTP"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "no length"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: " + b"1" * 5000 + b"\r\n\r\nhello", "too many digits"),
+        *[
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%b\r\nhello\r\n0\r\n\r\n" % size, "no length")
+            for size in (b"zz", b"", b"-5", b"+5", b"0_5", b"0x5", b"0" * 5000)
+        ],
         (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 50_000, "too long"),
     ],
 )

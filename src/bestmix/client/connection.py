@@ -12,6 +12,8 @@ from typing import NamedTuple
 LONGEST_HEAD = 256 * 1024  # bytes of an answer's head
 AT_ONCE = 64 * 1024  # bytes read at a time
 HEAD_END = b"\r\n\r\n"
+MOST_DIGITS = 16  # of a length
+HEX_DIGITS = frozenset(b"0123456789abcdefABCDEF")
 
 
 class Answer(NamedTuple):
@@ -54,7 +56,7 @@ class Connection:
         self.open = False
         self._socket.sendall(head.encode("latin-1") + (body or b""))
         answer, beyond = self._read()  # bytes beyond an answer would be taken for the next one
-        self.open = not (beyond or answer.head.startswith(b"http/1.0") or b"close" in answer.header(b"connection"))
+        self.open = not (beyond or answer.head.startswith(b"http/1.0") or _closes(answer.head))
         return answer
 
     def close(self) -> None:
@@ -82,6 +84,8 @@ class Connection:
         elif b"chunked" in _header(head, b"transfer-encoding"):
             content, data = self._chunks(data)
         elif length.isdigit():
+            if len(length) > MOST_DIGITS:
+                raise ConnectionError("the answer's length has too many digits")
             content, data = self._exactly(data, int(length))
         else:  # until it is closed
             content, data, head = self._rest(data), b"", head + b"\r\nconnection: close"
@@ -117,10 +121,9 @@ class Connection:
         while True:
             line, data = self._line(data)
             size = line.partition(b";")[0].strip()
-            try:
-                length = int(size, 16)
-            except ValueError:
-                raise ConnectionError("the answer's parts have no length") from None
+            if not 0 < len(size) <= MOST_DIGITS or not HEX_DIGITS.issuperset(size):
+                raise ConnectionError("the answer's parts have no length")
+            length = int(size, 16)
             if not length:
                 break
             part, data = self._exactly(data, length + 2)
@@ -150,6 +153,11 @@ def _header(head: bytes, name: bytes) -> bytes:
     start += len(name) + 3
     end = head.find(b"\r\n", start)
     return head[start : end if end >= 0 else len(head)].strip()
+
+
+def _closes(head: bytes) -> bool:
+    """Whether the server closes the connection, as one of several headers may say."""
+    return any(b"close" in line for line in head.split(b"\r\n") if line.startswith(b"connection:"))
 
 
 def _secured(plain: socket.socket, host: str) -> socket.socket:

@@ -32,7 +32,7 @@ class Transport:
 
     def __init__(self, url: str, token: str | None, patience: float) -> None:
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if parts.scheme not in ("http", "https") or not parts.hostname or not _is_host(parts.hostname):
             raise checks.InvalidInput(
                 "url", expected="http://HOST:PORT", got=checks.shown(url), remedy="give a server's address"
             )
@@ -107,6 +107,18 @@ class Transport:
         if own is None or own.owner != os.getpid() or not own.open:
             own = self._local.connection = Connection(self._host, self._port, self._secure, TIMEOUT)
         return own
+
+
+def _is_host(name: str) -> bool:
+    """Whether a name can be looked up: none of its parts is empty or too long.
+
+    >>> _is_host("localhost"), _is_host("::1"), _is_host("a..b")
+    (True, True, False)
+    """
+    try:
+        return bool(name.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 class Answer(dict[str, Any]):
