@@ -148,12 +148,23 @@ def test_one_who_leaves_the_line_holds_nobody_up(monkeypatch):
     assert slow.group_commit.run("key", lambda transaction: 9, NO_PREFETCH) == 9
 
 
+def test_nothing_is_kept_of_experiments_that_were_written_long_ago():
+    group_commit = GroupCommit(lambda key, calls: [call.work(None) for call in calls])
+    for k in range(20):
+        group_commit.run(str(k), lambda transaction: None, NO_PREFETCH)
+    time.sleep(LONGEST_WAIT)
+    group_commit.run("key", lambda transaction: None, NO_PREFETCH)
+    assert list(group_commit._last) == ["key"]
+
+
 def test_a_forked_child_does_not_wait_for_its_parents_threads():
     group_commit = GroupCommit(lambda key, calls: [call.work(None) for call in calls])
     group_commit._pending["key"] = PendingCalls()  # somebody writes
+    group_commit._last["other"] = LastWrite(8, time.monotonic() + 1000.0)
     child = os.fork()
     if child == 0:
-        os._exit(group_commit.run("key", lambda transaction: 7, NO_PREFETCH))
+        result = group_commit.run("key", lambda transaction: 7, NO_PREFETCH)
+        os._exit(result if list(group_commit._last) == ["key"] else 1)
     for _ in range(1000):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:

@@ -96,7 +96,7 @@ class GroupCommit:
     def __init__(self, write: Callable[[str, Sequence[Call]], Sequence[Any]]) -> None:
         self._write = write
         self._pending: dict[str, PendingCalls] = {}  # of experiments that somebody writes for
-        self._last: dict[str, LastWrite] = {}  # by experiment
+        self._last: dict[str, LastWrite] = {}  # of experiments whose callers are expected back
         self._lock = threading.Lock()
         self._owner = os.getpid()
         self._writers: ThreadPoolExecutor | None = None  # threads that write for event loops
@@ -137,7 +137,8 @@ class GroupCommit:
     def _enter(self, key: str, call: Call) -> PendingCalls:
         """Stand in line; whoever finds nobody there leads."""
         if self._owner != os.getpid():  # those who wrote in the parent of a forked child are not here
-            self._pending, self._lock, self._owner, self._writers = {}, threading.Lock(), os.getpid(), None
+            self._pending, self._last, self._writers = {}, {}, None
+            self._lock, self._owner = threading.Lock(), os.getpid()
         with self._lock:
             pending = self._pending.get(key)
             if pending is None:
@@ -210,6 +211,7 @@ class GroupCommit:
         finally:
             with self._lock:
                 now = time.monotonic()
+                self._last = {other: last for other, last in self._last.items() if last.until > now}
                 self._last[key] = LastWrite(len(calls) + len(pending.waiting), now + min(now - began, LONGEST_WAIT))
                 following = pending.waiting[0] if pending.waiting else None
                 if following is None:
