@@ -60,15 +60,23 @@ class EntryLibrary(JITCodeLibrary):
 
 
 def all_below(libraries: list[Any]) -> list[Any]:
-    """These libraries and those that they call, each once."""
-    found, open_ones = dict.fromkeys(libraries), list(libraries)
-    while open_ones:
-        library = open_ones.pop()
-        if isinstance(library, InnerLibrary):
-            more = [below for below in library._linking_libraries if below not in found]
-            found.update(dict.fromkeys(more))
-            open_ones += more
-    return list(found)
+    """These libraries and those that they call, each once, and every caller before what it calls.
+
+    LLVM leaves a function out for good that nothing which was linked before calls.
+    """
+    seen: set[Any] = set()
+    callees_first: list[Any] = []
+
+    def visit(library: Any) -> None:
+        if library not in seen:
+            seen.add(library)
+            for below in library._linking_libraries if isinstance(library, InnerLibrary) else ():
+                visit(below)
+            callees_first.append(library)
+
+    for library in libraries:
+        visit(library)
+    return callees_first[::-1]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
