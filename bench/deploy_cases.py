@@ -22,7 +22,8 @@ REWARDS = 2.2  # by which rewards on [0, 2] are divided for values of 0 and 1
 LEAST_SHARE = 0.02  # mean of a reward of 0 and 1, at least, and as far from 1; a cost's is so small against its bound
 COMMON, RARE = 0.4, 0.03  # mean of a 0/1 cost at its bound
 ARMS_PRICED, FOLDS = 6, (150.0, 500.0)  # models, and how far apart their prices are
-PRICED = {"priced": 0.5, "priced, wide": 1.0}  # deviation of a price, which is log-normal, in units of its mean
+# Prices: the share of them that is fixed, and the deviation of the rest, which is log-normal, in units of its mean.
+PRICED = {"priced": (0.0, 0.5), "priced, wide": (0.0, 1.0), "priced, fee": (0.9, 2.0)}
 CATALOG = ("D", "A", "H")
 
 
@@ -34,7 +35,7 @@ class Case(NamedTuple):
     bound: Floats
     sigma: Floats | None  # deviations (K, 1 + L); None: values of 0 and 1
     correlation: float = 0.0
-    skewed: bool = False  # costs are log-normal
+    fixed: float | None = None  # share of costs that is so, where the rest is log-normal
 
 
 @cache
@@ -47,7 +48,7 @@ def some_cases(name: str, count: int, first: int = FIRST_SEED) -> tuple[Case, ..
 
 def random_case(name: str, seed: int) -> Case:
     """One instance of a random family, such as ``"rare2"`` with its two limits."""
-    return priced(seed, PRICED[name]) if name in PRICED else MAKERS[name[:-1]](int(name[-1]), seed)
+    return priced(seed, *PRICED[name]) if name in PRICED else MAKERS[name[:-1]](int(name[-1]), seed)
 
 
 def gaussian(name: str, instance: Instance, factor: Floats | float = 1.0, correlation: float = 0.0) -> Case:
@@ -69,13 +70,13 @@ def zero_one(name: str, instance: Instance, rate: float) -> Case:
     return Case(name, means, np.array(instance.bound) * rate, None)
 
 
-def priced(seed: int, spread: float) -> Case:
-    """Models whose prices differ 150- to 500-fold, and are log-normal with a deviation of ``spread`` of their mean."""
+def priced(seed: int, fixed: float, spread: float) -> Case:
+    """Models whose prices differ 150- to 500-fold; a share is fixed, the rest varies by ``spread`` of its mean."""
     fold = FOLDS[0] * (FOLDS[1] / FOLDS[0]) ** np.random.default_rng([seed, 78]).uniform()
     instance = families.priced_instance(ARMS_PRICED, seed, fold)
     means = np.array(instance.means)
-    sigma = np.column_stack([np.full(len(means), 0.4), spread * means[:, 1:]])
-    return Case(f"p{spread}.{seed}", means, np.array(instance.bound), sigma, skewed=True)
+    sigma = np.column_stack([np.full(len(means), 0.4), (1.0 - fixed) * spread * means[:, 1:]])
+    return Case(f"p{spread}.{seed}", means, np.array(instance.bound), sigma, fixed=fixed)
 
 
 MAKERS: dict[str, Callable[[int, int], Case]] = {
@@ -98,7 +99,7 @@ def drawn(case: Case, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]
     arms, size = case.means.shape
     if case.sigma is None:
         return summed((rng.random((arms, n, size)) < case.means[:, None]).astype(float))
-    if case.skewed:
+    if case.fixed is not None:
         return summed(log_normal(case, n, rng))
     root = np.linalg.cholesky(np.eye(size) * (1 - case.correlation) + case.correlation) * case.sigma[:, :, None]
     means = case.means + np.einsum("aij,aj->ai", root, rng.standard_normal((arms, size))) / np.sqrt(n)
@@ -118,11 +119,14 @@ def summed(values: Floats) -> tuple[Floats, Floats]:
 
 
 def log_normal(case: Case, n: int, rng: np.random.Generator) -> Floats:
-    """Trials (K, n, 1 + L): rewards are normal, the logarithms of costs too."""
+    """Trials (K, n, 1 + L): rewards are normal, the logarithms of costs too, but for what of them is fixed."""
     assert case.sigma is not None
+    assert case.fixed is not None
     noise = rng.standard_normal((len(case.means), n, case.means.shape[1]))
-    square = np.log1p((case.sigma[:, None, 1:] / case.means[:, None, 1:]) ** 2)
-    costs = case.means[:, None, 1:] * np.exp(np.sqrt(square) * noise[:, :, 1:] - square / 2.0)
+    mean = case.means[:, None, 1:]
+    part = (1.0 - case.fixed) * mean
+    square = np.log1p((case.sigma[:, None, 1:] / part) ** 2)
+    costs = (mean - part) + part * np.exp(np.sqrt(square) * noise[:, :, 1:] - square / 2.0)
     return np.concatenate([case.means[:, None, :1] + case.sigma[:, None, :1] * noise[:, :, :1], costs], axis=2)
 
 

@@ -364,7 +364,7 @@ def blended_covariances(evidence, prior=5.0, unlikely=1e-6, limits=False):
                 if limits:
                     v = min(math.sqrt(own[i, i] / f) / abs(evidence.means[a, i]), 1.5)
                     times = (3 * v + v**3) * (2.5 + 0.25 * math.sqrt(f + 1))
-                    largest = max(largest, max(times, 5.0) * own[i, i] / f)
+                    largest = max(largest, max(times, 15.0) * own[i, i] / f)
                 scale[i] = min(1.0, math.sqrt(largest / pool[i, i]))
         result[a] = (own + prior * pool * np.outer(scale, scale)) / (f + prior)
     return result

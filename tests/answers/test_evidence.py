@@ -56,7 +56,7 @@ def test_limits_have_a_few_times_an_arms_own_variance_of_the_pool():
     evidence = evidence_of([10.0 * s + rng.normal(size=(60, 2)) * s for s in (0.01, 3.0, 5.0)])
     pool = sum(m.scatter() for m in evidence.moments) / (3 * 59)
     own = evidence.moments[0].covariance()
-    scale = np.sqrt(5.0 * np.diag(own) / np.diag(pool))  # of values that are narrow beside their mean
+    scale = np.sqrt(15.0 * np.diag(own) / np.diag(pool))  # of values that are narrow beside their mean
     capped = (59 * own + PRIOR * scale[:, None] * pool * scale) / (59 + PRIOR)
     np.testing.assert_allclose(evidence.estimates.covariances[0], capped, rtol=1e-9)
     for a in (1, 2):

@@ -296,7 +296,7 @@ def test_a_cluster_gives_the_same_numbers(place, cluster):
 
 
 def test_ctrl_c_while_the_arithmetic_is_compiled_ends_at_once(place):
-    write(strategies=["challenger"])
+    write(strategies=["challenger"], runs=20_000)
     nothing_compiled = os.environ | {"NUMBA_CACHE_DIR": str(place / "cache")}
     process = start_bestmix("sweep", "grid.json", env=nothing_compiled)
     while "compiling" not in process.stderr.readline():

@@ -12,7 +12,7 @@ from types import CodeType
 import numpy as np
 import pytest
 
-from bestmix.kernels import columns, jit, rejects, replicate, simplex
+from bestmix.kernels import columns, jit, rejects, simplex
 from bestmix.problems import catalog
 from bestmix.strategies import SFSR, Challenger, SingleArm, Uniform
 
@@ -120,13 +120,11 @@ def test_little_work_is_plain_and_divides_by_zero_without_a_word():
 @pytest.mark.parametrize("strategy", [SFSR(), SFSR("lagrangian"), Challenger(), SingleArm(), Uniform()], ids=str)
 def test_simulated_runs_are_the_same_in_plain_python(strategy):
     run = strategy.replicator(INSTANCE, 300)
-    run = getattr(run, "runs", run)
     found = []
     for call in (partial(run.call, jit.speed_for(work=1)), run):
         answer, weight = np.zeros((3, COLUMNS), dtype=np.int64), np.zeros((3, COLUMNS))
         pulls, rng = np.zeros(3, dtype=np.int64), np.random.default_rng(5)
-        more = (np.zeros(3),) if run.kernel is replicate.challenger else ()
-        call(rng, answer, weight, pulls, *more)
+        call(rng, answer, weight, pulls)
         found.append((answer, weight, pulls, rng.random()))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)

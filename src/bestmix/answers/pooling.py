@@ -18,7 +18,7 @@ from bestmix.kernels.conditions import PRIOR
 
 UNLIKELY = 1e-6  # chance of as little scatter as was seen, at which a variance is no longer taken for possible
 SKEWED, ROOT = 2.5, 0.25  # times its own variance and its skewness: what the pool may count for an arm, to keep a limit
-LEAST = 5.0  # times its own variance, whatever the skewness is
+LEAST = 15.0  # times its own variance, whatever the skewness seems to be: a fixed part of a price hides it
 WIDEST = 1.5  # deviation over the mean, at most: the mean may be next to zero
 
 
@@ -79,7 +79,7 @@ def skewed(counts: Integers, scatters: Floats, means: Floats) -> Floats:
     >>> skewed(np.array([100, 400]), scatters, np.array([[0.5], [0.5]])).round(1).ravel().tolist()
     [20.0, 30.0]
     >>> skewed(np.array([100, 400]), scatters, np.array([[5.0], [5.0]])).round(1).ravel().tolist()
-    [5.0, 5.0]
+    [15.0, 15.0]
     """
     own = np.diagonal(scatters, axis1=1, axis2=2) / np.maximum(counts - 1.0, 1.0)[:, None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from bestmix.cli import common, rivals, stopping
-from bestmix.cli.sweep import check_table, compute, conclude, save, try_out
+from bestmix.cli.sweep import check_table, compute, conclude, save, try_each
 
 DEFAULT = ("challenger", "sfsr", "sfsr-l", "uniform")
 SEGMENTS = ("challenger", "sfsr-l", "uniform")  # those that serve segments and limits of every kind
@@ -90,7 +90,7 @@ def compare(
         asked = [Grid({name: found[instance]}, recipes, budgets, runs or common.RUNS, seed, arriving)]
     results = []
     for grid in asked:
-        try_out(grid)
+        try_each(grid)
         results.append(compute(grid, None, None, threads))
     saved = save(joined := SweepResult(tuple(cell for result in results for cell in result)), table)
     if figure:

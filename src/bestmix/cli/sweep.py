@@ -68,7 +68,7 @@ def sweep(
         raise ValueError(f"--output: expected a folder, got the file {folder}; choose another name")
     asked = read_grid(grid, runs, seed, arriving)
     with kept_in(folder), connected(cluster) as executor:
-        try_out(asked)
+        try_each(asked)
         count = f"{asked.cells} cell{'' if asked.cells == 1 else 's'} of {asked.runs:,} runs"
         common.messages().print(f"{count}; finished work is kept in {folder}.", markup=False, soft_wrap=True)
         result = compute(asked, folder, executor, threads)
@@ -91,16 +91,16 @@ def check_table(path: Path | None) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
 
-def try_out(grid: "Grid") -> None:
+def try_each(grid: "Grid") -> None:
     """One run of each strategy: compiles what is not compiled yet, and shows faults in users' own code."""
-    from bestmix.simulation import simulate
+    from bestmix.simulation.sweep import try_out
 
     name, instance = next(iter(grid.instances.items()))
     budget = min(grid.budgets[name])
     with common.loading(common.messages()):
         for written, strategy in grid.strategies.items():
             try:
-                simulate(instance, strategy, budget, runs=1, threads=1, arriving=grid.arriving)
+                try_out(instance, strategy, budget, grid.runs * grid.cells, grid.arriving)
             except Exception as error:  # a user's own code may raise anything
                 if written not in grid.own:
                     raise

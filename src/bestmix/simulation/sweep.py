@@ -128,6 +128,12 @@ def sweep(
     )
 
 
+def try_out(instance: Instance, strategy: Strategy, budget: Any, runs: int, arriving: bool = False) -> None:
+    """One run, as machine code where so many runs will be: what has to be compiled then is compiled now."""
+    ((_, cell),) = _grid(_named([instance]), [strategy], [budget], 0, arriving)
+    replace(cell, beside=runs).run(0, 1, 1)
+
+
 def _named(instances: Instances) -> dict[str, Instance]:
     if isinstance(instances, (str, Instance)):
         instances = [instances]
