@@ -80,7 +80,7 @@ def test_a_search_saved_at_every_step_goes_on_as_if_it_had_not_been(strategy, tm
         return Search.load(tmp_path / "search.json")
 
     for restore in (by_text, by_file):
-        assert finish(strategy.start(problem(2), 40), part=lambda: 3, restore=restore).recommend().to_json() == plain
+        assert finish(strategy.start(problem(2), 40), part=lambda: 5, restore=restore).recommend().to_json() == plain
 
 
 @each_strategy
