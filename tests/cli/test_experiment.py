@@ -5,7 +5,7 @@ import pytest
 from tests.cli.commands import good, invoke
 
 from bestmix import Problem, Uniform, open_storage
-from bestmix.cli import experiment
+from bestmix.cli import experiment, experiment_trials
 
 GROUP = ["create", "list", "show", "ask", "tell", "fail", "renew", "pause", "resume", "stop", "extend", "change"]
 GROUP += ["rename", "notes", "delete", "export", "trials", "weights", "tell-sums"]
@@ -73,7 +73,7 @@ def test_many_results_come_as_lines(made):
     assert good("experiment", "tell", made, "r", "--file", "-", text=text) == "6 counted\n"
     assert answer("show", made, "r")["state"]["status"] == "done"
     result = invoke("experiment", "ask", made, "r")
-    assert (result.exit_code, result.stdout) == (experiment.NOTHING_MORE, "")
+    assert (result.exit_code, result.stdout) == (experiment_trials.NOTHING_MORE, "")
     assert "the experiment is done" in result.stderr
 
 
@@ -85,7 +85,7 @@ def test_a_bad_line_is_named(made, tmp_path):
 def test_nothing_now_is_not_nothing_ever(made):
     good("experiment", "ask", made, "r", "-n", 6)
     result = invoke("experiment", "ask", made, "r")
-    assert result.exit_code == experiment.NOTHING_NOW
+    assert result.exit_code == experiment_trials.NOTHING_NOW
     assert "out on lease; ask again in" in result.stderr
 
 

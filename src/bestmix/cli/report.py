@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bestmix.cli import common
-from bestmix.cli.experiment import Name, open_named
+from bestmix.cli.opening import Name, open_named
 
 
 def report(

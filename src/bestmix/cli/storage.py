@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bestmix import __version__
 from bestmix.cli import common
-from bestmix.cli.experiment import Url, check_there
+from bestmix.cli.opening import Url, check_there
 
 app = typer.Typer(no_args_is_help=True, help="The database that experiments are kept in.")
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bestmix.cli import common
-from bestmix.cli.experiment import Url, check_there
+from bestmix.cli.opening import Url, check_there
 from bestmix.cli.serve import check_installed
 
 app = typer.Typer(no_args_is_help=True, help="Tokens for the service: made, listed, revoked.")

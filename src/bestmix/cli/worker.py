@@ -53,7 +53,7 @@ def worker(
 
     Example: [bold]bestmix worker router.db router --exec './trial.sh {arm}' -j 4[/bold]
     """
-    from bestmix.cli.experiment import open_named
+    from bestmix.cli.opening import open_named
     from bestmix.experiments import Closed
     from bestmix.strategies.drive import drive
     from bestmix.strategies.timing import timed
