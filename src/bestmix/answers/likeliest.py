@@ -4,7 +4,7 @@
 
 The mix for which all margins have to shrink the least treats all limits alike, also those that could be far safer at
 next to no risk for the others. Measured on instances apart, this one breaks one to two points fewer of those runs with
-two or three limits (docs/howto/safety.md). Multiplicative steps climb from the other mix: whatever they reach is no
+two or three limits (docs/research/safety.md). Multiplicative steps climb from the other mix: whatever they reach is no
 worse.
 """
 
