@@ -5,7 +5,7 @@ import io
 import json
 import logging
 
-from bestmix.service.logs import GatheredLines, JsonLines, Sampled
+from bestmix.service.logs import GatheredLines, JsonLines, Sampled, request_record
 
 
 def line(token=None, message="request"):
@@ -34,6 +34,19 @@ def test_a_line_cannot_write_to_the_terminal():
     text = JsonLines().format(line(message="\x1b[2J\u202e\n"))
     assert text.isascii()
     assert text.isprintable()
+
+
+def test_a_request_has_a_record_like_any_other():
+    before = logging.LogRecord("bestmix.service", logging.INFO, "", 0, "request", (), None)
+    made, other = request_record({"status": 200}), request_record({"status": 404})
+    after = logging.LogRecord("bestmix.service", logging.INFO, "", 0, "request", (), None)
+    assert (made.data, other.data) == ({"status": 200}, {"status": 404})
+    assert before.created <= made.created <= other.created <= after.created
+    assert before.relativeCreated - 1.0 <= made.relativeCreated <= after.relativeCreated + 1.0
+    assert vars(before).keys() | {"data"} == vars(made).keys()
+    changing = {"created", "msecs", "relativeCreated", "thread", "threadName", "process", "processName"}
+    assert all(value == vars(made)[name] for name, value in vars(before).items() if name not in changing)
+    assert json.loads(JsonLines().format(made))["status"] == 200
 
 
 def test_lines_of_one_turn_are_written_at_once():

@@ -14,6 +14,7 @@ from bestmix.experiments import Experiment
 from bestmix.experiments.audit import audit
 from bestmix.service import bodies, plain_call
 from bestmix.service.app import Settings
+from bestmix.service.connections import Limited
 
 ROUNDABOUT = "application/json; charset=utf-8"  # a type that the framework's route takes, and the direct way does not
 
@@ -58,9 +59,9 @@ def remembering(tmp_path):
     """A server that knows its tokens for a while, as usual."""
     made = []
 
-    def make(rate=5000.0, proxies=None):
+    def make(rate=5000.0, proxies=None, remember=60.0):
         storage = open_storage(tmp_path / "remembering.db")
-        made.append(Running(storage, Settings(rate=rate, remember=60.0), proxies=proxies))
+        made.append(Running(storage, Settings(rate=rate, remember=remember), proxies=proxies))
         return made[-1], made[-1].create(budget=100)
 
     yield make
@@ -85,13 +86,22 @@ def test_a_whole_result_needs_no_task(running, exp, monkeypatch):
     assert audit(running.storage.open(exp.name)) == []
 
 
+def records(caplog, count):
+    """So many lines of the log, which come after the answers."""
+    limit = time.monotonic() + 10.0
+    while len(caplog.records) < count and time.monotonic() < limit:
+        time.sleep(0.01)
+    return caplog.records
+
+
 def test_a_line_in_the_log_tells_the_same(running, exp, caplog):
     caplog.set_level("INFO", "bestmix.service")
     (trial,) = exp.ask()
     caplog.clear()
     whole(running, exp, result(trial))
     whole(running, exp, result(trial), ROUNDABOUT)
-    direct, roundabout = ({k: v for k, v in r.data.items() if k not in ("request", "ms")} for r in caplog.records)
+    lines = records(caplog, 2)
+    direct, roundabout = ({k: v for k, v in line.data.items() if k not in ("request", "ms")} for line in lines)
     assert direct == roundabout
     assert direct["token"] == running.own.prefix
 
@@ -112,6 +122,118 @@ def test_a_result_is_taken_after_another_on_the_same_connection(running, exp):
             answers += connection.recv(65536)
     assert [int(part[:3]) for part in answers.split(b"HTTP/1.1 ")[1:]] == [200, 422, 200]
     assert exp.state.complete == 4
+
+
+class KeptConnection:
+    """Requests on one connection, each of them sent in one piece after the answer to the one before."""
+
+    def __init__(self, running, token=None):
+        self.running, self.token = running, token or running.token
+        self.socket = running.raw()
+
+    def tell(self, exp, *bodies, length=2000):
+        """Status and body of the answers to bodies that spaces make equally long, so that their heads are the same."""
+        texts = [body if isinstance(body, bytes) else json.dumps(body).encode() for body in bodies]
+        self.socket.sendall(b"".join(request(exp, text.ljust(length), self.token) for text in texts))
+        answers = b""
+        while answers.count(b"HTTP/1.1 ") < len(texts) or not answers.endswith(b"}"):
+            answers += self.socket.recv(65536)
+        found = [part.partition(b"\r\n\r\n") for part in answers.split(b"HTTP/1.1 ")[1:]]
+        return [(int(head[:3]), content) for head, _, content in found]
+
+
+@pytest.fixture
+def reads(monkeypatch):
+    """Data that went through the parser of HTTP."""
+    found, read = [], Limited.read
+    monkeypatch.setattr(Limited, "read", lambda self, data: found.append(data) or read(self, data))
+    return found
+
+
+def test_a_head_that_was_read_is_not_read_again(running, exp, reads):
+    first, second, third = exp.ask(3)
+    kept = KeptConnection(running)
+    del reads[:]
+    assert kept.tell(exp, result(first), length=200) == [(200, b'{"outcome":"counted"}')]
+    assert kept.tell(exp, result(second), length=200) == [(200, b'{"outcome":"counted"}')]
+    assert kept.tell(exp, result(second), length=200) == [(200, b'{"outcome":"repeated"}')]
+    assert len(reads) == 1
+    assert kept.tell(exp, result(third), length=201) == [(200, b'{"outcome":"counted"}')]
+    assert len(reads) == 2  # another length is another head
+    counted = b'bestmix_requests_total{method="POST",route="/v1/experiments/{experiment}/tell",status="200"} 4'
+    assert counted in running.send("GET", "/metrics")[2]
+    assert audit(running.storage.open(exp.name)) == []
+
+
+def test_a_date_is_that_of_the_answer(running, exp):
+    (trial,) = exp.ask()
+    data, dates = request(exp, result(trial), running.token), set()
+    with running.raw() as connection:
+        for _ in range(2):
+            connection.sendall(data)
+            dates |= {line for line in connection.recv(65536).split(b"\r\n") if line.startswith(b"date: ")}
+            time.sleep(2.2)
+    assert len(dates) == 2
+
+
+def test_requests_of_a_known_head_are_answered_in_order(running, exp, reads):
+    trials = list(exp.ask(5))
+    kept = KeptConnection(running)
+    kept.tell(exp, result(trials[0]), length=200)
+    bodies = [result(trials[1]), result(trials[1], 2.0), {}, result(trials[2])]
+    assert [status for status, _ in kept.tell(exp, *bodies, length=200)] == [200, 409, 422, 200]
+    assert kept.tell(exp, result(trials[3]), length=200)[0][0] == 200
+    kept.socket.sendall(request(exp, json.dumps(result(trials[4])).encode().ljust(200), running.token)[:-9])
+    time.sleep(0.1)
+    kept.socket.sendall(b" " * 9)
+    assert kept.socket.recv(12) == b"HTTP/1.1 200"
+    assert exp.state.complete == 5
+
+
+def test_a_known_head_whose_token_was_revoked_is_refused(remembering):
+    running, exp = remembering(remember=0.3)
+    made, token = running.tokens.create("work")
+    first, second = exp.ask(2)
+    kept = KeptConnection(running, token)
+    assert [kept.tell(exp, result(first))[0][0] for _ in range(3)] == [200] * 3
+    running.tokens.revoke(made.prefix)
+    time.sleep(0.4)
+    assert kept.tell(exp, result(second))[0][0] == 401
+    assert exp.state.complete == 1
+
+
+def test_too_many_with_a_known_head_are_refused(remembering):
+    running, exp = remembering(rate=20.0)
+    (trial,) = exp.ask()
+    kept = KeptConnection(running)
+    assert {kept.tell(exp, result(trial))[0][0] for _ in range(40)} == {200, 429}
+
+
+def test_a_known_head_of_a_deleted_experiment_finds_none(running, exp):
+    (trial,) = exp.ask()
+    kept = KeptConnection(running)
+    assert kept.tell(exp, result(trial))[0][0] == 200
+    exp.delete()
+    assert kept.tell(exp, result(trial))[0][0] in (404, 409)
+
+
+def test_stopping_waits_for_a_result_with_a_known_head(running, exp, monkeypatch):
+    first, second = exp.ask(2)
+    kept = KeptConnection(running)
+    kept.tell(exp, result(first), length=200)
+    write, at_work = running.storage.store.database.write, threading.Event()
+    monkeypatch.setattr(
+        running.storage.store.database, "write", lambda work: at_work.set() or time.sleep(0.5) or write(work)
+    )
+    kept.socket.sendall(request(exp, json.dumps(result(second)).encode().ljust(200), running.token))
+    assert at_work.wait(10)
+    running.server.should_exit = True
+    answer = b""
+    while part := kept.socket.recv(65536):
+        answer += part
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert b"connection: close" in answer
+    running.thread.join(20)
 
 
 def test_a_client_that_waits_to_be_told_to_go_on_is(running, exp):
@@ -156,7 +278,7 @@ def test_the_address_behind_a_proxy_is_in_the_log(remembering, caplog, monkeypat
     caplog.clear()
     monkeypatch.setattr(running.app, "around", None)
     assert whole(running, exp, result(trial), more="X-Forwarded-For: 192.0.2.7\r\n")[0] == 200
-    assert [record.data["from"] for record in caplog.records] == [address]
+    assert [record.data["from"] for record in records(caplog, 1)] == [address]
 
 
 def test_stopping_waits_for_a_result_that_is_being_written(running, exp, monkeypatch):
@@ -257,6 +379,17 @@ def test_whatever_is_not_in_order_is_answered_as_the_route_does(running, exp, ki
     assert tell(running, exp, body) == found
     assert whole(running, exp, body)[:2] == found
     assert whole(running, exp, body)[2] == whole(running, exp, body, ROUNDABOUT)[2]
+
+
+@pytest.mark.parametrize("kind", BODIES)
+def test_whatever_has_a_known_head_is_answered_as_the_route_does(running, exp, kind):
+    (trial,) = exp.ask()
+    kept, body = KeptConnection(running), BODIES[kind](trial)
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    length = max(2000, len(text))
+    assert kept.tell(exp, result(trial), length=length) == [(200, b'{"outcome":"counted"}')]
+    assert kept.tell(exp, text, length=length) == [tell(running, exp, text.ljust(length), ROUNDABOUT)]
+    assert kept.tell(exp, result(trial), length=length) == [(200, b'{"outcome":"repeated"}')]
 
 
 @pytest.mark.parametrize("scope", ["read", "other", "none"])

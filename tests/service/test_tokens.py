@@ -6,7 +6,7 @@ import pytest
 
 from bestmix import Problem, Uniform, open_storage
 from bestmix.experiments.sql.inspection import CHOICES, inspect
-from bestmix.service.tokens import Scope, Tokens, digest, new_token, prefix_of
+from bestmix.service.tokens import Fingerprint, Scope, Tokens, digest, new_token, prefix_of
 
 
 @pytest.fixture
@@ -24,6 +24,9 @@ def test_a_token_is_found_by_its_prefix_and_fits_its_own_text_only(storage):
     assert not found.fits(other)
     assert not found.fits(text + "x")
     assert found.digest == digest(text) != text
+    assert found.is_of(Fingerprint.of(text))
+    assert not found.is_of(Fingerprint.of(text + "x"))
+    assert Fingerprint.of("nonsense").prefix == ""
 
 
 def test_texts_are_never_the_same():

@@ -81,7 +81,7 @@ class Connection:
         length = _header(head, b"content-length")
         if status in (204, 304):
             content = b""
-        elif b"chunked" in _header(head, b"transfer-encoding"):
+        elif b"\r\ntransfer-encoding:" in head and b"chunked" in _header(head, b"transfer-encoding"):
             content, data = self._chunks(data)
         elif length.isdigit():
             if len(length) > MOST_DIGITS:
@@ -157,6 +157,8 @@ def _header(head: bytes, name: bytes) -> bytes:
 
 def _closes(head: bytes) -> bool:
     """Whether the server closes the connection, as one of several headers may say."""
+    if b"\r\nconnection:" not in head:
+        return False
     return any(b"close" in line for line in head.split(b"\r\n") if line.startswith(b"connection:"))
 
 

@@ -4,6 +4,7 @@ import os
 import secrets
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -11,7 +12,7 @@ from urllib.parse import quote
 from bestmix import checks, files
 from bestmix.answers.account import Account
 from bestmix.answers.recommendation import Recommendation, Round
-from bestmix.client.transport import Transport
+from bestmix.client.transport import Transport, read_answer
 from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, Snapshot, State, Trial, one_row
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights
 from bestmix.problems.items import Items, as_items
@@ -186,7 +187,7 @@ class RemoteExperiment:
 
     def tell(self, trial: Trial | str, reward: float | Mapping[str, float], costs: Any = None) -> Outcome:
         """Report a result, a reward with costs or all metrics by name; on return it is safely on the server's disk."""
-        return Outcome(self._post("tell", self._result(trial, reward, costs))["outcome"])
+        return _outcome(self._transport.post(f"{self._path}/tell", self._result(trial, reward, costs)))
 
     def tell_many(self, results: Iterable[tuple[Any, ...]]) -> list[Outcome]:
         """Report several results, each (trial, reward, costs) or (trial, metrics): all of them or none."""
@@ -390,8 +391,10 @@ class RemoteExperiment:
             if not (plain_row and all(type(value) in (float, int) for value in costs)):
                 costs = self.problem.cost_rows(costs, 1)[0].tolist()
             costs = dict(zip(names, costs, strict=True))
-        plain = {name: checks.number(f"costs[{name!r}]", value) for name, value in costs.items()}
-        return {"trial": _id(trial), "reward": checks.number("reward", reward), "costs": plain}
+        if any(type(value) is not float or not abs(value) <= checks.LARGEST for value in (reward, *costs.values())):
+            costs = {name: checks.number(f"costs[{name!r}]", value) for name, value in costs.items()}
+            reward = checks.number("reward", reward)
+        return {"trial": _id(trial), "reward": reward, "costs": dict(costs)}
 
     def _call(self, method: str, path: str, body: Any, **query: Any) -> Any:
         return self._transport.call(method, f"{self._path}{path}", body, **query)[1]
@@ -421,6 +424,12 @@ def _columns(
         if cell.segment is not None:
             found["segment"] += [cell.segment] * len(table)
     return {name: list(map(float, column)) if name in problem.metrics else column for name, column in found.items()}
+
+
+@lru_cache(maxsize=16)
+def _outcome(content: bytes) -> Outcome:
+    """What became of a result, by the server's answer, of which there are few different ones."""
+    return Outcome(read_answer(content)["outcome"])
 
 
 def _id(trial: Trial | str) -> str:

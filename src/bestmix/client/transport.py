@@ -51,20 +51,16 @@ class Transport:
 
     def call(self, method: str, path: str, body: Any = None, **query: Any) -> tuple[int, Any]:
         """Status and body of an answer that is a success; errors are raised as local experiments raise them."""
-        given = {name: value for name, value in query.items() if value is not None}
-        target = f"{self._base}{path}" + (f"?{urlencode(given)}" if given else "")
-        status, content = self._insist(method, target, None if body is None else json.dumps(body).encode())
-        if status >= 400:
-            raise failure(status, content)
+        status, content = self._send(method, path, body, query)
         return status, read_answer(content) if content else None
 
     def fetch(self, path: str, **query: Any) -> bytes:
         """The body of an answer as it came."""
-        given = {name: value for name, value in query.items() if value is not None}
-        status, content = self._insist("GET", f"{self._base}{path}" + (f"?{urlencode(given)}" if given else ""), None)
-        if status >= 400:
-            raise failure(status, content)
-        return content
+        return self._send("GET", path, None, query)[1]
+
+    def post(self, path: str, body: Any) -> bytes:
+        """The same of a call that changes something."""
+        return self._send("POST", path, body, {})[1]
 
     def close(self) -> None:
         """Let go of this thread's connection."""
@@ -72,15 +68,24 @@ class Transport:
         if own is not None:
             own.close()
 
+    def _send(self, method: str, path: str, body: Any, query: dict[str, Any]) -> tuple[int, bytes]:
+        given = query and {name: value for name, value in query.items() if value is not None}
+        target = f"{self._base}{path}?{urlencode(given)}" if given else f"{self._base}{path}"
+        status, content = self._insist(method, target, None if body is None else json.dumps(body).encode())
+        if status >= 400:
+            raise failure(status, content)
+        return status, content
+
     def _insist(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes]:
         """Try again while the trouble is one that passes, as long as patience lasts."""
         limit, pause = time.monotonic() + self._patience, 0.02
         while True:
-            wait = pause * (0.5 + random.random())
             try:
                 status, content, after = self._attempt(method, target, body)
-                wait = max(wait, after)
-                if status not in PASSING or time.monotonic() + wait > limit:
+                if status not in PASSING:
+                    return status, content
+                wait = max(_jitter(pause), after)
+                if time.monotonic() + wait > limit:
                     return status, content
             except ssl.SSLCertVerificationError as error:
                 raise StorageError(
@@ -88,6 +93,7 @@ class Transport:
                 ) from None
             except OSError as error:
                 self.close()
+                wait = _jitter(pause)
                 if time.monotonic() + wait > limit:
                     reason = str(error) or type(error).__name__
                     raise StorageError(
@@ -97,8 +103,9 @@ class Transport:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _attempt(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
+        """Status and body of an answer, and in how many seconds it may be a better one."""
         answer = self._connection().call(method, target, self._headers[body is not None], body)
-        after = answer.header(b"retry-after")
+        after = answer.header(b"retry-after") if answer.status in PASSING else b""
         return answer.status, answer.content, float(after) if after.isdigit() else 0.0
 
     def _connection(self) -> Connection:
@@ -107,6 +114,11 @@ class Transport:
         if own is None or own.owner != os.getpid() or not own.open:
             own = self._local.connection = Connection(self._host, self._port, self._secure, TIMEOUT)
         return own
+
+
+def _jitter(pause: float) -> float:
+    """About as long, so that those who were turned away together do not come back together."""
+    return pause * (0.5 + random.random())
 
 
 def _is_host(name: str) -> bool:

@@ -583,11 +583,11 @@ class Experiment:
             return one_row(self.problem, reward, costs)
         names = self.problem.metrics[1:]
         ordered = costs
-        if isinstance(costs, dict) and costs.keys() == set(names):
-            ordered = [costs[name] for name in names]
+        if isinstance(costs, dict) and len(costs) == len(names):
+            ordered = [costs.get(name) for name in names]
         if isinstance(ordered, (list, tuple)) and len(ordered) == len(names):
             values = (reward, *ordered)
-            if all(type(value) is float and abs(value) <= checks.LARGEST for value in values):
+            if not [value for value in values if type(value) is not float or not abs(value) <= checks.LARGEST]:
                 return values
         first = checks.number("reward", reward)
         return (first, *self.problem.cost_rows(costs, 1)[0].tolist())
@@ -638,10 +638,13 @@ def tell_work(
     )
 
 
-def joint_tell(experiment: Experiment, result: tuple[Any, ...]) -> tuple[Prefetch, Joint[Outcome]]:
+def joint_tell(experiment: Experiment, result: tuple[Any, Any, Any]) -> tuple[Prefetch, Joint[Outcome]]:
     """The same of a single result, which is written with those of others who wait."""
-    (checked,) = _checked(experiment, [result])
-    return Prefetch(trials=(checked[0],)), Joint(experiment._take_results, checked)
+    trial, reward, costs = result
+    number, values = experiment._number(trial), experiment._values(reward, costs)
+    if experiment._checking is not None:
+        experiment._checking.check_trials(experiment.problem, np.array([values]))
+    return Prefetch(trials=(number,)), Joint(experiment._take_results, (number, values))
 
 
 def _checked(experiment: Experiment, results: Iterable[tuple[Any, ...]]) -> list[calls.Result]:

@@ -18,7 +18,7 @@ from bestmix.experiments.model import LONGEST_NOTE
 from bestmix.service import sessions
 from bestmix.service.caches import OpenExperiments
 from bestmix.service.errors import Refusal
-from bestmix.service.tokens import Scope, Token, Tokens, prefix_of
+from bestmix.service.tokens import Fingerprint, Scope, Token, Tokens, prefix_of
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 SMALL = 16 * 1024  # bytes of a body that holds a few short texts
@@ -84,14 +84,12 @@ class Authenticator:
         except Exception as error:
             return Identity(None, from_cookie, error)
 
-    def at_hand(self, scope: Connection) -> Token | None:
-        """The token in a request's header where it is known to be valid without a look at the database."""
-        text, from_cookie = credentials(scope)
-        prefix = "" if from_cookie else prefix_of(text)
-        found = self._own.get(prefix)
+    def at_hand(self, shown: Fingerprint) -> Token | None:
+        """The token that was shown where it is known to be valid without a look at the database."""
+        found = self._own.get(shown.prefix)
         if found is None and time.monotonic() - self._remember <= self._read:
-            found = self._known.get(prefix)
-        return found if found is not None and found.fits(text) and found.state(time.time()) == "valid" else None
+            found = self._known.get(shown.prefix)
+        return found if found is not None and found.is_of(shown) and found.state(time.time()) == "valid" else None
 
     async def is_valid(self, token: Token, age: float) -> bool:
         """Whether a token that was admitted can still be used, as of at most ``age`` seconds ago."""

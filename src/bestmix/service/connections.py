@@ -10,7 +10,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
@@ -18,6 +18,7 @@ from bestmix.checks import InvalidInput
 
 LONGEST_HEAD = 64 * 1024  # bytes of a request's first line and headers, or of its trailers
 LONGEST_LINE = 1024  # of a report's first line
+LONGEST_KNOWN = 4 * 1024  # bytes of a head that is remembered
 HEAD_SECONDS = 10.0  # in which the head of a request must have come
 REST_SECONDS = 10.0  # in which the rest of a body must have come that is no longer wanted
 WRITE_SECONDS = 60.0  # that somebody may leave an answer unread
@@ -34,7 +35,8 @@ MOST_HELD = 16 * 1024 * 1024  # bytes of reports that are gathered
 WHOLE = "bestmix.whole"  # where a request says that its body is there as a whole
 MOST_GATHERED = 64 * 1024  # bytes of an answer that are sent at once
 Reply = Callable[[int, bytes, bytes], None]  # sends an answer: its status, its headers as lines, its body
-Take = Callable[[Any, bytes, Reply], bool]  # whether a request, with a body that is there as a whole, is answered so
+TakeBody = Callable[[bytes, Reply], bool]  # whether a request with this body, which is there as a whole, is answered so
+Take = Callable[[Any], TakeBody | None]  # what takes the bodies of requests with such a head, if there is anything
 REPORT, REPORTED = b"POST /v1/experiments/", b"/sums HTTP/1."  # how the first line of a report begins and ends
 
 
@@ -239,6 +241,15 @@ class Gathered:
             self._transport.write(b"".join(parts))
 
 
+class KnownHead(NamedTuple):
+    """The head of a request that was taken as a whole. The same bytes say the same, so that they are not read again."""
+
+    head: bytes
+    length: int  # of head and body
+    take: TakeBody
+    cycle: RequestResponseCycle  # which is over, and may begin again
+
+
 class Limited(HttpToolsProtocol):
     """HTTP by httptools, which alone would wait and collect without end."""
 
@@ -247,6 +258,8 @@ class Limited(HttpToolsProtocol):
         self.registry = registry
         self._take = take
         self._begun: tuple[RequestResponseCycle, Any] | None = None  # a request that may be taken as a whole
+        self._data = b""  # as it came in, where a request begins with it
+        self._known: KnownHead | None = None  # of the last request that was taken as a whole
         self.address = ""
         self.deadline = time.monotonic() + HEAD_SECONDS
         self._head = 0  # bytes of a head, or of trailers, that are being read
@@ -275,7 +288,7 @@ class Limited(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on; a report of many edges a little later."""
-        if self.transport.is_closing():
+        if self.transport.is_closing() or self._took_again(data):
             return
         if self._whole and self.registry.reports.holds(self, data):
             self._unset_keepalive_if_required()
@@ -284,8 +297,9 @@ class Limited(HttpToolsProtocol):
 
     def read(self, data: bytes) -> None:
         """Read on, unless the head or the trailers are too long."""
-        self._moved = False
+        self._moved, self._data = False, data if self._whole else b""
         super().data_received(data)
+        self._data = b""
         if self._begun is not None:  # the rest is waited for as usual
             self._start()
         self._count_head(0 if self._moved else self._head + len(data))
@@ -323,11 +337,38 @@ class Limited(HttpToolsProtocol):
         begun, self._begun = self._begun, None
         super()._start_asgi_task(*begun)
 
+    def _took(self, cycle: RequestResponseCycle) -> bool:
+        """Whether a request is taken as a whole; its head is remembered if nothing else came with it."""
+        body, take = bytes(cycle.body), None if self._take is None else self._take(self.scope)
+        if take is None or not take(body, partial(self._reply, cycle)):
+            return False
+        head, end, rest = self._data.partition(b"\r\n\r\n")
+        if end and rest == body and cycle.keep_alive and len(head) <= LONGEST_KNOWN:
+            self._known = KnownHead(head + end, len(self._data), take, cycle)
+        return True
+
+    def _took_again(self, data: bytes) -> bool:
+        """Whether a request is taken whose head was taken before."""
+        known = self._known
+        if known is None or len(data) != known.length or not data.startswith(known.head):
+            return False
+        if self._at_work or not self._whole or self.flow.write_paused:
+            return False
+        cycle = known.cycle
+        if not known.take(data[len(known.head) :], partial(self._reply, cycle)):
+            return False
+        self._unset_keepalive_if_required()
+        self.cycle = cycle
+        cycle.response_started = cycle.response_complete = False
+        self.registry.work(self)
+        self._set_deadline()
+        return True
+
     def _reply(self, cycle: RequestResponseCycle, status: int, headers: bytes, body: bytes) -> None:
         """Answer a request that was taken as a whole."""
         if cycle.disconnected:
             return
-        usual = [b"%b: %b\r\n" % header for header in cycle.default_headers]
+        usual = [b"%b: %b\r\n" % header for header in self.server_state.default_headers]
         last = b"\r\n" if cycle.keep_alive else b"connection: close\r\n\r\n"
         cycle.response_started = cycle.response_complete = True
         cast(Gathered, self.transport).write_at_once(b"".join([STATUS_LINE[status], *usual, headers, last, body]))
@@ -348,8 +389,7 @@ class Limited(HttpToolsProtocol):
             self.registry.work(self)
         super().on_message_complete()
         if self._begun is not None:
-            cycle = self._begun[0]
-            if self._take is not None and self._take(self.scope, bytes(cycle.body), partial(self._reply, cycle)):
+            if self._took(self._begun[0]):
                 self._begun = None
             else:
                 self._start()

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestmix.service import errors
 from bestmix.service.access import Authenticator, Identity
+from bestmix.service.logs import request_record
 from bestmix.service.metrics import Metrics
 from bestmix.service.tokens import Token
 
@@ -166,6 +167,4 @@ class Visit:
             return
         line = {"request": self.id, "method": self.method, "path": self.scope["path"], "status": self.status}
         line |= {"ms": round(1e3 * self.seconds, 1), "token": None if self.token is None else self.token.prefix}
-        # As ``log.info`` does, without a search for the line of code that called it.
-        extra = {"data": line | {"from": self.address}}
-        log.handle(log.makeRecord(log.name, logging.INFO, "", 0, "request", (), None, extra=extra))
+        log.handle(request_record(line | {"from": self.address}))

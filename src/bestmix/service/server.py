@@ -16,7 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from bestmix.service.connections import Connections, Limited, Reply, Take, ceiling
+from bestmix.service.connections import Connections, Limited, Take, TakeBody, ceiling
 from bestmix.service.logs import GatheredLines, JsonLines, Sampled
 from bestmix.service.tokens import Tokens
 
@@ -85,11 +85,11 @@ def behind_proxies(take: Take, proxies: str) -> Take:
 
     headers = ProxyHeadersMiddleware(end, proxies)
 
-    def take_behind(scope: Any, body: bytes, reply: Reply) -> bool:
+    def take_behind(scope: Any) -> TakeBody | None:
         seen = dict(scope)
         with suppress(StopIteration):  # it never waits
             headers(cast(Any, seen), cast(Any, None), cast(Any, None)).send(None)
-        return take(seen, body, reply)
+        return take(seen)
 
     return take_behind
 

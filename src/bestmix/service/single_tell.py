@@ -15,10 +15,11 @@ from bestmix.experiments import Experiment, Outcome, StorageError
 from bestmix.experiments.experiment import joint_tell
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.store import Joint, Prefetch
-from bestmix.service.access import check_own
-from bestmix.service.connections import Reply
+from bestmix.service.access import check_own, credentials
+from bestmix.service.connections import Reply, TakeBody
 from bestmix.service.middleware import RAW_HEADERS, RequestMiddleware, Visit
 from bestmix.service.plain_call import ANSWERS, PlainCall, answer_headers
+from bestmix.service.tokens import Fingerprint, Token
 
 PATTERN = "/v1/experiments/{experiment}/tell"
 LONGEST_ID = 40  # characters of a trial's id
@@ -38,16 +39,22 @@ class WholeTells:
 
     def __init__(self, app: FastAPI, around: RequestMiddleware, plain: PlainCall) -> None:
         self._app, self._around, self._plain = app, around, plain
+        self._over: list[Visit] = []  # that were answered, and have left nothing behind yet
 
-    def take(self, scope: Scope, body: bytes, reply: Reply) -> bool:
+    def take(self, scope: Scope) -> TakeBody | None:
+        """What takes the bodies of requests with such a head: it is called for any number of them."""
+        name = self._plain.experiment(scope)
+        text, from_cookie = ("", True) if name is None else credentials(scope)
+        return None if name is None or from_cookie else partial(self._take, scope, name, Fingerprint.of(text))
+
+    def _take(self, scope: Scope, name: str, shown: Fingerprint, body: bytes, reply: Reply) -> bool:
         """Whether a request is taken; its answer follows when the result is on disk."""
         state, needed = self._app.state, self._plain.rule.scope
+        experiment: Experiment | None = state.experiments.known(name)
+        token: Token | None = state.authenticator.at_hand(shown)
+        if experiment is None or token is None or needed is None or not token.scope.allows(needed):
+            return False
         try:
-            name = self._plain.experiment(scope)
-            experiment: Experiment | None = None if name is None else state.experiments.known(name)
-            token = None if experiment is None else state.authenticator.at_hand(scope)
-            if experiment is None or token is None or needed is None or not token.scope.allows(needed):
-                return False
             check_own(token, experiment)
             result = _result(experiment, json.loads(str(body, "utf-8")))
             if self._around.rates.wait(token.prefix):
@@ -71,7 +78,14 @@ class WholeTells:
             response = self._plain.fail(Request(visit.scope), error)
             visit.status = response.status_code
             reply(response.status_code, _lines(visit.headers(response.raw_headers)), bytes(response.body))
-        self._around.leave(visit)
+        if not self._over:  # all who wait are answered first: while they go on, there is time for log and metrics
+            write.get_loop().call_soon(self._leave)
+        self._over.append(visit)
+
+    def _leave(self) -> None:
+        over, self._over = self._over, []
+        for visit in over:
+            self._around.leave(visit)
 
 
 def _lines(headers: Iterable[tuple[bytes, bytes]]) -> bytes:

@@ -6,7 +6,7 @@ import secrets
 import time
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -42,6 +42,18 @@ class Scope(StrEnum):
 RANK = {scope: rank for rank, scope in enumerate(Scope)}
 
 
+class Fingerprint(NamedTuple):
+    """What there is to know of a token's text: how to find the token, and whether it is the one."""
+
+    prefix: str
+    digest: str
+
+    @classmethod
+    def of(cls, text: str) -> "Fingerprint":
+        """That of a text; its prefix is empty when it is no token."""
+        return cls(prefix_of(text), digest(text))
+
+
 @dataclass(frozen=True)
 class Token:
     """A token as it is kept; ``experiment`` is the key of the only one that it is for."""
@@ -63,7 +75,11 @@ class Token:
 
     def fits(self, text: str) -> bool:
         """Whether this is the token that the text is; takes the same time for every text."""
-        return hmac.compare_digest(self.digest, digest(text))
+        return self.is_of(Fingerprint.of(text))
+
+    def is_of(self, shown: Fingerprint) -> bool:
+        """The same of a text whose digest is known."""
+        return hmac.compare_digest(self.digest, shown.digest)
 
     def to_dict(self) -> dict[str, Any]:
         """What may be shown of it."""

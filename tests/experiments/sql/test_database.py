@@ -1,12 +1,17 @@
 """Connections: out of reach, after a fork, to the last bit."""
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
+import sqlalchemy as sa
 
 from bestmix import open_storage
 from bestmix.experiments import StorageError
+from bestmix.experiments.sql.database import Database, parse_url
+from bestmix.experiments.sql.driver import driver
 
 
 def test_a_database_out_of_reach_is_a_clear_error():
@@ -30,3 +35,53 @@ print(exp.state.complete)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "18\n"
+
+
+@pytest.fixture
+def database(tmp_path):
+    """One with an empty table."""
+    made = Database(parse_url(tmp_path / "a.db"))
+    made.write(lambda connection: connection.execute(sa.text("CREATE TABLE numbers (n INTEGER UNIQUE)")))
+    yield made
+    made.close()
+
+
+def insert(connection, number, by_driver):
+    if by_driver:
+        with driver(connection) as own:
+            own.execute("INSERT INTO numbers VALUES (?)", (number,))
+    else:
+        connection.execute(sa.text("INSERT INTO numbers VALUES (:n)"), {"n": number})
+
+
+def numbers(database):
+    return database.read(lambda connection: list(connection.execute(sa.text("SELECT n FROM numbers")).scalars()))
+
+
+@pytest.mark.parametrize("ways", [(True, True), (True, False), (False, True), (False, False)])
+def test_a_transaction_is_one_whoever_runs_its_statements(database, ways):
+    def work(connection, first, fails):
+        for number, by_driver in enumerate(ways, first):
+            insert(connection, number, by_driver)
+        if fails:
+            raise KeyError
+
+    database.write(lambda connection: work(connection, 1, fails=False))
+    with pytest.raises(KeyError):
+        database.write(lambda connection: work(connection, 3, fails=True))
+    assert numbers(database) == [1, 2]
+    with pytest.raises(StorageError, match="UNIQUE"):
+        database.write(lambda connection: work(connection, 2, fails=False))
+    database.write(lambda connection: work(connection, 5, fails=False))
+    assert numbers(database) == [1, 2, 5, 6]
+
+
+def test_a_writer_locks_before_it_reads(database, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "a.db", timeout=0.0)) as other:
+
+        def work(connection):
+            with pytest.raises(sqlite3.OperationalError, match="locked"):
+                other.execute("BEGIN IMMEDIATE")
+
+        database.write(work)
+        other.execute("BEGIN IMMEDIATE")

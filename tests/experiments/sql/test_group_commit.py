@@ -14,7 +14,6 @@ from bestmix.experiments.audit import audit
 from bestmix.experiments.sql.group_commit import (
     LONGEST_WAIT,
     MOST_TRIALS,
-    Call,
     GroupCommit,
     LastWrite,
     NotUndoneError,
@@ -398,13 +397,117 @@ def test_clients_that_call_again_at_once_share_one_transaction():
     ],
 )
 def test_those_who_were_answered_a_moment_ago_are_waited_for(last, left, come, waits):
-    group_commit = GroupCommit(lambda key, calls: [])
-    pending = group_commit._enter("key", Call(int, NO_PREFETCH))
+    sizes = []
+    group_commit = GroupCommit(lambda key, calls: sizes.append(len(calls)) or [None] * len(calls))
     group_commit._last["key"] = LastWrite(last, time.monotonic() + left)
-    others = threading.Timer(0.02, lambda: [group_commit._enter("key", Call(int, NO_PREFETCH)) for _ in range(come)])
-    others.start()
-    began = time.monotonic()
-    group_commit._gather("key", pending)
-    assert waits[0] <= time.monotonic() - began <= waits[1]
-    others.join()
-    assert len(pending.waiting) == 1 + come
+
+    def submit():
+        return group_commit.submit("key", lambda transaction: None, NO_PREFETCH)
+
+    async def main():
+        began, first = time.monotonic(), submit()
+        asyncio.get_running_loop().call_later(0.02, lambda: [submit() for _ in range(come)])
+        await first
+        return time.monotonic() - began
+
+    assert waits[0] <= asyncio.run(main()) <= waits[1]
+    group_commit.close()
+    assert sizes == [1 + come]
+
+
+def test_a_thread_may_be_the_last_of_those_who_are_waited_for():
+    sizes = []
+    group_commit = GroupCommit(lambda key, calls: sizes.append(len(calls)) or [7] * len(calls))
+    group_commit._last["key"] = LastWrite(2, time.monotonic() + 60.0)
+
+    async def main():
+        first = group_commit.submit("key", lambda transaction: None, NO_PREFETCH)
+        await asyncio.sleep(0.05)
+        assert await asyncio.to_thread(group_commit.run, "key", lambda transaction: None, NO_PREFETCH) == 7
+        assert await first == 7
+
+    asyncio.run(asyncio.wait_for(main(), 10))
+    group_commit.close()
+    assert sizes == [2]
+
+
+def test_a_thread_does_not_wait_for_an_event_loop_that_was_closed(monkeypatch):
+    monkeypatch.setattr("bestmix.experiments.sql.group_commit.STUCK", 0.05)
+    group_commit = GroupCommit(lambda key, calls: [7] * len(calls))
+    group_commit._last["key"] = LastWrite(8, time.monotonic() + 60.0)
+
+    async def main():
+        group_commit.submit("key", lambda transaction: None, NO_PREFETCH)
+        await asyncio.sleep(0.05)
+
+    asyncio.run(main())
+    assert group_commit.run("key", lambda transaction: None, NO_PREFETCH) == 7
+    group_commit.close()
+    assert not group_commit._pending
+
+
+def test_nobody_writes_while_another_does():
+    at_once, writing = [], threading.Lock()
+
+    def write(key, calls):
+        at_once.append(not writing.acquire(blocking=False))
+        time.sleep(0.0005)
+        writing.release()
+        return [call.work(None) for call in calls]
+
+    def work(transaction):
+        return 7
+
+    def thread():
+        for _ in range(100):
+            assert group_commit.run("key", work, NO_PREFETCH) == 7
+
+    async def client(pause):
+        for _ in range(100):
+            assert await group_commit.submit("key", work, NO_PREFETCH) == 7
+            await asyncio.sleep(pause)
+
+    async def main():
+        await asyncio.gather(*(client(0.0002 * k) for k in range(8)), *(asyncio.to_thread(thread) for _ in range(2)))
+
+    group_commit = GroupCommit(write)
+    asyncio.run(main())
+    group_commit.close()
+    assert not any(at_once)
+    assert not group_commit._pending
+
+
+def test_a_call_that_is_next_while_it_stands_in_line_is_written_once(monkeypatch):
+    starts, entered, written = [], threading.Event(), threading.Event()
+    enter, write_some = GroupCommit._enter, GroupCommit._write_some
+
+    def slow_enter(self, key, call):
+        pending = enter(self, key, call)
+        if not call.leads:  # the transaction of the one before ends before this one's caller goes on
+            entered.set()
+            written.wait(5)
+        return pending
+
+    def counted(self, key, pending):
+        starts.append(len(pending.waiting))
+        try:
+            return write_some(self, key, pending)
+        finally:
+            written.set()
+
+    def write(key, calls):
+        entered.wait(5)
+        return [call.work(None) for call in calls]
+
+    async def main():
+        first = group_commit.submit("key", lambda transaction: 1, NO_PREFETCH)
+        await asyncio.sleep(0.05)
+        assert await asyncio.gather(first, group_commit.submit("key", lambda transaction: 2, NO_PREFETCH)) == [1, 2]
+        await asyncio.sleep(0.05)
+
+    monkeypatch.setattr(GroupCommit, "_enter", slow_enter)
+    monkeypatch.setattr(GroupCommit, "_write_some", counted)
+    group_commit = GroupCommit(write)
+    asyncio.run(asyncio.wait_for(main(), 10))
+    group_commit.close()
+    assert starts == [1, 1]

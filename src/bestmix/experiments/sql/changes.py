@@ -5,9 +5,10 @@ changes are parts of a single statement, the rows of each given as one JSON text
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -64,7 +65,14 @@ class Changes:
 
 
 class Part:
-    """One kind of change: an insert into a table or an update of it, in both dialects."""
+    """One kind of change: an insert into a table or an update of it, in both dialects.
+
+    SQLite is given the values that ``pick`` chooses, then the experiment: by name each of them would be looked up.
+    """
+
+    one: str  # for SQLite
+    many: str  # for PostgreSQL
+    pick: Callable[[Mapping[str, Any]], tuple[Any, ...]]
 
     def __init__(self, table: sa.Table, keys: Sequence[str], columns: Sequence[str], added: str = "") -> None:
         names = [*keys, *columns]
@@ -72,14 +80,15 @@ class Part:
         kinds = ", ".join(f"{name} {_kind(table.c[name])}" for name in names)
         source = f"json_to_recordset(%(r{{0}})s::json) AS r({kinds})"
         if not keys:
-            chosen, given = ", ".join(f"r.{name}" for name in names), ", ".join(f":{name}" for name in names)
-            self.one = f"INSERT INTO {table.name} (experiment, {listed}) VALUES (:e, {given})"
+            chosen = ", ".join(f"r.{name}" for name in names)
+            self.one, self.pick = _insertion(table, names), itemgetter(*names)
             self.many = f"INSERT INTO {table.name} (experiment, {listed}) SELECT %(e)s, {chosen} FROM {source}"
             return
         others = [key for key in keys if key != "experiment"]
-        new = ", ".join(f"{c} = {f'{c} + ' if c == added else ''}:{c}" for c in columns)
-        same = ["experiment = :e", *(f"{key} = :{key}" for key in others)]
+        new = ", ".join(f"{c} = {f'{c} + ' if c == added else ''}?" for c in columns)
+        same = [f"{key} = ?" for key in [*others, "experiment"]]
         self.one = f"UPDATE {table.name} SET {new} WHERE {' AND '.join(same)}"
+        self.pick = itemgetter(*columns, *others)
         new = ", ".join(f"{c} = {'t.' + c + ' + ' if c == added else ''}r.{c}" for c in columns)
         same = ["t.experiment = %(e)s", *(f"t.{key} = r.{key}" for key in others)]
         if "number" in keys:  # else a young table's statistics make it read all trials of the experiment
@@ -95,12 +104,15 @@ class Put(Part):
         keys, listed = table.primary_key.columns.keys(), ", ".join(names)
         new = ", ".join(f"{name} = excluded.{name}" for name in names if name not in keys)
         whole = f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {new}"
-        given = ", ".join(f":{name}" for name in names)
-        self.one = f"INSERT INTO {table.name} (experiment, {listed}) VALUES (:e, {given}) {whole}"
+        self.one, self.pick = f"{_insertion(table, names)} {whole}", itemgetter(*names)
         kinds = ", ".join(f"{name} {_kind(table.c[name])}" for name in names)
         source = f"json_to_recordset(%(r{{0}})s::json) AS r({kinds})"
         chosen = ", ".join(f"r.{name}" for name in names)
         self.many = f"INSERT INTO {table.name} (experiment, {listed}) SELECT %(e)s, {chosen} FROM {source} {whole}"
+
+
+def _insertion(table: sa.Table, names: Sequence[str]) -> str:
+    return f"INSERT INTO {table.name} ({', '.join(names)}, experiment) VALUES ({'?, ' * len(names)}?)"
 
 
 def sums_entry(version: int, arm: int, sums: Moments) -> dict[str, Any]:
@@ -134,7 +146,7 @@ def write(connection: sa.Connection, experiment: int, changes: Changes) -> None:
     if connection.dialect.name == "sqlite":
         with driver(connection) as own:
             for part, rows in changes.parts():
-                own.executemany(part.one, [{"e": experiment, **row} for row in rows])
+                own.executemany(part.one, [(*part.pick(row), experiment) for row in rows])
         return
     statement, values = one_statement(experiment, changes)
     if statement is not None:

@@ -13,12 +13,16 @@ from sqlalchemy import event, exc
 
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.sql import postgres, sqlite
+from bestmix.experiments.sql.driver import driver
 
 T = TypeVar("T")
 
 PATIENCE = 60.0  # seconds that a call keeps trying when the database is out of reach
 FIRST_PATIENCE = 10.0  # the same, before it was ever reached
 LONGEST_PAUSE = 1.0  # seconds between two attempts
+
+# Writers lock at once: a transaction that reads first and then writes could be refused half-way.
+BEGIN_WRITING = "BEGIN IMMEDIATE"
 
 # PostgreSQL's classes of errors that pass: connection, a name taken meanwhile, conflicts, resources, restarts.
 PASSING = ("08", "23505", "40", "53300", "57", "58030")
@@ -82,7 +86,7 @@ class Database:
             self._engine.dispose(close=False)
             self._owner, self._writer = os.getpid(), None
         if writing and self._queue is not None:
-            with self._queue.turn(), self._own_writer() as connection, connection.begin():
+            with self._queue.turn(), self._own_writer() as connection:
                 yield connection
             return
         options = {"writing": writing} if self.sqlite or writing else {"isolation_level": "REPEATABLE READ"}
@@ -93,14 +97,25 @@ class Database:
 
     @contextmanager
     def _own_writer(self) -> Iterator[sa.Connection]:
-        """The connection of whoever's turn it is to write to SQLite: kept, with the pages that it has read."""
+        """A transaction of whoever's turn it is to write to SQLite; the connection is kept, with the pages it has read.
+
+        The driver begins and ends it: SQLAlchemy, whose part of it begins with the first statement of its own, takes
+        as long for that as a good part of the statements.
+        """
         writer, self._writer = self._writer, None
         if writer is None:
             writer = self._engine.connect().execution_options(writing=True)
         try:
+            with driver(writer) as own:
+                own.execute(BEGIN_WRITING)
             yield writer
+            if writer.in_transaction():
+                writer.commit()
+            else:
+                with driver(writer) as own:
+                    own.commit()
         except BaseException:
-            writer.close()
+            writer.close()  # which undoes what was not committed
             raise
         self._writer = writer
 
@@ -115,9 +130,11 @@ class Database:
 
 
 def _begin(connection: sa.Connection) -> None:
-    """Writers lock at once: a transaction that reads first and then writes could be refused half-way."""
-    writing = connection.get_execution_options().get("writing")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    """Begin, unless the driver has: SQLAlchemy begins with the first statement that it is given."""
+    own: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
+    if not own.in_transaction:
+        writing = connection.get_execution_options().get("writing")
+        connection.exec_driver_sql(BEGIN_WRITING if writing else "BEGIN")
 
 
 def parse_url(url: str | os.PathLike[str]) -> sa.URL:

@@ -4,8 +4,9 @@ A transaction costs several syncs of the disk, whether it holds one call or many
 whoever comes next waits; the first of them then writes for all of them. A server with many clients
 is so kept from doing for each of them what the disk can do only so many times a second. A call that is refused
 is undone alone, and the others keep their transaction. Calls of an event loop wait without a thread: a thread of
-their own writes for all of them, and wakes the loop once. It waits a moment for those whom it has just answered, if
-there were several: clients that tell one result after another share one transaction then, instead of two in turn.
+their own writes for all of them, and wakes the loop once. The loop waits a moment for those who were just answered, if
+there were several: clients that tell one result after another share one transaction then, instead of two in turn. The
+thread is woken when all are there: else it and the loop, which reads their calls, would keep each other from going on.
 """
 
 import os
@@ -25,8 +26,9 @@ if TYPE_CHECKING:  # which only servers load
 
 T = TypeVar("T")
 MOST_TRIALS = 1000  # trials whose results one transaction takes, unless a single call brings more
-LONGEST_WAIT = 0.01  # seconds that a transaction waits for calls, and no longer than the one before it took
+LONGEST_WAIT = 0.01  # seconds that a transaction waits for calls, and no longer than two like the one before it
 MOST_WRITERS = 4  # threads that write for event loops, each for one experiment at a time
+STUCK = 1.0  # seconds after which a thread sees to it that somebody writes, for an event loop may have been closed
 
 
 @dataclass(eq=False)
@@ -59,11 +61,12 @@ class NotUndoneError(Exception):
 
 @dataclass
 class PendingCalls:
-    """Those who wait for one experiment while somebody writes."""
+    """Those who wait for one experiment while somebody writes, or until somebody does."""
 
     waiting: list[Call] = field(default_factory=list)
-    wanted: int = 0  # calls that a writer waits for
-    enough: threading.Event | None = None  # set when they are there
+    started: bool = False  # whether somebody writes
+    wanted: int = 0  # calls that an event loop waits for before it has them written
+    timer: "tuple[asyncio.AbstractEventLoop, asyncio.TimerHandle] | None" = None  # which ends that
 
     def take(self) -> list[Call]:
         """The first ones, as many as fit into one transaction."""
@@ -119,13 +122,16 @@ class GroupCommit:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        call = Call(work, prefetch, future=loop.create_future())
+        future: asyncio.Future[T] = loop.create_future()
+        call = Call(work, prefetch, future=future)
         pending = self._enter(key, call)
         if call.leads:
             # After whatever else the loop has at hand: calls that came at the same moment are written together.
-            loop.call_soon(self._start, key, pending)
-        assert call.future is not None
-        return call.future
+            loop.call_soon(self._gather, key, pending, loop)
+        elif pending.started and pending.timer is not None and pending.timer[0] is loop:
+            pending.timer[1].cancel()
+            pending.timer = None
+        return future
 
     def close(self) -> None:
         """Let go of the threads, after what they write."""
@@ -142,18 +148,20 @@ class GroupCommit:
         with self._lock:
             pending = self._pending.get(key)
             if pending is None:
-                pending = self._pending[key] = PendingCalls()
+                pending = self._pending[key] = PendingCalls(started=call.woken is not None)
                 call.leads = True
             pending.waiting.append(call)
-            if pending.enough is not None and len(pending.waiting) >= pending.wanted:
-                pending.enough.set()
+            enough = 0 < pending.wanted <= len(pending.waiting)
+        if enough:
+            self._start(key, pending)
         return pending
 
     def _wait(self, key: str, pending: PendingCalls, call: Call) -> None:
         """Until the call is done or leads; one that is interrupted leaves the others in order."""
         assert call.woken is not None
         try:
-            call.woken.wait()
+            while not call.woken.wait(STUCK):
+                self._start(key, pending)
         except BaseException:
             with self._lock:
                 if call in pending.waiting and not call.leads:
@@ -165,41 +173,64 @@ class GroupCommit:
 
     def _lead(self, key: str, pending: PendingCalls) -> None:
         """Write for those who wait, oneself first, and let the next one lead."""
-        following = self._write_some(key, pending)
-        if following is not None and following.future is not None:
+        if not self._hand_over(key, pending, self._write_some(key, pending)):
             self._start(key, pending)
 
     def _start(self, key: str, pending: PendingCalls) -> None:
-        """Have a thread write for calls that have none."""
+        """Have a thread write for calls that have none, unless somebody does."""
         from concurrent.futures import ThreadPoolExecutor
 
+        if self._claim(pending):
+            with self._lock:
+                if self._writers is None:
+                    self._writers = ThreadPoolExecutor(MOST_WRITERS, "bestmix-writer")
+                self._writers.submit(self._lead_for_loops, key, pending)
+
+    def _claim(self, pending: PendingCalls) -> bool:
+        """Whether it is one's own turn to write, because nobody else does."""
         with self._lock:
-            if self._writers is None:
-                self._writers = ThreadPoolExecutor(MOST_WRITERS, "bestmix-writer")
-            self._writers.submit(self._lead_for_loops, key, pending)
+            free, pending.started, pending.wanted = not pending.started, True, 0
+        return free
 
     def _lead_for_loops(self, key: str, pending: PendingCalls) -> None:
-        """Write for those who wait, until nobody does or the next one is a thread that can lead."""
-        self._gather(key, pending)
-        following = self._write_some(key, pending)
-        while following is not None and following.future is not None:
-            self._gather(key, pending)
-            following = self._write_some(key, pending)
+        """Write for those who wait, until nobody does, or more are waited for, or the next one is a thread."""
+        over = False
+        while not over:
+            over = self._hand_over(key, pending, self._write_some(key, pending)) or not self._claim(pending)
 
-    def _gather(self, key: str, pending: PendingCalls) -> None:
-        """Wait a little for those who were answered a moment ago and come back with their next call.
+    def _hand_over(self, key: str, pending: PendingCalls, following: Call | None) -> bool:
+        """Whether others see to those who wait next: a thread that leads, or an event loop that waits for more."""
+        if following is None or following.future is None:
+            return True
+        if self._time_to_gather(key, pending) <= 0:
+            return False
+        loop = following.future.get_loop()
+        try:
+            loop.call_soon_threadsafe(self._gather, key, pending, loop)
+        except RuntimeError:  # it is closed
+            return False
+        return True
+
+    def _gather(self, key: str, pending: PendingCalls, loop: "asyncio.AbstractEventLoop") -> None:
+        """Have calls of an event loop written, when those are back who were answered a moment ago, or a little later.
 
         Else the first of them would be written alone while the others wait, and then the others without it, for ever.
         """
+        left = self._time_to_gather(key, pending)
+        if left <= 0:
+            self._start(key, pending)
+        else:
+            # When the time is over, what has come in meanwhile is read first: hence two more turns of the loop.
+            pending.timer = loop, loop.call_later(left, loop.call_soon, loop.call_soon, self._start, key, pending)
+
+    def _time_to_gather(self, key: str, pending: PendingCalls) -> float:
+        """Seconds for which those who were answered a moment ago are still expected; none when they are all back."""
         with self._lock:
             last = self._last.get(key)
-            left = 0.0 if last is None else last.until - time.monotonic()
-            if last is None or left <= 0 or len(pending.waiting) >= last.calls:
-                return
-            pending.wanted, pending.enough = last.calls, threading.Event()
-        pending.enough.wait(left)
-        with self._lock:
-            pending.enough = None
+            if last is None or len(pending.waiting) >= last.calls:
+                return 0.0
+            pending.wanted = last.calls
+            return last.until - time.monotonic()
 
     def _write_some(self, key: str, pending: PendingCalls) -> Call | None:
         """Write for those who wait; who is to lead next."""
@@ -212,12 +243,16 @@ class GroupCommit:
             with self._lock:
                 now = time.monotonic()
                 self._last = {other: last for other, last in self._last.items() if last.until > now}
-                self._last[key] = LastWrite(len(calls) + len(pending.waiting), now + min(now - began, LONGEST_WAIT))
+                self._last[key] = LastWrite(
+                    len(calls) + len(pending.waiting), now + min(2 * (now - began), LONGEST_WAIT)
+                )
                 following = pending.waiting[0] if pending.waiting else None
                 if following is None:
                     del self._pending[key]
-                else:
+                elif following.future is None:
                     following.leads = True
+                else:
+                    pending.started = False
             for call in calls:
                 call.leads = False
             for call in [*calls, following] if following else calls:

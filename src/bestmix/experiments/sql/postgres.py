@@ -7,8 +7,7 @@ who wait for it. So a call returns when what it did, and all that it saw, is on 
 likewise, so that nobody ever sees what a crash could take back.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import SimpleNamespace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -60,10 +59,6 @@ class Query:
         """With its parameters filled in."""
         return self._text % {**self._fixed, **{name: _whole(value) for name, value in values.items()}}
 
-    def rows(self, found: Iterable[Sequence[Any]]) -> list[SimpleNamespace]:
-        """What it found, by the columns' names."""
-        return [SimpleNamespace(**self.named(row)) for row in found]
-
     def named(self, row: Sequence[Any]) -> dict[str, Any]:
         """A row by the columns' names."""
         return dict(zip(self._names, row, strict=True))
@@ -75,16 +70,16 @@ def _whole(value: int | Sequence[int]) -> str:
 
 def begin(
     connection: sa.Connection, experiment: int, wanted: Sequence[tuple[Query, Any]]
-) -> list[list[SimpleNamespace]]:
+) -> list[list[tuple[Any, ...]]]:
     """Wait for the experiment's lock, and read; the rows that each query finds with its parameters."""
     texts = [lock(experiment), "SET LOCAL synchronous_commit = off", *(query.text(given) for query, given in wanted)]
     found = []
     with driver(connection) as own:
         cursor = own.execute("; ".join(texts))
         cursor.nextset()
-        for query, _ in wanted:
+        for _ in wanted:
             cursor.nextset()
-            found.append(query.rows(cursor.fetchall()))
+            found.append(cursor.fetchall())
     return found
 
 

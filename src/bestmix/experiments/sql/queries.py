@@ -1,7 +1,7 @@
 """From the tables' rows to values and back, and the calls that only read."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -63,33 +63,22 @@ def head(found: Mapping[Any, Any]) -> Head:
     return Head(**{name: found[name] for name in HEAD})
 
 
-def row(found: Any) -> Row:
-    """A trial."""
-    values = None if found.reward is None else (found.reward, *json.loads(found.costs))
-    return Row(
-        found.number,
-        found.slot,
-        found.arm,
-        found.round,
-        found.worker,
-        found.deadline,
-        found.expires,
-        found.asked,
-        found.state,
-        bool(found.open),
-        found.told,
-        values,
-        found.note,
-        found.item,
-    )
+def row(found: Sequence[Any]) -> Row:
+    """A trial, from the columns of its table; others may follow."""
+    number, slot, arm, round_, worker, deadline, expires, asked, state, open_, told, reward, costs, note, item = found[
+        1:16
+    ]
+    values = None if reward is None else (reward, *json.loads(costs))
+    times = deadline, expires, asked
+    return Row(number, slot, arm, round_, worker, *times, state, bool(open_), told, values, note, item)
 
 
 def columns(row: Row) -> dict[str, Any]:
     """A trial as the table holds it."""
     data = dict(vars(row))
     values = data.pop("values")
-    reward, costs = (None, None) if values is None else (values[0], json.dumps(values[1:]))
-    return data | {"reward": reward, "costs": costs}
+    data["reward"], data["costs"] = (None, None) if values is None else (values[0], json.dumps(values[1:]))
+    return data
 
 
 def changing(row: Row) -> dict[str, Any]:

@@ -4,9 +4,10 @@ Versions 3.7.0 to 3.51.2 can corrupt a database in WAL mode when two connections
 at once; 3.51.3 corrects it, and so do 3.50.7 and 3.44.6 of the older series. On an affected version a
 file gets a rollback journal. A file that is in WAL mode already stays in it: others may be using it.
 
-What a commit costs: in WAL mode one sync. With a rollback journal four: its pages, then its header that makes them
-count, then the file, then the header again that ends the transaction. Each is what a power cut at some point needs, so
-that calls which wait at the same time share a commit instead (``group_commit.py``).
+What a commit costs: in WAL mode one sync. With a rollback journal five: its pages, its folder, its header that makes
+them count, then the file, then the header again that ends the transaction. That of the folder is there because SQLite
+opens the journal anew for every transaction, and it cannot be left out; each of the others is what a power cut at some
+point needs. So calls which wait at the same time share a commit instead (``group_commit.py``).
 """
 
 import os

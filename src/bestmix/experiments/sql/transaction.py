@@ -58,7 +58,7 @@ FIRST = sa.select(sa.func.min(t.deadline)).where(mine, sa.text("state = 'leased'
 FRESH = sa.select(a.arm, a.due).where(mine_arm, a.due > 0).order_by(a.due.desc(), a.arm).limit(N)
 DUE = sa.select(a.arm, a.due).where(mine_arm).order_by(a.arm)
 LOAD_TEXT = queries.sqlite_text(LOAD)
-FEW_TEXT = queries.sqlite_text(FEW).replace("(__[POSTCOMPILE_numbers])", "({})")
+FEW_TEXT = queries.sqlite_text(FEW).replace(":e", "?").replace("(__[POSTCOMPILE_numbers])", "({})")
 LOAD_QUERY, FEW_QUERY, FRESH_QUERY = (postgres.Query(statement) for statement in (LOAD, FEW, FRESH))
 ARMS = sa.select(a.arm, a.moments).where(mine_arm)
 SOME_ARMS = ARMS.where(a.arm.in_(sa.bindparam("numbers", expanding=True)))
@@ -153,10 +153,9 @@ class SqlTransaction:
         if self._dialect == "sqlite":
             with driver(self._connection) as own:
                 found = own.execute(LOAD_TEXT, {"e": self._id}).fetchone()
-                if 0 < len(prefetch.trials) <= FEW_NUMBERS:
-                    given = {f"n{i}": number for i, number in enumerate(prefetch.trials)}
-                    text = FEW_TEXT.format(", ".join(f":{name}" for name in given))
-                    self._take_in(FEW_QUERY.rows(own.execute(text, {"e": self._id, **given})), prefetch.trials)
+                if 0 < (count := len(prefetch.trials)) <= FEW_NUMBERS:
+                    text = FEW_TEXT.format(", ".join("?" * count))
+                    self._take_in(own.execute(text, (self._id, *prefetch.trials)).fetchall(), prefetch.trials)
             return None if found is None else LOAD_QUERY.named(found)
         wanted: list[tuple[postgres.Query, Any]] = [(LOAD_QUERY, {"e": self._id})]
         if prefetch.trials:
@@ -167,13 +166,14 @@ class SqlTransaction:
         if prefetch.trials:
             self._take_in(others.pop(0), prefetch.trials)
         if prefetch.due_arms:
-            self._due_arms = [(row.arm, row.due) for row in others.pop(0)]
-        return vars(heads[0]) if heads else None
+            self._due_arms = [(arm, due) for arm, due in others.pop(0)]
+        return LOAD_QUERY.named(heads[0]) if heads else None
 
-    def _take_in(self, found: Sequence[Any], asked: Sequence[int]) -> None:
-        """Remember trials, those that there are not as well, and the sums of their arms."""
-        self._sums |= {row.arm: row.moments for row in found}
-        self._rows |= dict.fromkeys(asked) | {row.number: queries.row(row) for row in found}
+    def _take_in(self, found: Sequence[Sequence[Any]], asked: Sequence[int]) -> None:
+        """Remember trials, those that there are not as well, and the sums of their arms, which follow the columns."""
+        rows = [queries.row(columns) for columns in found]
+        self._sums |= {row.arm: columns[-1] for row, columns in zip(rows, found, strict=True)}
+        self._rows |= dict.fromkeys(asked) | {row.number: row for row in rows}
 
     def _run(self, statement: sa.Executable, **values: Any) -> Any:
         if self._changes.added or self._changes.changed or self._changes.sums or self._changes.due:
