@@ -43,7 +43,7 @@ def test_a_token_that_is_not_known_is_refused(running, server):
     assert error.value.code == "unauthorized"
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "127.0.0.1", "", None])
+@pytest.mark.parametrize("url", ["ftp://x", "127.0.0.1", "", None, "http://a..b", "http://a:99999", "http://[::1"])
 def test_an_address_is_one(url):
     with pytest.raises(EdgeError, match="http://HOST:PORT"):
         EdgeServer(url, "live", "")

@@ -69,7 +69,20 @@ def test_an_error_that_is_not_of_bestmix_is_said_to_be_one(odd_server):
         server.open("router")
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "http://", "router.db", "", "http://a..b", f"http://{'x' * 70}.org"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://x",
+        "http://",
+        "router.db",
+        "",
+        "http://a..b",
+        "http://a:99999",
+        "http://a:x",
+        "http://[::1",
+        f"http://{'x' * 70}.org",
+    ],
+)
 def test_an_address_that_is_none_is_refused(url):
     with pytest.raises(ValueError, match="url: expected http://HOST:PORT"):
         connect(url)

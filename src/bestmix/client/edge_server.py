@@ -33,11 +33,8 @@ class EdgeServer:
     """An experiment of a server; for one thread."""
 
     def __init__(self, url: str, experiment: str, token: str) -> None:
-        parts = urlsplit(url if isinstance(url, str) else "")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise EdgeError(f"url: expected http://HOST:PORT, got {url!r:.80}; give a server's address")
-        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
-        self._path = f"{parts.path.rstrip('/')}/v1/experiments/{quote(experiment, safe='')}"
+        self._secure, self._host, self._port, path = _address(url)
+        self._path = f"{path}/v1/experiments/{quote(experiment, safe='')}"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._connection: http.client.HTTPConnection | None = None
 
@@ -105,3 +102,15 @@ class EdgeServer:
         made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._connection = made
         return made
+
+
+def _address(url: str) -> tuple[bool, str, int | None, str]:
+    """Whether by TLS, the host, the port and the path before the API's own."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        (parts.hostname or "").encode("idna")  # as a connection will; a name such as a..b fails there
+        if parts.scheme in ("http", "https") and parts.hostname:
+            return parts.scheme == "https", parts.hostname, parts.port, parts.path.rstrip("/")
+    except ValueError:
+        pass
+    raise EdgeError(f"url: expected http://HOST:PORT, got {url!r:.80}; give a server's address")

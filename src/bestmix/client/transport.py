@@ -7,7 +7,7 @@ import ssl
 import threading
 import time
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from bestmix import checks
 from bestmix.checks import AlreadyExists, InvalidInput, Missing
@@ -31,13 +31,9 @@ class Transport:
     """A server's address, a token, and one connection a thread."""
 
     def __init__(self, url: str, token: str | None, patience: float) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or not _is_host(parts.hostname):
-            raise checks.InvalidInput(
-                "url", expected="http://HOST:PORT", got=checks.shown(url), remedy="give a server's address"
-            )
+        parts, self._host, self._port = _address(url)
         self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        self._secure, self._host, self._port = parts.scheme == "https", parts.hostname, parts.port
+        self._secure = parts.scheme == "https"
         self._base = quote(parts.path.rstrip("/"), safe="/%~!$&'()*+,;=:@")
         self._token = token or os.environ.get(VARIABLE, "")
         if not self._token.isascii() or any(c.isspace() for c in self._token):
@@ -121,16 +117,22 @@ def _jitter(pause: float) -> float:
     return pause * (0.5 + random.random())
 
 
-def _is_host(name: str) -> bool:
-    """Whether a name can be looked up: none of its parts is empty or too long.
+def _address(url: str) -> tuple[SplitResult, str, int | None]:
+    """An address with its host and port, checked.
 
-    >>> _is_host("localhost"), _is_host("::1"), _is_host("a..b")
-    (True, True, False)
+    >>> _address("https://[::1]:8765/mixes")[1:]
+    ('::1', 8765)
     """
     try:
-        return bool(name.encode("idna"))
-    except UnicodeError:
-        return False
+        parts = urlsplit(url)
+        (parts.hostname or "").encode("idna")  # as a connection will: no part of a name may be empty or too long
+        if parts.scheme in ("http", "https") and parts.hostname:
+            return parts, parts.hostname, parts.port
+    except ValueError:
+        pass
+    raise checks.InvalidInput(
+        "url", expected="http://HOST:PORT", got=checks.shown(url), remedy="give a server's address"
+    )
 
 
 class Answer(dict[str, Any]):
