@@ -14,6 +14,7 @@ from bestmix.kernels.jit import borrowing, compiled, inlined
 
 CHUNKS = 10  # decisions in a round, at least
 EACH = 8  # arms for each of them, where there are many
+RAISING = 0.2  # of these, the first ones, for arms of the answer that have too few trials
 REST = 0.2  # share of a round that is left for the conditions while it is in doubt whether any mix is feasible
 LEAST = 3  # trials of each arm in the first round, at least
 FIRST = 10  # and as many where the budget does not say, because the run ends when it is sure
@@ -22,17 +23,19 @@ TIE = 1e-9  # scores of arms that differ by less than this share count as equal
 
 
 @inlined
-def allocate(state: State, size: int, reserve: float, arm: Integers, reason: Integers | None, owed: Integers) -> int:
+def allocate(
+    state: State, size: int, reserve: float, arm: Integers, reason: Integers | None, owed: Integers, floor: float = 0.0
+) -> int:
     """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
 
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     where somebody asks for it; ``owed`` (unknown,) the trials of each arm. ``reserve`` is the share of the chunks that
-    look past the condition most in doubt.
+    look past the condition most in doubt, and ``floor`` the share of all trials that each arm of the answer is to have.
     """
     for a in range(owed.shape[0]):
         owed[a] = 0
     chunk = settle_feasibility(state, size, arm, reason, owed) if can_be_in_doubt(state) else 0
-    return narrow(state, size, reserve, chunk, arm, reason, owed)
+    return narrow(state, size, reserve, floor, chunk, arm, reason, owed)
 
 
 @compiled
@@ -62,7 +65,14 @@ def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers 
 
 @inlined
 def narrow(
-    state: State, size: int, reserve: float, chunk: int, arm: Integers, reason: Integers | None, owed: Integers
+    state: State,
+    size: int,
+    reserve: float,
+    floor: float,
+    chunk: int,
+    arm: Integers,
+    reason: Integers | None,
+    owed: Integers,
 ) -> int:
     """Give the trials after the first chunks to the conditions in doubt; returns the number of chunks.
 
@@ -72,6 +82,7 @@ def narrow(
     gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis.column, state.counts
     n, m, unknown = gap.shape[0], fixed_rows(coefficient.shape[0]), counts.shape[0]
     step, reserved = chunk_size(size, unknown), unreserved(unknown, reserve)
+    raising = int(RAISING * decisions(unknown)) if floor > 0.0 else 0
     trials, spread, weight = state.space[0], state.space[1], state.space[2]
     rate, value, total = state.space[3], state.space[4], state.space[5]
     given, least = min(chunk * step, size), np.inf
@@ -94,6 +105,8 @@ def narrow(
         for i in range(m):
             total[i] = total[i] / trials[basis[i]] ** 2 if basis[i] < unknown else 0.0
         found = largest(m, unknown, total, value)
+        if chunk < raising:
+            found = neglected(state, trials, floor, found)
         row = found if found < m else -1
         chosen = basis[row] if row >= 0 else found - m
         if found < 0:  # nothing is in doubt: keep the numbers of trials even
@@ -171,6 +184,19 @@ def heaviest(weight: Floats, coefficient: Floats) -> int:
         if weight[j] * coefficient[j] > most:
             found, most = j, weight[j] * coefficient[j]
     return found
+
+
+@inlined
+def neglected(state: State, trials: Floats, floor: float, otherwise: int) -> int:
+    """Row of the basis whose arm has the fewest trials, if these are below a share of all; else ``otherwise``."""
+    basis, unknown, found, made = state.basis.column, state.counts.shape[0], -1, 0.0
+    for a in range(unknown):
+        made += trials[a]
+    for i in range(fixed_rows(basis.shape[0])):
+        if basis[i] < unknown and trials[basis[i]] < floor * made:
+            if found < 0 or trials[basis[i]] < trials[basis[found]]:
+                found = i
+    return found if found >= 0 else otherwise
 
 
 @inlined
