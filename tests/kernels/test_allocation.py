@@ -43,27 +43,28 @@ def test_chunks_go_where_the_gradient_is_largest(size):
     np.testing.assert_array_equal(trials - state.counts, owed)
 
 
-def test_the_first_chunks_go_to_an_arm_of_the_answer_that_has_too_few_trials():
+def test_the_reserve_goes_to_an_arm_of_the_answer_that_has_too_few_trials():
     instance = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.3]], [1.0], sigma_reward=0.5, sigma_cost=0.5)
     state = decided(told(instance, [100, 40, 400, 400], 3))
     assert sorted(state.basis.column) == [0, 1]
     arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
     owed = np.empty(4, dtype=np.int64)
 
-    def first(floor):
+    def last(floor):
         assert allocation.allocate(state, 100, RESERVE, arm, reason, owed, floor) == 10
         assert owed.sum() == 100
-        return arm[:2].tolist()
+        assert (arm[:8] == 3).all()
+        return arm[8:].tolist()
 
     state.own[:], state.coefficient[:] = 0.0, 0.0
-    state.own[3] = 1.0  # the only thing in doubt
-    assert first(0.0) == first(0.04) == [3, 3]  # which both have
-    assert first(45 / 940) == [1, 3]  # one chunk is enough for that
-    assert first(0.2) == [1, 1]
+    state.own[2:4], state.gap[2:4] = (0.1, 1.0), (0.05, 0.1)  # 3 is most in doubt, and 2 a little
+    assert last(0.0) == last(0.038) == [2, 2]  # a share that both have
+    assert last(45 / 1020) == [1, 2]  # one chunk is enough for that
+    assert last(0.2) == [1, 1]
     state.counts[0] = 45
-    assert first(0.2) == [1, 0]
-    state.counts[:] = [40, 40, 10, 10]
-    assert first(0.2) == [3, 3]
+    assert last(0.2) == [1, 0]
+    state.counts[:] = 400
+    assert last(0.2) == [2, 2]
 
 
 def test_first_rounds_and_sizes_never_pass_the_budget():

@@ -168,7 +168,7 @@ def test_with_a_fixed_budget_editions_before_the_fifth_go_on_as_they_began():
     # The numbers are those of the code before the fifth edition, on the same trials.
     for instance, budget, counts in (
         (five(), 600, [72, 190, 32, 276, 30]),
-        (catalog.load("H2"), 500, [23, 67, 41, 27, 41, 9, 19, 9, 61, 25, 41, 9, 9, 55, 23, 41]),
+        (catalog.load("H2"), 2_500, [139, 379, 99, 219, 87, 63, 55, 93, 419, 107, 67, 119, 51, 239, 259, 105]),
     ):
         for edition in (1, 4, 5):
             search = drive(Challenger(edition=edition).start(instance.problem, budget), instance, 1)
@@ -178,7 +178,7 @@ def test_with_a_fixed_budget_editions_before_the_fifth_go_on_as_they_began():
 def test_an_arm_of_the_best_mix_that_had_bad_luck_is_tried_again():
     """On H2 the editions before were wrong where an arm of the support had few trials; 2,000 runs of each."""
     wrong = {n: simulate(catalog.load("H2"), Challenger(edition=n), 2_500, 2_000, seed=5).error_rate for n in (4, 5)}
-    assert 0.03 < wrong[4]  # seen: 0.052 of 20,000 runs, so that a false alarm has a chance below 1e-5
+    assert wrong[4] > 0.03  # seen: 0.052 of 20,000 runs, so that a false alarm has a chance below 1e-5
     assert wrong[5] < 0.03
 
 

@@ -14,7 +14,6 @@ from bestmix.kernels.jit import borrowing, compiled, inlined
 
 CHUNKS = 10  # decisions in a round, at least
 EACH = 8  # arms for each of them, where there are many
-RAISING = 0.2  # of these, the first ones, for arms of the answer that have too few trials
 REST = 0.2  # share of a round that is left for the conditions while it is in doubt whether any mix is feasible
 LEAST = 3  # trials of each arm in the first round, at least
 FIRST = 10  # and as many where the budget does not say, because the run ends when it is sure
@@ -30,12 +29,13 @@ def allocate(
 
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     where somebody asks for it; ``owed`` (unknown,) the trials of each arm. ``reserve`` is the share of the chunks that
-    look past the condition most in doubt, and ``floor`` the share of all trials that each arm of the answer is to have.
+    go to an arm of the answer with less than the share ``floor`` of all trials, unless it is in doubt whether there is
+    an answer, or else look past the condition most in doubt.
     """
     for a in range(owed.shape[0]):
         owed[a] = 0
     chunk = settle_feasibility(state, size, arm, reason, owed) if can_be_in_doubt(state) else 0
-    return narrow(state, size, reserve, floor, chunk, arm, reason, owed)
+    return narrow(state, size, reserve, floor if chunk == 0 else 0.0, chunk, arm, reason, owed)
 
 
 @compiled
@@ -82,7 +82,6 @@ def narrow(
     gap, own, coefficient, basis, counts = state.gap, state.own, state.coefficient, state.basis.column, state.counts
     n, m, unknown = gap.shape[0], fixed_rows(coefficient.shape[0]), counts.shape[0]
     step, reserved = chunk_size(size, unknown), unreserved(unknown, reserve)
-    raising = int(RAISING * decisions(unknown)) if floor > 0.0 else 0
     trials, spread, weight = state.space[0], state.space[1], state.space[2]
     rate, value, total = state.space[3], state.space[4], state.space[5]
     given, least = min(chunk * step, size), np.inf
@@ -105,7 +104,7 @@ def narrow(
         for i in range(m):
             total[i] = total[i] / trials[basis[i]] ** 2 if basis[i] < unknown else 0.0
         found = largest(m, unknown, total, value)
-        if chunk < raising:
+        if chunk >= reserved and floor > 0.0:
             found = neglected(state, trials, floor, found)
         row = found if found < m else -1
         chosen = basis[row] if row >= 0 else found - m

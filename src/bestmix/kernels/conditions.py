@@ -45,8 +45,8 @@ class Settings(NamedTuple):
     weak
         Whether weights and reduced costs of exactly zero that no trial can move hold; else such a run never stops.
     floor
-        Share of all trials that each arm of the answer is to have: an arm of the best mix that had bad luck leaves the
-        other arms close to each other, and which of these is the best may take all trials without a look at it.
+        Share of all trials that each arm of the answer is to have; the reserve is for that first. Where an arm of the
+        best mix had bad luck, others are close to each other, and which of them is the best may take all trials.
     """
 
     share: float
