@@ -77,7 +77,7 @@ def test_kept_simulations_are_not_computed_again(tmp_path):
     folder = Path(shutil.copytree(OLD / "sweep", tmp_path / "sweep"))
     before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     instance = bm.Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0])
-    grid = ({"two": instance}, [bm.SFSR(), bm.Challenger(), bm.Uniform()], [60, 120])
+    grid = ({"two": instance}, [bm.SFSR(), bm.Challenger(edition=1), bm.Uniform()], [60, 120])
     kept = bm.sweep(*grid, runs=500, seed=4, output=folder)
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
     assert [cell.errors for cell in kept] == [cell.errors for cell in bm.sweep(*grid, runs=500, seed=4)]

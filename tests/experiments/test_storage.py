@@ -80,6 +80,16 @@ def test_the_same_code_goes_on_with_an_experiment_of_an_older_edition(options):
         open_experiment(storage, "b", PROBLEM, 600, begun)
 
 
+def test_an_experiment_with_a_fixed_budget_keeps_its_edition():
+    storage = open_storage("memory://")
+    begun = Challenger(edition=4, ahead=0)
+    made = open_experiment(storage, "a", PROBLEM, 600, begun)
+    assert "edition" not in made.record.strategy
+    for again in (open_experiment(storage, "a", PROBLEM, 600, Challenger()), open_experiment(storage, "a")):
+        assert again.strategy.edition < 5
+    assert open_experiment(storage, "b", PROBLEM, 600).strategy.edition == NEWEST
+
+
 @pytest.mark.parametrize("strategy", [Uniform(), SFSR()])
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/a.db"], ids=["memory", "sqlite"])
 def test_an_experiment_does_not_go_on_with_another_log(tmp_path, url, strategy):

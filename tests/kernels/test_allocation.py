@@ -43,6 +43,30 @@ def test_chunks_go_where_the_gradient_is_largest(size):
     np.testing.assert_array_equal(trials - state.counts, owed)
 
 
+def test_the_reserve_goes_to_an_arm_of_the_answer_that_has_too_few_trials():
+    instance = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.3]], [1.0], sigma_reward=0.5, sigma_cost=0.5)
+    state = decided(told(instance, [100, 40, 400, 400], 3))
+    assert sorted(state.basis.column) == [0, 1]
+    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    owed = np.empty(4, dtype=np.int64)
+
+    def last(floor):
+        assert allocation.allocate(state, 100, RESERVE, arm, reason, owed, floor) == 10
+        assert owed.sum() == 100
+        assert (arm[:8] == 3).all()
+        return arm[8:].tolist()
+
+    state.own[:], state.coefficient[:] = 0.0, 0.0
+    state.own[2:4], state.gap[2:4] = (0.1, 1.0), (0.05, 0.1)  # 3 is most in doubt, and 2 a little
+    assert last(0.0) == last(0.038) == [2, 2]  # a share that both have
+    assert last(45 / 1020) == [1, 2]  # one chunk is enough for that
+    assert last(0.2) == [1, 1]
+    state.counts[0] = 45
+    assert last(0.2) == [1, 0]
+    state.counts[:] = 400
+    assert last(0.2) == [2, 2]
+
+
 def test_first_rounds_and_sizes_never_pass_the_budget():
     for settings in map(Settings, (0.1, 0.5, 0.1, 0.1), (30, 3, 30, 30), (0.0, 0.0, 0.05, 0.0), (0.0, 0.0, 0.0, 0.05)):
         for unknown in (1, 3, 24):
@@ -89,6 +113,9 @@ def test_while_feasibility_is_in_doubt_the_trials_tell_whether_any_mix_is_feasib
     np.testing.assert_array_equal(reason[:8], 5)
     assert not (reason[8:] == 5).any()  # the last fifth goes to the other conditions
     assert owed.sum() == 100
+    before = arm.copy()
+    allocation.allocate(state, 100, RESERVE, arm, reason, owed, 0.9)  # the answer's arms wait
+    np.testing.assert_array_equal(arm, before)
 
 
 def test_the_first_of_what_ties_is_the_largest():

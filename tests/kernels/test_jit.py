@@ -204,3 +204,9 @@ def test_a_users_score_is_a_kernel_only_if_it_is_compiled():
     assert not jit.is_kernel(rejects.successive_by(score))
     assert jit.is_kernel(rejects.successive_by(jit.machine(halve)))
     assert jit.is_kernel(columns.above)
+
+
+def test_machine_code_of_two_forms_has_two_names():
+    """Else two that were kept by two processes are one to a third, which then runs the wrong one."""
+    forms = [jit.machine(columns.new_program, frozenset({name})) for name in ("ONE_COST", "TWO_COSTS")]
+    assert len({form.py_func.__qualname__ for form in forms}) == 2

@@ -48,6 +48,15 @@ def test_data_without_an_edition_mean_the_first_and_a_new_run_has_the_newest():
     assert [restore_strategy(bought, n).strategy.edition for n in (1, NEWEST)] == [1, NEWEST]
 
 
+def test_a_fixed_budget_that_was_begun_before_the_fifth_edition_goes_on_by_its_own():
+    old = OLD | {"confidence": None}
+    assert restore_strategy(old) == Challenger(edition=1) == as_saved(Challenger(), old)
+    assert restore_strategy(old).to_dict() == old
+    assert restore_strategy(old, edition=NEWEST) == restore_strategy(Challenger().to_dict()) == Challenger()
+    heuristic = old | {"heuristic_stop": 0.1}
+    assert restore_strategy(heuristic).to_dict() == heuristic == Challenger(heuristic_stop=0.1).to_dict()
+
+
 def test_whoever_names_no_edition_goes_on_with_the_saved_one():
     assert as_saved(Challenger(0.9), OLD).to_dict() == OLD
     assert as_saved(Challenger(0.9, edition=2), OLD).edition == 2

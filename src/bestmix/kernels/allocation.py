@@ -22,17 +22,20 @@ TIE = 1e-9  # scores of arms that differ by less than this share count as equal
 
 
 @inlined
-def allocate(state: State, size: int, reserve: float, arm: Integers, reason: Integers | None, owed: Integers) -> int:
+def allocate(
+    state: State, size: int, reserve: float, arm: Integers, reason: Integers | None, owed: Integers, floor: float = 0.0
+) -> int:
     """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
 
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
     where somebody asks for it; ``owed`` (unknown,) the trials of each arm. ``reserve`` is the share of the chunks that
-    look past the condition most in doubt.
+    go to an arm of the answer with less than the share ``floor`` of all trials, unless it is in doubt whether there is
+    an answer, or else look past the condition most in doubt.
     """
     for a in range(owed.shape[0]):
         owed[a] = 0
     chunk = settle_feasibility(state, size, arm, reason, owed) if can_be_in_doubt(state) else 0
-    return narrow(state, size, reserve, chunk, arm, reason, owed)
+    return narrow(state, size, reserve, floor if chunk == 0 else 0.0, chunk, arm, reason, owed)
 
 
 @compiled
@@ -62,7 +65,14 @@ def settle_feasibility(state: State, size: int, arm: Integers, reason: Integers 
 
 @inlined
 def narrow(
-    state: State, size: int, reserve: float, chunk: int, arm: Integers, reason: Integers | None, owed: Integers
+    state: State,
+    size: int,
+    reserve: float,
+    floor: float,
+    chunk: int,
+    arm: Integers,
+    reason: Integers | None,
+    owed: Integers,
 ) -> int:
     """Give the trials after the first chunks to the conditions in doubt; returns the number of chunks.
 
@@ -94,6 +104,8 @@ def narrow(
         for i in range(m):
             total[i] = total[i] / trials[basis[i]] ** 2 if basis[i] < unknown else 0.0
         found = largest(m, unknown, total, value)
+        if chunk >= reserved and floor > 0.0:
+            found = neglected(state, trials, floor, found)
         row = found if found < m else -1
         chosen = basis[row] if row >= 0 else found - m
         if found < 0:  # nothing is in doubt: keep the numbers of trials even
@@ -171,6 +183,19 @@ def heaviest(weight: Floats, coefficient: Floats) -> int:
         if weight[j] * coefficient[j] > most:
             found, most = j, weight[j] * coefficient[j]
     return found
+
+
+@inlined
+def neglected(state: State, trials: Floats, floor: float, otherwise: int) -> int:
+    """Row of the basis whose arm has the fewest trials, if these are below a share of all; else ``otherwise``."""
+    basis, unknown, found, made = state.basis.column, state.counts.shape[0], -1, 0.0
+    for a in range(unknown):
+        made += trials[a]
+    for i in range(fixed_rows(basis.shape[0])):
+        if basis[i] < unknown and trials[basis[i]] < floor * made:
+            if found < 0 or trials[basis[i]] < trials[basis[found]]:
+                found = i
+    return found if found >= 0 else otherwise
 
 
 @inlined

@@ -44,6 +44,9 @@ class Settings(NamedTuple):
         How much less is allowed at first: after as many trials as the first round has, delta / (1 + early).
     weak
         Whether weights and reduced costs of exactly zero that no trial can move hold; else such a run never stops.
+    floor
+        Share of all trials that each arm of the answer is to have; the reserve is for that first. Where an arm of the
+        best mix had bad luck, others are close to each other, and which of them is the best may take all trials.
     """
 
     share: float
@@ -56,6 +59,7 @@ class Settings(NamedTuple):
     single: float = 0.45
     early: float = 0.0
     weak: bool = False
+    floor: float = 0.0
 
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread

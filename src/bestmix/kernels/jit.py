@@ -210,7 +210,10 @@ def _make(function: FunctionType, form: Form) -> None:
     """Keep a copy of the function in whose globals kernels are machine code; compiled if it is a kernel itself."""
     code, names = function.__code__, {"__name__": function.__module__, "__builtins__": __builtins__}
     copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
-    copy.__qualname__, copy.__doc__ = function.__qualname__, function.__doc__
+    # Numba names machine code after the function and how many were compiled before: two forms, kept by two processes,
+    # would have one name, and a third process that loads both would run the one for the other.
+    copy.__qualname__ = ".".join([function.__qualname__, *sorted(form.without)])
+    copy.__doc__ = function.__doc__
     kernel = is_kernel(function)
     _machines[function][form] = _compile(copy, _kernels[function], form) if kernel else copy
     # The callees come after it, since the function itself may be one.

@@ -39,7 +39,8 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
             "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"
         )
     stops = options.get("confidence") is not None or options.get("delta") is not None
-    if kind in ("Challenger", "TopTwo") and stops and options.get("tolerance") is None:
+    fixed = kind == "Challenger" and not stops and options.get("heuristic_stop") is None
+    if fixed or (kind in ("Challenger", "TopTwo") and stops and options.get("tolerance") is None):
         options.setdefault("edition", edition)
     make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
     try:

@@ -32,10 +32,11 @@ from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
-NEWEST = 4  # edition
+NEWEST = 5  # edition
 # Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
 SURE: dict[str, Any] = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0, "weak": True}
 NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the fourth edition on
+FLOOR = 0.15  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
 NEWER = (
@@ -100,9 +101,9 @@ class Challenger:
         Where the budget is money it needs to be given, and the budget to be hard: slots under way count as what they
         reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
-        Of the rule by which a run stops when the support is sure: 4, the newest, needs the fewest trials; those before
-        are of experiments which began before it. 1 and 2, and 3 and 4, differ in the proof alone. Experiments keep
-        theirs.
+        Of the rules: 5, the newest, needs the fewest trials; those before are of experiments which began before it. 5
+        differs from 4 with a fixed budget of trials alone, the others in how a run stops when the support is sure: 1
+        and 2, and 3 and 4, in the proof alone. Experiments keep theirs.
 
     Examples
     --------
@@ -211,16 +212,23 @@ class Challenger:
     def _settings(self, problem: Problem) -> conditions.Settings:
         unknown = len(problem.cells)
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
-        rule = {}
+        rule: dict[str, Any] = {}
         if self._until_sure and self.edition >= 3 and problem.plain:
             rule = SURE | (NAMED if self._names else {})
+        elif self._fixed and self.edition >= 5 and problem.plain:
+            rule = {"floor": FLOOR}
         return conditions.Settings(
             float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0), **rule
         )
 
     @property
+    def _fixed(self) -> bool:
+        """Whether it spends all of its budget."""
+        return not self._delta and not self.heuristic_stop
+
+    @property
     def _until_sure(self) -> bool:
-        """Whether it stops when the support is sure, which is what editions differ in."""
+        """Whether it stops when the support is sure."""
         return self._delta > 0.0 and self.tolerance is None
 
     @property
@@ -236,7 +244,7 @@ class Challenger:
         self, problem: Problem, budget: int | Spend | None = None, items: Any = None, shared: bool = True
     ) -> Search:
         """Begin a run; the budget may only be left out if the run stops by itself."""
-        if budget is None and not self._delta and not self.heuristic_stop:
+        if budget is None and self._fixed:
             raise checks.InvalidInput(
                 "budget", "expected the number of trials, or an amount", "it may only be left out with a confidence"
             )
@@ -319,7 +327,7 @@ class Challenger:
         state.counts[:] += np.array(memory.get(UNDER_WAY, 0))  # they count for what is planned, not for what is known
         if gains:
             return closed | lot.plan(evidence, gains), told
-        return closed | lot.settle(speed, evidence.problem, state, settings.reserve), told
+        return closed | lot.settle(speed, evidence.problem, state, settings.reserve, settings.floor), told
 
     def _is_sure(
         self, evidence: Evidence, speed: jit.Speed, settings: conditions.Settings, state: conditions.State
@@ -398,7 +406,7 @@ class Challenger:
         >>> Challenger(ahead=8).look_ahead(problem), Challenger(0.95, ahead=8).look_ahead(problem)
         (8, 0)
         """
-        fixed = not self._delta and not self.heuristic_stop and self.margin_share is None
+        fixed = self._fixed and self.margin_share is None
         return self.ahead or 0 if fixed and None not in problem.segments.values() else 0
 
     def check_trials(self, problem: Problem, rows: Floats) -> None:
@@ -426,7 +434,7 @@ class Challenger:
         level = f"with {100 * (1 - (self._delta or self.heuristic_stop or 1.0)):g}% certainty"
         if self.heuristic_stop:
             level += ", by the heuristic rule,"
-        if not self._delta and not self.heuristic_stop:
+        if self._fixed:
             return ""
         if not feasible:
             return f"{level} no mix keeps all limits"
@@ -460,7 +468,7 @@ class Challenger:
         if self.tolerance is not None or self.margin_share is not None or self.proven:
             return None
         settings = self._settings(instance.problem)
-        stop = settings if self._delta or self.heuristic_stop else None
+        stop = None if self._fixed else settings
         rule = budget, settings, stop, self.least_scatter(instance.problem)
         steps = CHUNK_STEPS * allocation.decisions(len(instance.problem.cells))
         rounds = settings.rounds if stop is None else None  # how many there are is not known if it stops by itself
@@ -479,12 +487,19 @@ class Challenger:
         settings = self._settings(instance.problem)
         return bind_segments(segment_runs.challenger, instance, settings.rounds, budget, way, settings)
 
+    @property
+    def _has_edition(self) -> bool:
+        """Whether its rules are not those of the first edition."""
+        if self._fixed:
+            return self.edition >= 5
+        return self._until_sure and self.edition >= (2 if self.proven else 3)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""
         data = {"kind": "Challenger", **asdict(self)}
         if self.ranges is not None:
             data["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
-        if not self._until_sure or self.edition == 1 or (self.edition == 2 and not self.proven):
+        if not self._has_edition:
             del data["edition"]
         return {key: value for key, value in data.items() if key not in NEWER or not (value is None or value is False)}
 
@@ -493,7 +508,7 @@ def check_edition(edition: int) -> None:
     """Refuse one that there is not."""
     if edition not in range(1, NEWEST + 1):
         raise checks.InvalidInput(
-            "edition", expected="1, 2, 3 or 4", got=checks.shown(edition), remedy="leave it out for the newest"
+            "edition", expected="1, 2, 3, 4 or 5", got=checks.shown(edition), remedy="leave it out for the newest"
         )
 
 

@@ -26,7 +26,9 @@ class Lot(Protocol):
     def late(self, share: float) -> bool:
         """Whether the last such share of the budget has begun."""
 
-    def settle(self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float) -> Memory:
+    def settle(
+        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0
+    ) -> Memory:
         """Trials for the conditions in doubt, with what they are for."""
 
     def plan(self, evidence: Evidence, gains: enough.Gains) -> Memory:
@@ -55,13 +57,15 @@ class TrialLot:
         """Whether the last such share of the trials has begun."""
         return self.made >= (1 - share) * self.budget
 
-    def settle(self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float) -> Memory:
+    def settle(
+        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0
+    ) -> Memory:
         """A chunk at a time."""
         unknown, label = len(state.counts), labels(problem)
         arm, reason = np.empty((2, allocation.decisions(unknown)), dtype=np.int64)
         owed, step = np.empty_like(state.counts), allocation.chunk_size(self.size, unknown)
         reasons: dict[str, dict[str, int]] = {}
-        for k in range(speed(allocation.allocate)(state, self.size, reserve, arm, reason, owed)):
+        for k in range(speed(allocation.allocate)(state, self.size, reserve, arm, reason, owed, floor)):
             spent = reasons.setdefault(label[arm[k]], {})
             spent[label[reason[k]]] = spent.get(label[reason[k]], 0) + min(step, self.size - k * step)
         return {"quota": owed.tolist(), "reasons": reasons}
@@ -94,8 +98,10 @@ class MoneyLot:
         """Whether the last such share of the money has begun."""
         return self.purse.spent >= (1 - share) * self.purse.amount
 
-    def settle(self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float) -> Memory:
-        """What helps most for its price, a part of the money at a time."""
+    def settle(
+        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0
+    ) -> Memory:
+        """What helps most for its price, a part of the money at a time; there is no floor."""
         plan = money.plan_round(money.condition_gains(doubts(speed, state), reserve), self.purse, self.amount)
         return {"quota": plan.trials.tolist(), "reasons": _named(problem, plan.reasons)}
 
