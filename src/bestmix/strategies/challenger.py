@@ -36,7 +36,7 @@ NEWEST = 5  # edition
 # Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
 SURE: dict[str, Any] = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0, "weak": True}
 NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the fourth edition on
-FLOOR = 0.15  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
+FLOOR = 0.1  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
 NEWER = (
