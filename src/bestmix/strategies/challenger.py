@@ -32,7 +32,7 @@ from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
-NEWEST = 4  # edition
+NEWEST = 5  # edition
 # Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
 SURE: dict[str, Any] = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0, "weak": True}
 NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the fourth edition on
@@ -100,8 +100,8 @@ class Challenger:
         Where the budget is money it needs to be given, and the budget to be hard: slots under way count as what they
         reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
-        Of the rule by which a run stops when the support is sure: 4, the newest, needs the fewest trials; those before
-        are of experiments which began before it. 1 and 2, and 3 and 4, differ in the proof alone. Experiments keep
+        Of the rule by which a run stops when the support is sure: 5, the newest, needs the fewest trials; those before
+        are of experiments which began before it. 1 and 2, and 3 to 5, differ in the proof alone. Experiments keep
         theirs.
 
     Examples
@@ -311,6 +311,7 @@ class Challenger:
             if found.certain:
                 return closed, told
             found.aim(state)
+            lot = lot.part(found.part(settings.growth)) if self.edition >= 5 else lot
         if lot.empty or (not self._names and self._is_sure(evidence, speed, settings, state)):
             return closed, told
         gains = None
@@ -335,7 +336,7 @@ class Challenger:
         scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
         before = memory.get("naming")
         naming = None if before is None else proven_named.Naming.from_dict(before)
-        return proven_named.look(evidence, scale, self._delta, naming)
+        return proven_named.look(evidence, scale, self._delta, naming, self.edition)
 
     def _narrows(self, lot: Lot, least: float) -> bool:
         """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""
@@ -493,7 +494,7 @@ def check_edition(edition: int) -> None:
     """Refuse one that there is not."""
     if edition not in range(1, NEWEST + 1):
         raise checks.InvalidInput(
-            "edition", expected="1, 2, 3 or 4", got=checks.shown(edition), remedy="leave it out for the newest"
+            "edition", expected="1, 2, 3, 4 or 5", got=checks.shown(edition), remedy="leave it out for the newest"
         )
 
 
