@@ -237,7 +237,7 @@ def test_names_say_how_a_run_stops():
 def test_options_that_older_files_do_not_have_are_left_out_where_they_are_not_used():
     assert set(Challenger().to_dict()) == {"kind", "confidence", "delta", "heuristic_stop", "rounds", "first_share"}
     assert Challenger(delta=0.1, tolerance=0.2).to_dict()["tolerance"] == 0.2
-    assert [Challenger(delta=0.1, edition=n).to_dict().get("edition") for n in (1, 2, 3, 4)] == [None, None, 3, 4]
+    assert [Challenger(delta=0.1, edition=n).to_dict().get("edition") for n in (1, 2, 3, 4, 5)] == [None, None, 3, 4, 5]
     assert "edition" not in Challenger(heuristic_stop=0.1).to_dict()
 
 
