@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bestmix.problems.solution import solve_means
 from bestmix.strategies import proven_joint
-from bestmix.strategies.proven_joint import EITHER, Mixture, Proof, Sums
+from bestmix.strategies.proven_joint import EITHER, RIGHT, WRONG, Mixture, Proof, Sums
 from bestmix.strategies.proven_support import columns_of
 
 
@@ -23,6 +23,10 @@ def twice_log(mixture, trials, y, one_sided):
         z = mixture.side @ mean / math.sqrt(mixture.side @ spread @ mixture.side)
         found += 2 * math.log(EITHER + (1 - EITHER) * (1 + math.erf(z / math.sqrt(2))))
     return found
+
+
+def one(mixture):
+    return Mixture(mixture.arms[0], mixture.side[0], mixture.precision[0])
 
 
 def case(seed, costs, known=0):
@@ -71,8 +75,7 @@ def test_no_truth_at_which_the_basis_is_wrong_has_a_smaller_mixture_than_the_evi
     if found is None:
         return
     j, plane, columns = found
-    rows = proof.basis if j in proof.basis else [*proof.basis, j]
-    mixture = proof._mixture(rows, proof._combination(j))
+    mixture = one(proof.mixture([j]))
     size = math.sqrt((proof.scale**2) @ (plane[:-1] ** 2))
     if size == 0.0:
         return
@@ -88,7 +91,7 @@ def test_the_evidence_is_attained_where_the_rival_moves_to_the_hyperplane():
     means = np.array([[1.0], [0.3]])
     found = proven_joint.evidence([0], before, means, counts, means, np.empty(0), np.ones(1))
     proof = Proof([0], columns_of(means, np.empty(0)), before, columns_of(means, np.empty(0)), counts, np.ones(1))
-    mixture = proof._mixture([0, 1], proof._combination(1))
+    mixture = one(proof.mixture([1]))
     places = np.linspace(0.0, 1.3, 2001)
     least = min(twice_log(mixture, counts, means[:, 0] - v, one_sided=True) for v in places)
     assert found[0] == math.inf  # without a limit a single arm has the weight one
@@ -98,7 +101,8 @@ def test_the_evidence_is_attained_where_the_rival_moves_to_the_hyperplane():
 def test_the_mixture_is_wide_along_the_failing_of_its_condition_and_narrow_across():
     before = np.array([40.0, 20.0])
     columns = columns_of(np.array([[1.0], [0.3]]), np.empty(0))
-    mixture = Proof([0], columns, before, columns, before, np.ones(1))._mixture([0, 1], np.array([1.0, -1.0]))
+    mixture = one(Proof([0], columns, before, columns, before, np.ones(1)).mixture([1]))
+    assert mixture.side.tolist() == [1.0, -1.0]
     variance = np.linalg.inv(mixture.precision)
     root = np.sqrt(before)[:, None] * variance * np.sqrt(before)
     assert np.linalg.eigvalsh(root) == pytest.approx([proven_joint.ACROSS, proven_joint.ALONG])
@@ -107,19 +111,19 @@ def test_the_mixture_is_wide_along_the_failing_of_its_condition_and_narrow_acros
 def test_arms_that_are_left_out_are_where_the_form_is_smallest():
     rng = np.random.default_rng(2)
     half = rng.normal(size=(3, 3))
-    sums = Sums.of(Mixture([0, 1, 2], np.ones(3), half @ half.T), np.array([3.0, 5.0, 8.0]))
+    sums = Sums.of(Mixture(np.arange(3), np.ones(3), half @ half.T), np.array([3.0, 5.0, 8.0]))
     y = rng.normal(size=2)
     third = -(sums.form[2, :2] @ y) / sums.form[2, 2]
     assert np.sum((sums.root([0, 1]) @ y) ** 2) == pytest.approx(np.r_[y, third] @ sums.form @ np.r_[y, third])
 
 
-def test_a_rival_that_later_trials_put_on_the_other_side_of_the_naming_is_not_taken_for_clear():
-    """The mixture expects the side of the naming; what comes out on the other one has a tenth of it."""
+def test_a_plane_on_the_other_side_has_what_is_left_for_either():
+    """The mixture expects the side of the naming."""
     counts, before, bound = np.array([400.0, 400.0]), np.array([40.0, 40.0]), np.empty(0)
-    means = np.array([[1.0], [0.3]])
-    right = proven_joint.evidence([0], before, means, counts, means, bound, np.ones(1))[1]
-    proof = Proof([0], columns_of(means, bound), before, columns_of(means, bound), counts, np.ones(1))
-    turned = Mixture([0, 1], -proof._combination(1), proof._mixture([0, 1], proof._combination(1)).precision)
-    sums = Sums.of(turned, counts)
-    wrong = proof._one_sided(1, turned, sums) - sums.cost
-    assert wrong == pytest.approx(right - 2 * math.log((1 - EITHER) * (1 + math.erf(math.sqrt(2))) + EITHER) + 2 * math.log(EITHER))
+    columns = columns_of(np.array([[1.0], [0.3]]), bound)
+    proof = Proof([0], columns, before, columns, counts, np.ones(1))
+    sums = Sums.of(proof.mixture([1]), counts[None])
+    rows, exact = columns[None, [0, 1]], np.empty((0, 2))
+    right, wrong = (proof._level(rows, sums.root([0, 1]), exact, side * sums.z)[0] for side in (1.0, -1.0))
+    assert right - wrong == pytest.approx(RIGHT - WRONG)
+    assert RIGHT == pytest.approx(2 * math.log(1.9), abs=0.05)

@@ -11,47 +11,54 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestmix.arrays import Floats
+from bestmix.arrays import Floats, Integers
 from bestmix.strategies.proven_support import columns_of, distance, nearest
 
 ALONG = 2.75  # variance of the mixture where the arms move as for the condition to fail, times the trials of an arm
 ACROSS = 0.25  # and across
 EITHER = 0.1  # of the mixture: on either side
 CLEARLY = 2.0  # z-score from which on the side counts as known
-PULLS = (1.0, 4.0, 0.25, 16.0, 0.06)  # multipliers that are tried for what lies between; any is right
+PULLS = (0.06, 0.25, 1.0, 4.0, 16.0)  # multipliers that are tried for what lies between; any is right
+STRONG = 1e4  # and for what lies on the border
+RIGHT = 2.0 * math.log(EITHER + (1.0 - EITHER) * (1.0 + math.erf(CLEARLY / math.sqrt(2.0))))  # gained by the side
+WRONG = 2.0 * math.log(EITHER)
 
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Of the deviations of some arms: their numbers, the combination that tells the side, and the precision."""
+    """Of the deviations of some arms: which (..., k), the combination that tells the side, and the precision.
 
-    arms: list[int]
-    side: Floats  # (k,)
-    precision: Floats  # (k, k)
+    Many at once, for conditions with the same number of arms.
+    """
+
+    arms: Integers
+    side: Floats  # (..., k)
+    precision: Floats  # (..., k, k)
 
 
 @dataclass(frozen=True, eq=False)
 class Sums:
     """What some trials of the arms of a mixture weigh: y' form y less cost is twice the logarithm of its integral."""
 
-    form: Floats  # (k, k)
-    cost: float
-    z: Floats  # (k,): z.y is the z-score of the side
+    form: Floats  # (..., k, k)
+    cost: Floats  # (...,)
+    z: Floats  # (..., k): z.y is the z-score of the side
 
     @classmethod
     def of(cls, mixture: Mixture, trials: Floats) -> "Sums":
-        """By so many trials (k,)."""
-        weight = np.diag(trials)
+        """By so many trials (..., k)."""
+        weight = trials[..., None] * np.eye(trials.shape[-1])
         inverse = np.linalg.inv(weight + mixture.precision)
         cost = np.linalg.slogdet(weight + mixture.precision)[1] - np.linalg.slogdet(mixture.precision)[1]
-        spread = float(mixture.side @ inverse @ mixture.side)
-        z = trials * (inverse @ mixture.side) / math.sqrt(spread) if spread > 0 else np.zeros(len(trials))
-        return cls(weight @ inverse @ weight, float(cost), z)
+        mean = (inverse @ mixture.side[..., None])[..., 0]
+        spread = (mixture.side * mean).sum(axis=-1, keepdims=True)
+        z = trials * mean / np.sqrt(np.where(spread > 0, spread, 1.0))
+        return cls(weight @ inverse @ weight, np.asarray(cost), z)
 
     def root(self, keep: list[int]) -> Floats:
         """Upper root of the form of some arms, the others being where it is smallest."""
-        others = np.linalg.inv(np.linalg.inv(self.form)[np.ix_(keep, keep)])
-        return np.asarray(np.linalg.cholesky((others + others.T) / 2.0).T)
+        rest = np.linalg.inv(np.linalg.inv(self.form)[..., keep, :][..., keep])
+        return np.asarray(np.linalg.cholesky((rest + rest.swapaxes(-1, -2)) / 2.0).swapaxes(-1, -2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,59 +77,80 @@ class Proof:
 
     def evidence(self) -> Floats:
         """Twice the logarithm of the smallest mixture at any truth where each condition fails (K + L,)."""
-        return np.array([self._weight(j) if j in self.basis else self._rival(j) for j in range(len(self.columns))])
+        result, others = np.empty(len(self.columns)), [j for j in range(len(self.columns)) if j not in self.basis]
+        for i in self.basis:
+            result[i] = self._weight(i)
+        unknown = [j for j in others if np.isfinite(self.counts[j])]
+        for some in [unknown, *([j] for j in others if j not in unknown)]:
+            if some:
+                result[some] = self._rivals(some)
+        return result
 
     def _weight(self, i: int) -> float:
         """That column ``i`` of the basis has a positive weight."""
-        mixture = self._mixture(self.basis, self._combination(i))
+        mixture = self.mixture([i])
         sums = Sums.of(mixture, self.counts[mixture.arms])
         rest = [k for k in self.basis if k != i]
-        zero = self._distance(rest, mixture, sums, self.columns[:, 1:-1], self.scale[1:])
-        return min(zero, self._singular(mixture, sums)) - sums.cost
+        zero = self._distance(rest, sums, self.columns[:, 1:-1], self.scale[1:])
+        return float((np.minimum(zero, self._singular(sums)) - sums.cost)[0])
 
-    def _rival(self, j: int) -> float:
-        """That column ``j`` outside of the basis has a negative reduced cost."""
-        mixture = self._mixture([*self.basis, j], self._combination(j))
+    def _rivals(self, some: list[int]) -> Floats:
+        """That columns outside of the basis, all unknown or a known one, have negative reduced costs."""
+        mixture = self.mixture(some)
         sums = Sums.of(mixture, self.counts[mixture.arms])
-        singular = self._singular(mixture, sums)
-        if not sums.z.any():
-            level = self._distance([*self.basis, j], mixture, sums, self.columns, np.append(self.scale, 0.0))
-            return min(level, singular) - sums.cost
-        return min(self._one_sided(j, mixture, sums), singular + 2.0 * math.log(EITHER)) - sums.cost
+        exact = self.columns[[k for k in [*self.basis, *some] if not np.isfinite(self.counts[k])]]
+        rows, root = self.columns[mixture.arms], sums.root(list(range(mixture.arms.shape[1])))
+        level, sided = self._level(rows, root, exact, sums.z), mixture.side.any(axis=1)
+        scale = np.append(self.scale, 0.0)
+        level = np.where(sided, level, distance(rows, root, exact, scale))
+        return np.minimum(level, self._singular(sums) + np.where(sided, WRONG, 0.0)) - sums.cost
 
-    def _one_sided(self, j: int, mixture: Mixture, sums: Sums) -> float:
-        """The smallest at any truth where ``j`` is as good as the basis and the prices are positive for the reward."""
-        rows, scale = self.columns[mixture.arms], np.append(self.scale, 0.0)
-        exact = self.columns[[k for k in [*self.basis, j] if k not in mixture.arms]]
-        root, side = sums.root(list(range(len(rows)))), sums.z @ rows
-        level, least = distance(rows, root, exact, scale), 2.0 * math.log(EITHER)
-        if not 0.0 < level < math.inf:
-            return level + least
+    def _level(self, rows: Floats, root: Floats, exact: Floats, z: Floats) -> Floats:
+        """The smallest at any truth with a rival on the hyperplane of the basis, and prices in terms of the reward."""
+        scale = np.append(self.scale, 0.0)
+        level = distance(rows, root, exact, scale)
+        some = (level > 0.0) & (level < np.inf)
+        result = level + WRONG
+        if not some.any():
+            return result
+        rows, root, level = rows[some], root[some], level[some]
+        side = (z[some][:, None, :] @ rows)[:, 0]
         plane = nearest(rows, root, exact, scale)
-        if not plane[0] * (side @ plane) > 0.0:
-            return level + least
-        right = level + 2.0 * math.log(EITHER + (1.0 - EITHER) * (1.0 + math.erf(CLEARLY / math.sqrt(2.0))))
-        wrong = distance(rows, root, np.vstack([exact, side]), scale) + least
-        return min(right, wrong, self._between(rows, root, exact, side))
+        holds = plane[:, 0] * (side * plane).sum(axis=1) > 0.0
 
-    def _between(self, rows: Floats, root: Floats, exact: Floats, side: Floats) -> float:
-        """A bound on the squared distances of hyperplanes whose z-score of the side is from 0 to ``CLEARLY``."""
-        scale, wider = np.append(self.scale, 0.0), np.zeros((len(rows) + 1, len(rows) + 1))
-        wider[:-1, :-1], found = root, -math.inf
-        for pull in PULLS:
-            wider[-1, -1] = math.sqrt(pull)
-            found = max(found, distance(np.vstack([rows, side]), wider, exact, scale) - pull * CLEARLY**2)
-        return found
+        def pulled(pull: float) -> Floats:
+            wider = np.zeros((len(rows), root.shape[1] + 1, root.shape[1] + 1))
+            wider[:, :-1, :-1], wider[:, -1, -1] = root, math.sqrt(pull)
+            return distance(np.concatenate([rows, side[:, None]], axis=1), wider, exact, scale)
 
-    def _singular(self, mixture: Mixture, sums: Sums) -> float:
+        between = np.max([pulled(pull) - pull * CLEARLY**2 for pull in PULLS], axis=0)
+        least = np.minimum(np.minimum(level + RIGHT, between), pulled(STRONG) + WRONG)
+        result[some] = np.where(holds, least, level + WRONG)
+        return result
+
+    def _singular(self, sums: Sums) -> Floats:
         """Squared distance to where the basis has no weights."""
-        return self._distance(self.basis, mixture, sums, self.columns[:, 1:], np.append(self.scale[1:], 0.0))
+        return self._distance(self.basis, sums, self.columns[:, 1:], np.append(self.scale[1:], 0.0))
 
-    def _distance(self, rows: list[int], mixture: Mixture, sums: Sums, points: Floats, scale: Floats) -> float:
-        """Squared distance to where some points lie on a hyperplane through zero."""
-        noisy = [k for k in mixture.arms if k in rows]
-        root = sums.root([mixture.arms.index(k) for k in noisy])
-        return distance(points[noisy], root, points[[k for k in rows if k not in noisy]], scale)
+    def _distance(self, some: list[int], sums: Sums, points: Floats, scale: Floats) -> Floats:
+        """Squared distance to where points of some columns of the basis lie on a hyperplane through zero."""
+        noisy = [k for k in self.basis if np.isfinite(self.counts[k])]
+        kept = [k for k in some if k in noisy]
+        root = sums.root([noisy.index(k) for k in kept])
+        return distance(points[kept], root, points[[k for k in some if k not in noisy]], scale)
+
+    def mixture(self, some: list[int]) -> Mixture:
+        """For these conditions: variances as before the naming, but for the way in which a condition fails."""
+        noisy = [k for k in self.basis if np.isfinite(self.counts[k])]
+        own = [[j] if j not in self.basis and np.isfinite(self.counts[j]) else [] for j in some]
+        arms = np.array([noisy + one for one in own], dtype=np.int64)
+        side = np.array([self._combination(j)[row] for j, row in zip(some, arms, strict=True)])
+        root = np.sqrt(self.before[arms])
+        move = side / root
+        size = (move**2).sum(axis=1)[:, None, None]
+        along = move[:, :, None] * move[:, None, :] / np.where(size > 0, size, 1.0)
+        inner = np.eye(arms.shape[1]) / ACROSS - (1.0 / ACROSS - 1.0 / ALONG) * along
+        return Mixture(arms, side, root[:, :, None] * inner * root[:, None, :])
 
     def _combination(self, j: int) -> Floats:
         """Of which columns the gap of a condition was made when the basis was named (K + L,)."""
@@ -131,17 +159,6 @@ class Proof:
         result[self.basis] = np.linalg.lstsq(self.named[self.basis, 1:].T, goal, rcond=None)[0]
         result[j] = 0.0 if j in self.basis else -1.0
         return result
-
-    def _mixture(self, columns: list[int], combination: Floats) -> Mixture:
-        """For a condition: variances as those of the trials before the naming, but for the way in which it fails."""
-        arms = [k for k in columns if np.isfinite(self.counts[k])]
-        side, root = combination[arms], np.sqrt(self.before[arms])
-        move = side / root
-        size = float(move @ move)
-        inner = np.eye(len(arms)) / ACROSS
-        if size > 0.0:
-            inner -= (1.0 / ACROSS - 1.0 / ALONG) * np.outer(move, move) / size
-        return Mixture(arms, side, root[:, None] * inner * root)
 
 
 def evidence(

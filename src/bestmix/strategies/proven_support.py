@@ -147,33 +147,35 @@ def flatness(rows: Floats, counts: Floats, scale: Floats) -> float:
     4.0
     """
     noisy = np.isfinite(counts)
-    return distance(rows[noisy], np.diag(np.sqrt(counts[noisy])), rows[~noisy], scale)
+    return float(distance(rows[noisy], np.diag(np.sqrt(counts[noisy])), rows[~noisy], scale))
 
 
-def distance(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> float:
-    """Smallest of |root (w.x_a)_a|^2 / sum_i s_i^2 w_i^2 over all w that are orthogonal to the ``exact`` rows."""
+def distance(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> Floats:
+    """Smallest of |root (w.x_a)_a|^2 / sum_i s_i^2 w_i^2 over all w that are orthogonal to the ``exact`` rows.
+
+    Of many sets of points (..., k, m) at once.
+    """
     rest, _ = _reduced(rows, root, exact, scale)
-    if not rest.shape[1]:
-        return math.inf
-    if len(rest) < rest.shape[1]:
-        return 0.0
-    return float(np.linalg.svd(rest, compute_uv=False)[-1] ** 2)
+    many, k, q = rest.shape[:-2], *rest.shape[-2:]
+    if not q or k < q:
+        return np.full(many, 0.0 if q else np.inf)
+    return np.asarray(np.float_power(np.linalg.svd(rest, compute_uv=False)[..., -1], 2.0))  # as a scalar is squared
 
 
 def nearest(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> Floats:
-    """The w (m,) at which ``distance`` is attained, where there is one."""
-    rest, lift = _reduced(rows, root, exact, scale)
-    return np.asarray(lift @ np.linalg.svd(rest)[2][-1])
+    """The w (..., m) at which ``distance`` is attained, where it is neither zero nor infinite."""
+    rest, way = _reduced(rows, root, exact, scale)
+    return np.asarray((way @ np.linalg.svd(rest)[2][..., -1, :, None])[..., 0])
 
 
 def _reduced(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple[Floats, Floats]:
-    """The points (k, q) in directions of norm one that are measured, the others being best, and the way back (m, q)."""
+    """The points in directions of norm one that are measured, the others being best, and the way back (..., m, q)."""
     unit = np.where(scale > 0, scale, 1.0)
     free = _null(exact / unit)
     value, vector = np.linalg.eigh(free.T @ ((scale > 0)[:, None] * free))
     measured, without = value > NONE, value <= NONE
     points = root @ (rows / unit @ free @ vector)
-    inner, outer = points[:, measured] / np.sqrt(value[measured]), points[:, without]
+    inner, outer = points[..., measured] / np.sqrt(value[measured]), points[..., without]
     best = np.linalg.pinv(outer) @ inner
     way = free @ (vector[:, measured] / np.sqrt(value[measured]) - vector[:, without] @ best)
     return inner - outer @ best, way / unit[:, None]
