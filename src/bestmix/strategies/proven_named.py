@@ -129,9 +129,7 @@ def _has_a_basis(solution: Solution, bound: Floats) -> bool:
     return solution.status == "optimal" and len(solution.basis) == 1 + len(bound)
 
 
-def _name(
-    evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, clear: float
-) -> Naming | None:
+def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, clear: float) -> Naming | None:
     """The estimates' basis, as soon as it is clear enough to be worth a proof; until then the one before."""
     columns = columns_of(evidence.means, evidence.problem.bound)
     counts = np.full(len(columns), np.inf)
