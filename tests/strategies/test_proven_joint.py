@@ -124,6 +124,6 @@ def test_a_plane_on_the_other_side_has_what_is_left_for_either():
     proof = Proof([0], columns, before, columns, counts, np.ones(1))
     sums = Sums.of(proof.mixture([1]), counts[None])
     rows, exact = columns[None, [0, 1]], np.empty((0, 2))
-    right, wrong = (proof._level(rows, sums.root([0, 1]), exact, side * sums.z)[0] for side in (1.0, -1.0))
+    right, wrong = (proof._one_sided(rows, sums.root([0, 1]), exact, side * sums.z)[0] for side in (1.0, -1.0))
     assert right - wrong == pytest.approx(RIGHT - WRONG)
     assert math.exp(RIGHT / 2) == pytest.approx(1.9, abs=0.05)

@@ -100,33 +100,27 @@ class Proof:
         sums = Sums.of(mixture, self.counts[mixture.arms])
         exact = self.columns[[k for k in [*self.basis, *some] if not np.isfinite(self.counts[k])]]
         rows, root = self.columns[mixture.arms], sums.root(list(range(mixture.arms.shape[1])))
-        level, sided = self._level(rows, root, exact, sums.z), mixture.side.any(axis=1)
-        scale = np.append(self.scale, 0.0)
-        level = np.where(sided, level, distance(rows, root, exact, scale))
+        level, sided = distance(rows, root, exact, np.append(self.scale, 0.0)), mixture.side.any(axis=1)
+        usual = sided & (level > 0.0) & (level < np.inf)
+        level += np.where(sided, WRONG, 0.0)
+        if usual.any():
+            level[usual] = self._one_sided(rows[usual], root[usual], exact, sums.z[usual])
         return np.minimum(level, self._singular(sums) + np.where(sided, WRONG, 0.0)) - sums.cost
 
-    def _level(self, rows: Floats, root: Floats, exact: Floats, z: Floats) -> Floats:
+    def _one_sided(self, rows: Floats, root: Floats, exact: Floats, z: Floats) -> Floats:
         """The smallest at any truth with a rival on the hyperplane of the basis, and prices in terms of the reward."""
-        scale = np.append(self.scale, 0.0)
-        level = distance(rows, root, exact, scale)
-        some = (level > 0.0) & (level < np.inf)
-        result = level + WRONG
-        if not some.any():
-            return result
-        rows, root, level = rows[some], root[some], level[some]
-        side = (z[some][:, None, :] @ rows)[:, 0]
-        plane = nearest(rows, root, exact, scale)
-        holds = plane[:, 0] * (side * plane).sum(axis=1) > 0.0
+        scale, side = np.append(self.scale, 0.0), (z[:, None, :] @ rows)[:, 0]
 
         def pulled(pull: float) -> Floats:
             wider = np.zeros((len(rows), root.shape[1] + 1, root.shape[1] + 1))
             wider[:, :-1, :-1], wider[:, -1, -1] = root, math.sqrt(pull)
             return distance(np.concatenate([rows, side[:, None]], axis=1), wider, exact, scale)
 
+        level, plane = distance(rows, root, exact, scale), nearest(rows, root, exact, scale)
         between = np.max([pulled(pull) - pull * CLEARLY**2 for pull in PULLS], axis=0)
         least = np.minimum(np.minimum(level + RIGHT, between), pulled(STRONG) + WRONG)
-        result[some] = np.where(holds, least, level + WRONG)
-        return result
+        holds = plane[:, 0] * (side * plane).sum(axis=1) > 0.0
+        return np.where(holds, least, level + WRONG)
 
     def _singular(self, sums: Sums) -> Floats:
         """Squared distance to where the basis has no weights."""
