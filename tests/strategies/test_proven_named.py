@@ -142,6 +142,13 @@ def test_runs_end_with_the_right_support():
     assert {drive(SURE, EASY, seed).recommend().support for seed in range(3)} == {("arm0", "arm1")}
 
 
+def test_a_run_of_the_fourth_edition_goes_on_as_it_began():
+    # The numbers are those of the code before the fifth edition, on the same trials.
+    before = replace(SURE, edition=4)
+    assert [drive(before, EASY, seed).trials for seed in range(4)] == [178, 96, 96, 105]
+    assert [drive(SURE, EASY, seed).trials for seed in range(4)] != [178, 96, 96, 105]
+
+
 def test_a_saved_run_goes_on_as_if_it_had_not_been_saved(tmp_path):
     search = drive(SURE, EASY, 3, most=60)
     assert search.memory["naming"]["number"] == 1
