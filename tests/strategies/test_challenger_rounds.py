@@ -47,6 +47,12 @@ def test_the_last_share_begins_when_the_rest_is_spent(evidence):
     assert not MoneyLot(purse(evidence, amount=200.0), 5.0).late(0.3)
 
 
+def test_a_part_of_a_round_is_a_trial_at_least_but_where_nothing_is_left(evidence):
+    assert [TrialLot(size, 70, 100).part(0.3).size for size in (10, 2, 0)] == [3, 1, 0]
+    assert TrialLot(10, 70, 100).part(1.0) == TrialLot(10, 70, 100)
+    assert [MoneyLot(purse(evidence, price=2.0), amount).part(0.3).amount for amount in (10.0, 5.0)] == [3.0, 2.0]
+
+
 def test_there_is_no_round_where_nothing_is_left(evidence):
     assert TrialLot(0, 100, 100).empty
     assert MoneyLot(purse(evidence, amount=90.5), 5.0).empty

@@ -157,6 +157,6 @@ def test_experiments_that_were_saved_before_keep_the_first_edition():
     assert restore_strategy(within.to_dict()) == within
 
 
-def test_there_are_four_editions():
-    with pytest.raises(ValueError, match="edition: expected 1, 2, 3 or 4, got 5"):
-        Challenger(confidence=0.95, proven=True, sigma=1.0, edition=5)
+def test_there_are_five_editions():
+    with pytest.raises(ValueError, match="edition: expected 1, 2, 3, 4 or 5, got 6"):
+        Challenger(confidence=0.95, proven=True, sigma=1.0, edition=6)

@@ -102,8 +102,8 @@ class Challenger:
         reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
         Of the rules: 5, the newest, needs the fewest trials; those before are of experiments which began before it. 5
-        differs from 4 with a fixed budget of trials alone, the others in how a run stops when the support is sure: 1
-        and 2, and 3 and 4, in the proof alone. Experiments keep theirs.
+        differs from 4 with a fixed budget of trials, and in the proof; the others in how a run stops when the support
+        is sure: 1 and 2, and 3 and 4, in the proof alone. Experiments keep theirs.
 
     Examples
     --------
@@ -319,6 +319,7 @@ class Challenger:
             if found.certain:
                 return closed, told
             found.aim(state)
+            lot = lot.part(found.part(settings.growth)) if self.edition >= 5 else lot
         if lot.empty or (not self._names and self._is_sure(evidence, speed, settings, state)):
             return closed, told
         gains = None
@@ -343,7 +344,7 @@ class Challenger:
         scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
         before = memory.get("naming")
         naming = None if before is None else proven_named.Naming.from_dict(before)
-        return proven_named.look(evidence, scale, self._delta, naming)
+        return proven_named.look(evidence, scale, self._delta, naming, self.edition)
 
     def _narrows(self, lot: Lot, least: float) -> bool:
         """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""

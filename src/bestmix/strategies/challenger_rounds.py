@@ -1,7 +1,7 @@
 """What a round of Challenger is made of: a number of trials, or an amount of money."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +25,9 @@ class Lot(Protocol):
 
     def late(self, share: float) -> bool:
         """Whether the last such share of the budget has begun."""
+
+    def part(self, share: float) -> "Lot":
+        """Such a share of it, but something."""
 
     def settle(
         self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0
@@ -56,6 +59,10 @@ class TrialLot:
     def late(self, share: float) -> bool:
         """Whether the last such share of the trials has begun."""
         return self.made >= (1 - share) * self.budget
+
+    def part(self, share: float) -> "TrialLot":
+        """Such a share of the trials, at least one."""
+        return replace(self, size=max(int(share * self.size), min(self.size, 1)))
 
     def settle(
         self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0
@@ -97,6 +104,10 @@ class MoneyLot:
     def late(self, share: float) -> bool:
         """Whether the last such share of the money has begun."""
         return self.purse.spent >= (1 - share) * self.purse.amount
+
+    def part(self, share: float) -> "MoneyLot":
+        """Such a share of the money, at least a trial's worth."""
+        return replace(self, amount=max(share * self.amount, float(self.purse.price.min())))
 
     def settle(
         self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0

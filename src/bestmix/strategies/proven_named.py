@@ -1,8 +1,9 @@
-"""The support with a proof that begins when the estimates name it: the fourth edition of the proven stop.
+"""The support with a proof that begins when the estimates name it: the newest editions of the proven stop.
 
 A union over all bases is the price of a proof that uses every trial, since the estimates name the basis. Here a basis
 is named first, from the trials so far, and proven by later ones alone: the first that is named has most of delta. The
-mixtures of its proof are sharpest at the trials that each arm had by then, which are known when it begins.
+mixtures of its proof are made from what is known of the arms by then. The fourth edition has one for each arm; from
+the fifth on each condition has a joint one, ``proven_joint``.
 docs/explanation/proven.md has the theorem and its proof.
 """
 
@@ -17,12 +18,15 @@ from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats
 from bestmix.kernels import conditions
 from bestmix.problems.solution import Solution, solve_means
+from bestmix.strategies import proven_joint
 from bestmix.strategies.proven_support import INFEASIBLE, Conditions, columns_of, none_keeps, shrunk
 
-CLEAR = 3.0  # squared distance from which on a basis is named
+CLEAR = {4: 3.0, 5: 2.0}  # squared distance from which on a basis is named, by edition
 AGAIN = 1.25  # times the trials of the last naming, before another basis is named
 LATER = 0.1  # of what is left of delta: for all bases that are named later
 FAR = 1e6  # squared distances beyond are as good as this one
+SOON = 0.3  # of the trials that are missing in a round, where that is less than usual
+SHORTEST = 0.2  # of a usual round
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +74,15 @@ class Look:
     naming: Naming | None = None
     counts: Floats | None = None  # (K0,) trials since the naming
     evidence: Floats | None = None  # (K + L,) squared distance of each condition, less what its mixtures cost
+    missing: float = math.inf  # trials until the proof is complete, about, as a share of those made
+
+    def part(self, growth: float) -> float:
+        """How much of a round, which is such a share of the trials made, is enough.
+
+        >>> Look(False).part(0.025), Look(False, missing=0.05).part(0.025), Look(False, missing=0.0).part(0.025)
+        (1.0, 0.6, 0.2)
+        """
+        return min(max(SOON * self.missing / growth, SHORTEST), 1.0)
 
     def aim(self, state: conditions.State) -> None:
         """Make the next trials those that bring the proof on: only trials since the naming count for it.
@@ -86,7 +99,7 @@ class Look:
                 state.gap[j] = math.sqrt(min(max((promised + proven) / 2.0, 0.0), FAR) * spread)
 
 
-def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None) -> Look:
+def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None, edition: int = 5) -> Look:
     """Whether the answer of the estimates is right for certain, with a chance of error of ``delta`` in all looks."""
     bound = evidence.problem.bound
     solution = solve_means(evidence.means, bound)
@@ -96,28 +109,32 @@ def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None)
         return Look(False, naming)
     basis = sorted(int(j) for j in solution.basis)
     if naming is None or (basis != naming.basis and evidence.counts.sum() >= AGAIN * naming.counts.sum()):
-        return Look(False, _name(evidence, basis, scale, naming))
+        return Look(False, _name(evidence, basis, scale, naming, CLEAR[edition]))
     if basis != naming.basis:
         return Look(False, naming)
     counts, means = naming.later(evidence)
     if not counts.all():
         return Look(False, naming, counts, np.zeros(len(means) + len(bound)))
-    proven = _proven(naming, counts, means, bound, scale)
-    again = solve_means(means, bound)
+    if edition == 4:
+        proven = _proven(naming, counts, means, bound, scale)
+    else:
+        proven = proven_joint.evidence(basis, naming.counts, naming.means, counts, means, bound, scale)
+    again, wanted = solve_means(means, bound), -2.0 * math.log(naming.allowed(delta))
     same = _has_a_basis(again, bound) and sorted(again.basis) == basis
-    return Look(same and bool(proven.min() >= -2.0 * math.log(naming.allowed(delta))), naming, counts, proven)
+    missing = wanted / max(float(proven.min()), 1.0) - 1.0
+    return Look(same and bool(proven.min() >= wanted), naming, counts, proven, missing)
 
 
 def _has_a_basis(solution: Solution, bound: Floats) -> bool:
     return solution.status == "optimal" and len(solution.basis) == 1 + len(bound)
 
 
-def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None) -> Naming | None:
+def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, clear: float) -> Naming | None:
     """The estimates' basis, as soon as it is clear enough to be worth a proof; until then the one before."""
     columns = columns_of(evidence.means, evidence.problem.bound)
     counts = np.full(len(columns), np.inf)
     counts[: len(evidence.counts)] = evidence.counts
-    if Conditions(columns, basis, counts, scale).nearest(counts) < CLEAR:
+    if Conditions(columns, basis, counts, scale).nearest(counts) < clear:
         return before
     unknown = len(evidence.counts)
     number = 1 if before is None else before.number + 1

@@ -146,19 +146,39 @@ def flatness(rows: Floats, counts: Floats, scale: Floats) -> float:
     >>> flatness(np.array([[3.0, 1.0], [5.0, 1.0]]), np.array([8.0, 8.0]), np.array([2.0, 0.0]))  # 2 * 8 (1 / 2)^2
     4.0
     """
-    rows, noisy = rows / np.where(scale > 0, scale, 1.0), np.isfinite(counts)
-    free = _null(rows[~noisy])
-    size = free.T @ ((scale > 0)[:, None] * free)
-    value, vector = np.linalg.eigh(size)
-    measured, exact = value > NONE, value <= NONE
-    points = np.sqrt(counts[noisy])[:, None] * (rows[noisy] @ free @ vector)
-    inner, outer = points[:, measured] / np.sqrt(value[measured]), points[:, exact]
-    if not measured.any():
-        return math.inf
-    rest = inner - outer @ (np.linalg.pinv(outer) @ inner)
-    if len(rest) < rest.shape[1]:
-        return 0.0
-    return float(np.linalg.svd(rest, compute_uv=False)[-1] ** 2)
+    noisy = np.isfinite(counts)
+    return float(distance(rows[noisy], np.diag(np.sqrt(counts[noisy])), rows[~noisy], scale))
+
+
+def distance(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> Floats:
+    """Smallest of |root (w.x_a)_a|^2 / sum_i s_i^2 w_i^2 over all w that are orthogonal to the ``exact`` rows.
+
+    Of many sets of points (..., k, m) at once.
+    """
+    rest, _ = _reduced(rows, root, exact, scale)
+    many, k, q = rest.shape[:-2], *rest.shape[-2:]
+    if not q or k < q:
+        return np.full(many, 0.0 if q else np.inf)
+    return np.asarray(np.float_power(np.linalg.svd(rest, compute_uv=False)[..., -1], 2.0))  # as a scalar is squared
+
+
+def nearest(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> Floats:
+    """The w (..., m) at which ``distance`` is attained, where it is neither zero nor infinite."""
+    rest, way = _reduced(rows, root, exact, scale)
+    return np.asarray((way @ np.linalg.svd(rest)[2][..., -1, :, None])[..., 0])
+
+
+def _reduced(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple[Floats, Floats]:
+    """The points in directions of norm one that are measured, the others being best, and the way back (..., m, q)."""
+    unit = np.where(scale > 0, scale, 1.0)
+    free = _null(exact / unit)
+    value, vector = np.linalg.eigh(free.T @ ((scale > 0)[:, None] * free))
+    measured, without = value > NONE, value <= NONE
+    points = root @ (rows / unit @ free @ vector)
+    inner, outer = points[..., measured] / np.sqrt(value[measured]), points[..., without]
+    best = np.linalg.pinv(outer) @ inner
+    way = free @ (vector[:, measured] / np.sqrt(value[measured]) - vector[:, without] @ best)
+    return inner - outer @ best, way / unit[:, None]
 
 
 def _null(rows: Floats) -> Floats:
