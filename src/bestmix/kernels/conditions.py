@@ -60,6 +60,8 @@ class Settings(NamedTuple):
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
+WIDTH = 8  # conditions that a decision works on at once
+BY_ROW = 12  # rows of a decision's space before those of the terms by row of the basis
 VAST = 1e200  # the variance of what overflows: nothing is known of it
 
 
@@ -75,7 +77,7 @@ class State(NamedTuple):
     gap, own, coefficient
         Each column's condition, (n,), and the terms of its variance: own (n,) and by basis row (1 + L, n).
     space
-        Of the decision (6, n).
+        Of the decision, as ``chunks.py`` has it.
     """
 
     program: Program
@@ -104,7 +106,7 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
         np.empty(n),
         np.empty(n),
         np.empty((d, n)),
-        np.empty((6, n)),
+        np.empty((BY_ROW + d, (n + d + WIDTH - 1) // WIDTH * WIDTH + WIDTH)),
     )
 
 
