@@ -16,7 +16,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
-from bestmix.kernels.columns import OVER_512, Program, fixed, fixed_rows
+from bestmix.kernels.columns import ONE_COST, OVER_512, Program, fixed, fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
@@ -171,13 +171,29 @@ def pool_scatter(counts: Integers, scatter: Floats, pooled: Floats) -> bool:
     freedom, m = 0, fixed_rows(pooled.shape[0])
     for a in range(counts.shape[0]):
         freedom += max(counts[a] - 1, 0)
+    if ONE_COST and m == 2:
+        pool_two(scatter, max(freedom, 1), pooled)
+        return freedom > 0
     for i in range(m):
-        for k in range(m):
+        for k in range(i + 1):
             total = 0.0
             for a in range(counts.shape[0]):
                 total += scatter[a, i, k]
             pooled[i, k] = total / max(freedom, 1)
+            pooled[k, i] = pooled[i, k]
     return freedom > 0
+
+
+@inlined
+def pool_two(scatter: Floats, freedom: int, pooled: Floats) -> None:
+    """Pooled covariance of a reward and one cost: three sums at a time, for one would wait for itself."""
+    first, both, second = 0.0, 0.0, 0.0
+    for a in range(scatter.shape[0]):
+        first += scatter[a, 0, 0]
+        both += scatter[a, 1, 0]
+        second += scatter[a, 1, 1]
+    pooled[0, 0], pooled[0, 1] = first / freedom, both / freedom
+    pooled[1, 0], pooled[1, 1] = pooled[0, 1], second / freedom
 
 
 @compiled
