@@ -6,11 +6,12 @@ chance that the answer is wrong because of it; first of all to whether there is 
 
 import numpy as np
 
-from bestmix.arrays import Floats, Integers
-from bestmix.kernels.chunks import CHUNKS, NEGLIGIBLE, TIE, chunk_size, decisions, largest, narrow, unreserved, weigh
+from bestmix.arrays import Integers
+from bestmix.kernels.chunks import chunk_size, narrow, unreserved
 from bestmix.kernels.conditions import Settings, State
 from bestmix.kernels.feasibility import can_be_in_doubt, in_doubt
 from bestmix.kernels.jit import borrowing, compiled, inlined
+from bestmix.kernels.weights import TIE
 
 REST = 0.2  # share of a round that is left for the conditions while it is in doubt whether any mix is feasible
 LEAST = 3  # trials of each arm in the first round, at least

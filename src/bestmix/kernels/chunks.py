@@ -10,13 +10,14 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels.columns import fixed_rows
 from bestmix.kernels.conditions import BY_ROW, WIDTH, State
 from bestmix.kernels.jit import borrowing, inlined
+from bestmix.kernels.weights import NEGLIGIBLE, TIE, count, dot, highest, largest, position, weigh_one
 
 CHUNKS = 10  # decisions in a round, at least
 EACH = 8  # arms for each of them, where there are many
-NEGLIGIBLE = 80.0  # a squared z-score that is so much larger than the least one has no weight
-TIE = 1e-9  # scores of arms that differ by less than this share count as equal
-# Rows of the space: of all arms their trials; by place which condition it is, its gap and the terms of its variance,
-# the variance, the squared z-score, the weight, and what a trial of its own arm is worth.
+# Rows of a decision's space. By arm: its trials. By row of the basis: what a trial of its arm is worth. By place: which
+# condition stands there, its gap, the term of its own arm, that term over the square of the arm's trials, its variance,
+# its squared z-score, its weight, and what a trial of its own arm is worth. By place, and after the places by row of
+# the basis: one over the arm's trials, and the same after one more chunk. The other rows are terms by row of the basis.
 TRIALS, TOTAL, WHICH, GAP, OWN, RATE, SPREAD, SQUARE, WEIGHT, VALUE, SHARE, NEXT = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
 
 
@@ -27,65 +28,74 @@ def narrow(
     """Give the trials after the first chunks to the conditions in doubt; returns the number of chunks.
 
     A chunk changes either one condition, by the arm's own trials, or all, by those of an arm of the basis: only what
-    changed is reckoned again.
+    changed is reckoned again. The weight of one that changed alone is kept out of its place: sums of the others need
+    not wait for it.
     """
     basis, space, counts = state.basis.column, state.space, state.counts
-    m, unknown = fixed_rows(basis.shape[0]), counts.shape[0]
+    unknown = counts.shape[0]
     step, reserved = chunk_size(size, unknown), unreserved(unknown, reserve)
-    given = min(chunk * step, size)
+    given, last, weight, value = min(chunk * step, size), -1, 0.0, 0.0
     for a in range(unknown):
         space[TRIALS, a] = counts[a] + owed[a]
     least = set_variances(state)
     used = gather(state, least, step)
-    width = (used + WIDTH - 1) // WIDTH * WIDTH
+    width = padded(used)
     shrink(space, width, BY_ROW, 0.0, least)
-    last, weight, value = -1, 0.0, 0.0  # the place whose arm was given the last chunk: its weight is not in its place
     while given < size:
         ignored, aside = -1, 0.0
         if chunk >= reserved:
-            if last >= 0:
-                space[WEIGHT, last], space[VALUE, last] = weight, value
+            put_back(space, last, weight, value)
             last, weight, value = -1, 0.0, 0.0
             ignored = closest(space, used)
             if ignored >= 0:
                 aside = space[WEIGHT, ignored]
-                space[WEIGHT, ignored], space[VALUE, ignored] = 0.0, 0.0
-        found = best(state, width, used, last, weight, value)
-        row, place = found if found < m else -1, found - m
-        if found < 0:  # nothing is in doubt: keep the numbers of trials even
+                put_back(space, ignored, 0.0, 0.0)
+        row, place = choose(state, used, last, weight, value)
+        if row >= 0:
+            chosen = basis[row]
+        elif place >= 0:
+            chosen = int(space[WHICH, place])
+        else:  # nothing is in doubt: keep the numbers of trials even
             chosen = fewest(space[TRIALS], unknown)
             place = place_of(space, used, chosen)
-        else:
-            chosen = basis[row] if row >= 0 else int(space[WHICH, place])
         arm[chunk] = chosen
         if reason is not None:
-            if last >= 0:
-                space[WEIGHT, last] = weight
-            reason[chunk] = chosen if row < 0 else heaviest(space, used, row)
-            if last >= 0:
-                space[WEIGHT, last] = 0.0
-        if ignored >= 0:
-            space[WEIGHT, ignored], space[VALUE, ignored] = aside, aside * space[RATE, ignored]
+            reason[chunk] = chosen if row < 0 else heaviest(space, used, row, last, weight)
+        put_back(space, ignored, aside, aside * space[RATE, max(ignored, 0)])
         owed[chosen] += min(step, size - given)
         given, chunk = given + step, chunk + 1
         if given >= size:
             break
         space[TRIALS, chosen] += step
         if row >= 0:
-            less = space[SHARE, width + row] - space[NEXT, width + row]
-            space[SHARE, width + row] = space[NEXT, width + row]
-            space[NEXT, width + row] = 1.0 / (space[TRIALS, chosen] + step)
+            less = one_more_chunk(space, width + row, space[TRIALS, chosen] + step)
             shrink(space, width, BY_ROW + row, less, least)
             last, weight, value = -1, 0.0, 0.0
         elif place >= 0:
-            if last >= 0:
-                space[WEIGHT, last], space[VALUE, last] = weight, value
-            last = place
-            space[WEIGHT, last], space[VALUE, last] = 0.0, 0.0
-            weight = shrink_one(space, last, least)
-            value = weight * space[RATE, last]
-            space[NEXT, last] = 1.0 / (space[TRIALS, chosen] + step)
+            put_back(space, last, weight, value)
+            put_back(space, place, 0.0, 0.0)
+            less = one_more_chunk(space, place, space[TRIALS, chosen] + step)
+            last, weight = place, shrink_one(space, place, less, least)
+            value = weight * space[RATE, place]
     return chunk
+
+
+@inlined
+def put_back(space: Floats, place: int, weight: float, value: float) -> None:
+    """Write the weight of a condition into its place, if it is one."""
+    if place >= 0:
+        space[WEIGHT, place], space[VALUE, place] = weight, value
+
+
+@inlined
+def one_more_chunk(space: Floats, k: int, then: float) -> float:
+    """Count one more chunk of an arm, which has ``then`` trials after yet another; returns by how much its share falls.
+
+    Divisions are made a chunk ahead, so that nothing waits for them.
+    """
+    less: float = space[SHARE, k] - space[NEXT, k]
+    space[SHARE, k], space[NEXT, k] = space[NEXT, k], 1.0 / then
+    return less
 
 
 @inlined
@@ -112,7 +122,7 @@ def set_variances(state: State) -> float:
 
 @inlined
 def gather(state: State, least: float, step: int) -> int:
-    """Put the conditions that count side by side; returns how many they are. The places after them count for nothing."""
+    """Put the conditions that count side by side; returns how many. The places after them count for nothing."""
     gap, own, coefficient, space, unknown = state.gap, state.own, state.coefficient, state.space, state.counts.shape[0]
     m, used, basis = fixed_rows(coefficient.shape[0]), 0, state.basis.column
     for j in range(gap.shape[0]):
@@ -124,7 +134,7 @@ def gather(state: State, least: float, step: int) -> int:
         for i in range(m):
             space[BY_ROW + i, used] = coefficient[i, j]
         used += 1 if space[SQUARE, j] - least < NEGLIGIBLE else 0
-    width = (used + WIDTH - 1) // WIDTH * WIDTH
+    width = padded(used)
     for k in range(used, width):
         space[GAP, k], space[SPREAD, k], space[OWN, k], space[SHARE, k] = 0.0, 0.0, 0.0, 1.0
         for i in range(m):
@@ -141,143 +151,79 @@ def gather(state: State, least: float, step: int) -> int:
 
 
 @inlined
+def padded(used: int) -> int:
+    """Places to work on, if so many are used."""
+    return (used + WIDTH - 1) // WIDTH * WIDTH
+
+
+@inlined
 def shrink(space: Floats, width: int, row: int, less: float, least: float) -> None:
     """Reduce the variances by so much of an arm of the basis, and weigh all conditions."""
     for k in range(width):
         spread = space[SPREAD, k] - space[row, k] * less
-        space[SPREAD, k] = spread
         square = space[GAP, k] * space[GAP, k] / spread
-        share = 1.0 / ((1.0 + np.sqrt(square)) * spread)
-        weight = decay(0.5 * (least - square)) * share
-        weight = weight if spread > 0.0 and square - least < NEGLIGIBLE else 0.0
-        space[SQUARE, k] = square
-        space[WEIGHT, k] = weight
-        space[VALUE, k] = weight * space[RATE, k]
+        weight = weigh_one(square, spread, least)
+        space[SPREAD, k], space[SQUARE, k] = spread, square
+        space[WEIGHT, k], space[VALUE, k] = weight, weight * space[RATE, k]
 
 
 @inlined
-def shrink_one(space: Floats, k: int, least: float) -> float:
-    """Reduce the variance of one condition by a chunk of its own arm; returns its weight."""
-    next = space[NEXT, k]
-    spread = space[SPREAD, k] - space[OWN, k] * (space[SHARE, k] - next)
-    space[SPREAD, k], space[SHARE, k], space[RATE, k] = spread, next, space[OWN, k] * next * next
+def shrink_one(space: Floats, k: int, less: float, least: float) -> float:
+    """Reduce the variance of one condition by so much of its own arm; returns its weight."""
+    spread = space[SPREAD, k] - space[OWN, k] * less
     square = space[GAP, k] * space[GAP, k] / spread
-    space[SQUARE, k] = square
-    share = 1.0 / ((1.0 + np.sqrt(square)) * spread)
-    weight = decay(0.5 * (least - square)) * share
-    return weight if spread > 0.0 and square - least < NEGLIGIBLE else 0.0
+    space[SPREAD, k], space[SQUARE, k] = spread, square
+    space[RATE, k] = space[OWN, k] * space[SHARE, k] * space[SHARE, k]
+    return weigh_one(square, spread, least)
 
 
 @inlined
-def best(state: State, width: int, used: int, last: int, weight: float, value: float) -> int:
-    """Row of the basis, or m and the place of the arm, whose trials are worth most; -1 if none are worth anything."""
-    space, unknown, basis = state.space, state.counts.shape[0], state.basis.column
-    m = fixed_rows(basis.shape[0])
+def choose(state: State, used: int, last: int, weight: float, value: float) -> tuple[int, int]:
+    """Row of the basis or, that being -1, place of the condition whose arm's trials are worth most; -1 if none are.
+
+    ``last`` is the place whose weight, and what a trial of its arm is worth, are not there but given.
+    """
+    space, width, m = state.space, padded(used), fixed_rows(state.basis.column.shape[0])
+    row, worth = best_row(state, width, last, weight)
     top = highest(space[VALUE], width)
-    most, found, ties, again = 0.0, -1, 0, max(last, 0)
+    most = max(worth, value, top)
+    ties = 1 if value * (1.0 + TIE) >= most else 0
     for i in range(m):
-        share = space[SHARE, width + i] if basis[i] < unknown else 0.0
-        space[TOTAL, i] = (dot(space, WEIGHT, BY_ROW + i, width) + weight * space[BY_ROW + i, again]) * (share * share)
-        if space[TOTAL, i] > most:
-            found, most = i, space[TOTAL, i]
-    if value > most:
-        found, most = m + last, value
-    if top > most:
-        found, most = m + position(space[VALUE], top, width), top
-    for i in range(m):
-        ties += space[TOTAL, i] * (1.0 + TIE) >= most
-    ties += value * (1.0 + TIE) >= most
+        ties += 1 if space[TOTAL, i] * (1.0 + TIE) >= most else 0
     if top * (1.0 + TIE) >= most:
         ties += count(space[VALUE], most, width)
-    if ties == 1:
-        return found
-    if last >= 0:
-        space[VALUE, last] = value
-    found = largest(m, used, space[TOTAL], space[VALUE])
-    if last >= 0:
-        space[VALUE, last] = 0.0
-    return found
+    if ties != 1:
+        put_back(space, last, 0.0, value)
+        found = largest(m, used, space[TOTAL], space[VALUE])
+        put_back(space, last, 0.0, 0.0)
+        return found if found < m else -1, max(found - m, -1)
+    if top > worth and top > value:
+        return -1, position(space[VALUE], top, width)
+    if value > worth:
+        return -1, last
+    return row, -1
 
 
 @inlined
-def highest(values: Floats, width: int) -> float:
-    """The largest of some positive numbers, or zero; four at a time."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for q in range(width // 4):
-        k = 4 * q
-        a = values[k] if values[k] > a else a
-        b = values[k + 1] if values[k + 1] > b else b
-        c = values[k + 2] if values[k + 2] > c else c
-        d = values[k + 3] if values[k + 3] > d else d
-    a, c = a if a > b else b, c if c > d else d
-    return a if a > c else c
+def best_row(state: State, width: int, last: int, weight: float) -> tuple[int, float]:
+    """Row of the basis whose arm's trials are worth most, and how much; -1 and zero if none are worth anything."""
+    space, unknown, basis = state.space, state.counts.shape[0], state.basis.column
+    found, most, place = -1, 0.0, max(last, 0)
+    for i in range(fixed_rows(basis.shape[0])):
+        share = space[SHARE, width + i] if basis[i] < unknown else 0.0
+        total = dot(space[WEIGHT], space[BY_ROW + i], width) + weight * space[BY_ROW + i, place]
+        space[TOTAL, i] = total * (share * share)
+        if space[TOTAL, i] > most:
+            found, most = i, space[TOTAL, i]
+    return found, most
 
 
 @inlined
-def position(values: Floats, value: float, width: int) -> int:
-    """Where a number stands that is there once."""
-    result = 0
-    for k in range(width):
-        result += k if values[k] == value else 0
-    return result
-
-
-@inlined
-def count(values: Floats, most: float, width: int) -> int:
-    """How many numbers count as the largest."""
-    result = 0
-    for k in range(width):
-        result += 1 if values[k] * (1.0 + TIE) >= most else 0
-    return result
-
-
-@inlined
-def dot(space: Floats, i: int, r: int, width: int) -> float:
-    """Sum of products of two rows, four at a time: one sum would wait for itself."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for q in range(width // 4):
-        k = 4 * q
-        a += space[i, k] * space[r, k]
-        b += space[i, k + 1] * space[r, k + 1]
-        c += space[i, k + 2] * space[r, k + 2]
-        d += space[i, k + 3] * space[r, k + 3]
-    return (a + b) + (c + d)
-
-
-@inlined
-def largest(m: int, unknown: int, total: Floats, value: Floats) -> int:
-    """Position of the largest number, those of ``total`` (m,) coming before those of ``value``; -1 if all are zero.
-
-    A later number has to be larger by more than a tie.
-    """
-    most = 0.0
-    for i in range(m):
-        most = total[i] if total[i] > most else most
-    for j in range(unknown):
-        most = value[j] if value[j] > most else most
-    found, ties = -1, 0
-    for i in range(m):
-        found, ties = i if total[i] == most else found, ties + (total[i] * (1.0 + TIE) >= most)
-    for j in range(unknown):
-        found, ties = m + j if value[j] == most else found, ties + (value[j] * (1.0 + TIE) >= most)
-    if ties == 1:  # in which order they come does not matter
-        return found
-    found, most = -1, 0.0
-    for i in range(m):
-        if total[i] > most:
-            found, most = i, total[i] * (1.0 + TIE)
-    for j in range(unknown):
-        if value[j] > most:
-            found, most = m + j, value[j] * (1.0 + TIE)
-    return found
-
-
-@inlined
-def heaviest(space: Floats, used: int, row: int) -> int:
-    """The condition that a trial of an arm of the basis does most for."""
+def heaviest(space: Floats, used: int, row: int, last: int, weight: float) -> int:
+    """The condition that a trial of an arm of the basis does most for; the weight of the last one is given."""
     found, most = 0, 0.0
     for k in range(used):
-        worth = space[WEIGHT, k] * space[BY_ROW + row, k]
+        worth = (weight if k == last else space[WEIGHT, k]) * space[BY_ROW + row, k]
         if worth > most:
             found, most = int(space[WHICH, k]), worth
     return found
@@ -310,33 +256,6 @@ def fewest(trials: Floats, unknown: int) -> int:
         if trials[a] < trials[chosen]:
             chosen = a
     return chosen
-
-
-@inlined
-def weigh(first: int, last: int, gap: Floats, spread: Floats, least: float, weight: Floats) -> None:
-    """What a unit of variance less is worth to conditions: exp(-z^2/2) / ((1 + z) V), up to a common factor."""
-    for j in range(first, last):
-        square = gap[j] * gap[j] / spread[j]
-        value = decay(0.5 * (least - square)) / ((1.0 + np.sqrt(square)) * spread[j])
-        weight[j] = value if spread[j] > 0.0 and square - least < NEGLIGIBLE else 0.0
-
-
-@inlined
-def decay(x: float) -> float:
-    """exp(x) for 0 >= x >= -NEGLIGIBLE / 2, to twelve digits: the 128th power of a series.
-
-    There is no call in it, so that a loop works on several numbers at once.
-    """
-    y = x / 128.0
-    square = y * y
-    fourth = square * square
-    low = (1.0 + y) + square * (1.0 / 2.0 + y * (1.0 / 6.0))
-    middle = (1.0 / 24.0 + y * (1.0 / 120.0)) + square * (1.0 / 720.0 + y * (1.0 / 5040.0))
-    high = (1.0 / 40320.0 + y * (1.0 / 362880.0)) + square * (1.0 / 3628800.0 + y * (1.0 / 39916800.0))
-    result = low + fourth * (middle + fourth * high)
-    for _ in range(7):
-        result *= result
-    return result
 
 
 @borrowing
