@@ -1,7 +1,7 @@
 """A round's money, a part at a time, for the arm whose trials help most for their price.
 
 What a trial of an arm helps is divided by its price: sum_j weight_j k_ja / (n_a^2 p_a), with the conditions j of the
-answer, the terms k_ja of their variances and the weights of ``kernels/allocation.py``.
+answer, the terms k_ja of their variances and the weights of ``kernels/weights.py``.
 """
 
 from collections.abc import Callable
