@@ -11,7 +11,7 @@ from bench.simulation import block, named
 from bench.timing import Action, Figure, fastest, shown
 from bestmix import SFSR, Challenger, Instance, Problem, Search, catalog
 from bestmix.answers.evidence import Evidence
-from bestmix.kernels import allocation, conditions, jit, sifting, simplex
+from bestmix.kernels import allocation, chunks, conditions, jit, sifting, simplex
 from bestmix.simulation.cells import BLOCK, Cell
 
 TITLE = "Challenger: a decision against one linear program, a simulated run against one of SFSR"
@@ -70,7 +70,7 @@ def kernels(evidence: Evidence) -> Action:
     """One decision in buffers that are there already."""
     means, bound, everything = evidence.means, evidence.problem.bound, np.arange(len(evidence.problem.columns))
     state = loaded(evidence)
-    arm, reason = np.empty((2, allocation.decisions(len(state.counts))), dtype=np.int64)
+    arm, reason = np.empty((2, chunks.decisions(len(state.counts))), dtype=np.int64)
     owed = np.empty_like(state.counts)
 
     def decide() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.kernels.speeds import use_machine_code
 
 from bestmix.kernels import allocation, bases, conditions, scores, simplex, stopping
+from bestmix.kernels.chunks import decisions
 from bestmix.kernels.feasibility import in_doubt
 from bestmix.problems.solution import scaled, solve_means
 
@@ -97,7 +98,7 @@ def check_decision(program, seed):
     assert not np.isnan(conditions.z_scores(state)).any()
     assert 0.0 <= conditions.chance(state) <= 1.0
     in_doubt(state, np.empty(d, dtype=np.int64), np.empty(d))
-    arm, reason = np.full((2, allocation.decisions(unknown)), -1)
+    arm, reason = np.full((2, decisions(unknown)), -1)
     owed, size = np.empty(unknown, dtype=np.int64), int(rng.choice([1, 7, 100]))
     chunks = allocation.allocate(state, size, conditions.RESERVE, arm, reason, owed)
     assert owed.sum() == size

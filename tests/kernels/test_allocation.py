@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.kernels.states import SIZES, decided, random_instance, told
+from tests.kernels.states import decided, told
 
 from bestmix import Instance
 from bestmix.kernels import allocation
+from bestmix.kernels.chunks import CHUNKS, chunk_size
 from bestmix.kernels.conditions import RESERVE, Settings
 
 pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
@@ -13,41 +14,11 @@ pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=Tru
 NEARLY = Instance([1.0, 2.0, 3.0, 1.5], [[0.97, 1.3, 1.5, 1.02]], [1.0], sigma_cost=0.5)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_chunks_go_where_the_gradient_is_largest(size):
-    _, unknown, _ = size
-    state = decided(told(random_instance(*size, 2), [20] * unknown, 5))
-    arm, reason = np.empty(allocation.CHUNKS, dtype=np.int64), np.empty(allocation.CHUNKS, dtype=np.int64)
-    owed = np.empty(unknown, dtype=np.int64)
-    trials = state.counts.astype(float)
-    chunks = allocation.allocate(state, 95, RESERVE, arm, reason, owed)
-    assert chunks == 10
-    assert owed.sum() == 95
-    coefficients = np.zeros((len(state.gap), unknown))  # of each condition, by arm
-    for i, a in enumerate(state.basis.column):
-        if a < unknown:
-            coefficients[:, a] += state.coefficient[i]
-    coefficients[np.arange(unknown), np.arange(unknown)] += state.own[:unknown]
-    for k in range(chunks):
-        spread = (coefficients / trials).sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z = np.where(spread > 0, state.gap / np.sqrt(spread), np.inf)
-            worth = np.where(spread > 0, np.exp(-(z**2 - z.min() ** 2) / 2) / ((1 + z) * spread), 0.0)
-        if k >= 8:
-            worth[np.argmin(z)] = 0.0
-        gain = worth @ coefficients / trials**2
-        assert gain[arm[k]] >= gain.max() * (1 - 1e-6)
-        if gain.max() > 0:
-            assert worth[reason[k]] * coefficients[reason[k], arm[k]] > 0
-        trials[arm[k]] += 5 if k == 9 else 10
-    np.testing.assert_array_equal(trials - state.counts, owed)
-
-
 def test_the_reserve_goes_to_an_arm_of_the_answer_that_has_too_few_trials():
     instance = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.3]], [1.0], sigma_reward=0.5, sigma_cost=0.5)
     state = decided(told(instance, [100, 40, 400, 400], 3))
     assert sorted(state.basis.column) == [0, 1]
-    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    arm, reason = np.empty((2, CHUNKS), dtype=np.int64)
     owed = np.empty(4, dtype=np.int64)
 
     def last(floor):
@@ -82,10 +53,10 @@ def test_first_rounds_and_sizes_never_pass_the_budget():
 
 @pytest.mark.parametrize("size", [1, 4, 5, 8, 11, 16, 23, 31, 32, 81, 100, 1000])
 def test_a_fifth_of_a_round_is_kept_from_the_doubt_about_feasibility(size):
-    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    arm, reason = np.empty((2, CHUNKS), dtype=np.int64)
     state, owed = decided(told(NEARLY, [40] * 4, 3)), np.empty(4, dtype=np.int64)
     chunks = allocation.allocate(state, size, 0.0, arm, reason, owed)
-    step = allocation.chunk_size(size, 4)
+    step = chunk_size(size, 4)
     spent = sum(min(step, size - k * step) for k in range(chunks) if reason[k] == 5)
     assert size - int(0.2 * size) <= spent < size - int(0.2 * size) + step
     assert spent < size or size < 5
@@ -97,7 +68,7 @@ def test_billions_of_trials_are_counted_right():
     state.counts[:] = 10**6
     state.counts[cheapest] = 4 * 10**9
     state.scatter[:] *= state.counts[:, None, None] * 1e12
-    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    arm, reason = np.empty((2, CHUNKS), dtype=np.int64)
     allocation.allocate(state, 10**9, RESERVE, arm, reason, np.empty(4, dtype=np.int64))
     np.testing.assert_array_equal(arm[:8], cheapest)
 
@@ -105,7 +76,7 @@ def test_billions_of_trials_are_counted_right():
 def test_while_feasibility_is_in_doubt_the_trials_tell_whether_any_mix_is_feasible():
     state = decided(told(NEARLY, [40] * 4, 3))
     assert 5 not in state.basis.column  # feasible by the estimates
-    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    arm, reason = np.empty((2, CHUNKS), dtype=np.int64)
     owed = np.empty(4, dtype=np.int64)
     allocation.allocate(state, 100, RESERVE, arm, reason, owed)
     cheapest = int(np.argmin(state.program.u[:4, 0]))
@@ -113,20 +84,3 @@ def test_while_feasibility_is_in_doubt_the_trials_tell_whether_any_mix_is_feasib
     np.testing.assert_array_equal(reason[:8], 5)
     assert not (reason[8:] == 5).any()  # the last fifth goes to the other conditions
     assert owed.sum() == 100
-    before = arm.copy()
-    allocation.allocate(state, 100, RESERVE, arm, reason, owed, 0.9)  # the answer's arms wait
-    np.testing.assert_array_equal(arm, before)
-
-
-def test_the_first_of_what_ties_is_the_largest():
-    one, tie = 1.0, 1.0 + 0.5 * allocation.TIE
-    for total, value, found in [
-        ([0.0, 0.0], [0.0, 0.0, 0.0], -1),
-        ([0.0, one], [0.5, 0.2, 0.9], 1),
-        ([0.0, 0.3], [0.5, one, 0.9], 3),
-        ([one, tie], [0.5, tie, 0.0], 0),  # later ones would have to be larger by more than a tie
-        ([0.5, 0.0], [one, tie, 2.0 * one], 4),
-        ([0.5, 0.0], [0.1, one, tie], 3),
-        ([0.0, np.nan], [0.1, np.nan, 0.2], 4),
-    ]:
-        assert allocation.largest(2, 3, np.array(total), np.array(value)) == found

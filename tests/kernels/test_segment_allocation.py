@@ -4,7 +4,7 @@ from tests import naive
 from tests.kernels.segment_states import KINDS, plain_case, random_case
 from tests.kernels.states import SIZES, decided, random_instance, told
 
-from bestmix.kernels import allocation, segment_allocation
+from bestmix.kernels import allocation, chunks, segment_allocation
 from bestmix.kernels.conditions import RESERVE, Settings
 
 pytestmark = pytest.mark.parametrize("speed", ["plain"], indirect=True)  # machine code: `bench segments`
@@ -25,7 +25,7 @@ def test_one_segment_gets_the_trials_of_the_plain_problem(size):
         instance = random_instance(*size, seed)
         evidence = told(instance, np.random.default_rng(seed).integers(3, 60, unknown), seed)
         state = decided(evidence)
-        arm, reason = np.empty((2, allocation.decisions(unknown)), dtype=np.int64)
+        arm, reason = np.empty((2, chunks.decisions(unknown)), dtype=np.int64)
         owed = np.empty(unknown, dtype=np.int64)
         used = allocation.allocate(state, 95, RESERVE, arm, reason, owed)
         if costs > 1 and (state.basis.column == len(state.gap) - 1).any():

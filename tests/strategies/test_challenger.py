@@ -11,7 +11,7 @@ from bestmix import Challenger, Instance, Known, Problem, Search, catalog, ident
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import ELASTIC
-from bestmix.kernels import allocation
+from bestmix.kernels import chunks
 
 
 def drive(search, instance, seed, order=None):
@@ -271,4 +271,4 @@ def test_data_without_spread_are_shared_out_evenly():
             search.tell(arm, [value] * count, [[value]] * count)
     assert search.evidence.counts.sum() == 90
     assert search.evidence.counts.min() >= 20
-    assert allocation.CHUNKS == 10
+    assert chunks.CHUNKS == 10

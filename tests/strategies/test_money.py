@@ -3,7 +3,7 @@ import pytest
 from tests import naive
 from tests.kernels.states import decided, random_instance, told
 
-from bestmix.kernels import allocation, jit
+from bestmix.kernels import allocation, chunks, jit
 from bestmix.kernels.conditions import RESERVE
 from bestmix.strategies import money
 from bestmix.strategies.challenger_rounds import doubts
@@ -31,7 +31,7 @@ plain = jit.speed_for(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_at_the_price_of_one_it_is_the_allocation_of_trials(seed):
     state = state_of(seed)
-    arm, reason = np.empty((2, allocation.CHUNKS), dtype=np.int64)
+    arm, reason = np.empty((2, chunks.CHUNKS), dtype=np.int64)
     owed = np.empty_like(state.counts)
     allocation.allocate(state, 100, RESERVE, arm, reason, owed)
     plan = money.plan_round(money.condition_gains(doubts(plain, state), RESERVE), purse_of(state, [1.0] * 5), 100.0)

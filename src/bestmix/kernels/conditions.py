@@ -16,7 +16,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
-from bestmix.kernels.columns import OVER_512, Program, fixed, fixed_rows
+from bestmix.kernels.columns import ONE_COST, OVER_512, Program, fixed, fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
@@ -64,6 +64,8 @@ class Settings(NamedTuple):
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
+WIDTH = 8  # conditions that a decision works on at once
+BY_ROW = 12  # rows of a decision's space before those of the terms by row of the basis
 VAST = 1e200  # the variance of what overflows: nothing is known of it
 
 
@@ -79,7 +81,7 @@ class State(NamedTuple):
     gap, own, coefficient
         Each column's condition, (n,), and the terms of its variance: own (n,) and by basis row (1 + L, n).
     space
-        Of the decision (6, n).
+        Of the decision, as ``chunks.py`` has it.
     """
 
     program: Program
@@ -108,7 +110,7 @@ def new_state(unknown: int, arms: int, costs: int) -> State:
         np.empty(n),
         np.empty(n),
         np.empty((d, n)),
-        np.empty((6, n)),
+        np.empty((BY_ROW + d, (n + d + WIDTH - 1) // WIDTH * WIDTH + WIDTH)),
     )
 
 
@@ -173,13 +175,29 @@ def pool_scatter(counts: Integers, scatter: Floats, pooled: Floats) -> bool:
     freedom, m = 0, fixed_rows(pooled.shape[0])
     for a in range(counts.shape[0]):
         freedom += max(counts[a] - 1, 0)
+    if ONE_COST and m == 2:
+        pool_two(scatter, max(freedom, 1), pooled)
+        return freedom > 0
     for i in range(m):
-        for k in range(m):
+        for k in range(i + 1):
             total = 0.0
             for a in range(counts.shape[0]):
                 total += scatter[a, i, k]
             pooled[i, k] = total / max(freedom, 1)
+            pooled[k, i] = pooled[i, k]
     return freedom > 0
+
+
+@inlined
+def pool_two(scatter: Floats, freedom: int, pooled: Floats) -> None:
+    """Pooled covariance of a reward and one cost: three sums at a time, for one would wait for itself."""
+    first, both, second = 0.0, 0.0, 0.0
+    for a in range(scatter.shape[0]):
+        first += scatter[a, 0, 0]
+        both += scatter[a, 1, 0]
+        second += scatter[a, 1, 1]
+    pooled[0, 0], pooled[0, 1] = first / freedom, both / freedom
+    pooled[1, 0], pooled[1, 1] = pooled[0, 1], second / freedom
 
 
 @compiled

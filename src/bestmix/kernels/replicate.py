@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, columns, conditions, sampling, simplex, stopping
+from bestmix.kernels import allocation, chunks, columns, conditions, sampling, simplex, stopping
 from bestmix.kernels.jit import borrowing, compiled
 from bestmix.kernels.rejects import INFEASIBLE, finish
 
@@ -95,11 +95,11 @@ def challenger_space(
     model: sampling.Model, means: Floats, bound: Floats, unknown: int
 ) -> tuple[Tally, conditions.State]:
     """What runs of ``challenger`` work on. Python makes it: that compiles sooner."""
-    start, chunks = sampling.origin(model, means, unknown), allocation.decisions(unknown)
-    return new_tally(start, means.copy(), chunks), conditions.new_state(unknown, means.shape[0], bound.shape[0])
+    start, most = sampling.origin(model, means, unknown), chunks.decisions(unknown)
+    return new_tally(start, means.copy(), most), conditions.new_state(unknown, means.shape[0], bound.shape[0])
 
 
-def new_tally(start: Floats, estimate: Floats, chunks: int) -> Tally:
+def new_tally(start: Floats, estimate: Floats, most: int) -> Tally:
     """Nothing is known yet; ``estimate`` has the means of the known arms."""
     unknown, d = start.shape
     return Tally(
@@ -108,7 +108,7 @@ def new_tally(start: Floats, estimate: Floats, chunks: int) -> Tally:
         np.empty((unknown, d, d)),
         estimate,
         np.empty(unknown, dtype=np.int64),
-        np.empty(chunks, dtype=np.int64),
+        np.empty(most, dtype=np.int64),
         np.arange(estimate.shape[0] + d - 1),
         np.empty((4, d, d)),
     )

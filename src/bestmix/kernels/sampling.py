@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels.columns import fixed_rows
+from bestmix.kernels.columns import ONE_COST, fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined
 
 Model = tuple[int, Floats, Floats | None, Integers, Floats]
@@ -225,9 +225,34 @@ def add_gaussian(
     made = 0
     for a in range(owed.shape[0]):
         if owed[a] > 0:
-            add_wishart(rng, kind, factor, a, owed[a], sums, squares, a, space)
+            if ONE_COST and sums.shape[1] == 2 and kind == INDEPENDENT:
+                add_pairs(rng, factor[a, 0, 0], factor[a, 1, 1], owed[a], sums, squares, a)
+            else:
+                add_wishart(rng, kind, factor, a, owed[a], sums, squares, a, space)
             made += owed[a]
     return int(made)
+
+
+@inlined
+def add_pairs(
+    rng: np.random.Generator, first: float, second: float, count: int, sums: Floats, squares: Floats, a: int
+) -> None:
+    """``add_wishart`` for independent rewards and costs with these deviations: the same draws, without loops."""
+    own, across, rest, root = 0.0, 0.0, 0.0, math.sqrt(count)
+    reward = rng.standard_normal() * first
+    if count > 1:
+        own = math.sqrt(rng.chisquare(count - 1)) * first
+    cost = rng.standard_normal() * second
+    if count > 1:
+        across = rng.standard_normal() * second
+    if count > 2:
+        rest = math.sqrt(rng.chisquare(count - 2)) * second
+    sums[a, 0] += root * reward
+    sums[a, 1] += root * cost
+    squares[a, 0, 0] += reward * reward + own * own
+    squares[a, 1, 0] += cost * reward + across * own
+    squares[a, 0, 1] = squares[a, 1, 0]
+    squares[a, 1, 1] += cost * cost + across * across + rest * rest
 
 
 @borrowing

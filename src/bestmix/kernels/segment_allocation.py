@@ -12,7 +12,8 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import segment_conditions
-from bestmix.kernels.allocation import LEAST, REST, TIE, chunk_size, decisions, stops_itself, unreserved, weigh
+from bestmix.kernels.allocation import LEAST, REST, stops_itself
+from bestmix.kernels.chunks import chunk_size, decisions, unreserved
 from bestmix.kernels.conditions import Settings
 from bestmix.kernels.jit import compiled
 from bestmix.kernels.layout import Layout
@@ -21,6 +22,7 @@ from bestmix.kernels.segment_feasibility import in_doubt
 from bestmix.kernels.segment_state import SegmentState, TriedState
 from bestmix.kernels.segments import SegmentProgram
 from bestmix.kernels.stopping import allowed
+from bestmix.kernels.weights import TIE, weigh
 
 
 class Plan(NamedTuple):

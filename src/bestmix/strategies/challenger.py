@@ -17,7 +17,7 @@ from bestmix.answers import certainty
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, conditions, jit, replicate, segment_runs, stopping
+from bestmix.kernels import allocation, chunks, conditions, jit, replicate, segment_runs, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
@@ -471,7 +471,7 @@ class Challenger:
         settings = self._settings(instance.problem)
         stop = None if self._fixed else settings
         rule = budget, settings, stop, self.least_scatter(instance.problem)
-        steps = CHUNK_STEPS * allocation.decisions(len(instance.problem.cells))
+        steps = CHUNK_STEPS * chunks.decisions(len(instance.problem.cells))
         rounds = settings.rounds if stop is None else None  # how many there are is not known if it stops by itself
         run = bind(replicate.challenger, instance, *rule, rounds=rounds, steps=steps)
         if run is None:
@@ -515,7 +515,7 @@ def check_edition(edition: int) -> None:
 
 def _speed(evidence: Evidence) -> jit.Speed:
     """How to call the kernels of a decision: every chunk of a round looks at all conditions."""
-    return jit.speed_for(allocation.decisions(len(evidence.counts)) * evidence.means.size)
+    return jit.speed_for(chunks.decisions(len(evidence.counts)) * evidence.means.size)
 
 
 def _state(speed: jit.Speed, evidence: Evidence, memory: Memory) -> conditions.State:

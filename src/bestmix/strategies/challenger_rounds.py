@@ -9,7 +9,7 @@ import numpy as np
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import ELASTIC
 from bestmix.arrays import Floats
-from bestmix.kernels import allocation, conditions, feasibility, jit
+from bestmix.kernels import allocation, chunks, conditions, feasibility, jit
 from bestmix.problems.problem import Problem
 from bestmix.strategies import enough, money, program_rounds
 from bestmix.strategies.protocol import Memory
@@ -69,8 +69,8 @@ class TrialLot:
     ) -> Memory:
         """A chunk at a time."""
         unknown, label = len(state.counts), labels(problem)
-        arm, reason = np.empty((2, allocation.decisions(unknown)), dtype=np.int64)
-        owed, step = np.empty_like(state.counts), allocation.chunk_size(self.size, unknown)
+        arm, reason = np.empty((2, chunks.decisions(unknown)), dtype=np.int64)
+        owed, step = np.empty_like(state.counts), chunks.chunk_size(self.size, unknown)
         reasons: dict[str, dict[str, int]] = {}
         for k in range(speed(allocation.allocate)(state, self.size, reserve, arm, reason, owed, floor)):
             spent = reasons.setdefault(label[arm[k]], {})

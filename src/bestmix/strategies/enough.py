@@ -14,7 +14,7 @@ from bestmix import checks
 from bestmix.answers import safety
 from bestmix.answers.certificate import quantiles, regret_bound
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation
+from bestmix.kernels import chunks
 from bestmix.problems.solution import Solution, solve_means
 
 LIMITS = 1 / 2  # of delta: that a limit is broken
@@ -146,7 +146,7 @@ def margin_gains(data: safety.Estimates, bound: Floats, unknown: int) -> Gains |
 def plan_trials(gains: Gains, counts: Floats, size: int, unknown: int) -> Plan:
     """Give a round's trials, a chunk at a time, to the arm whose gain for its trials so far is the largest."""
     counts, trials, reasons = np.array(counts), np.zeros(unknown, dtype=np.int64), dict[int, dict[int, int]]()
-    step = allocation.chunk_size(size, unknown)
+    step = chunks.chunk_size(size, unknown)
     while (some := min(step, size - int(trials.sum()))) > 0:
         gain = gains(counts)[:unknown]
         total = gain.sum(axis=1) / counts[:unknown] ** 2

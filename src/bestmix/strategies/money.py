@@ -1,7 +1,7 @@
 """A round's money, a part at a time, for the arm whose trials help most for their price.
 
 What a trial of an arm helps is divided by its price: sum_j weight_j k_ja / (n_a^2 p_a), with the conditions j of the
-answer, the terms k_ja of their variances and the weights of ``kernels/allocation.py``.
+answer, the terms k_ja of their variances and the weights of ``kernels/weights.py``.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Flags, Floats
-from bestmix.kernels import allocation
+from bestmix.kernels import allocation, chunks, weights
 from bestmix.strategies.enough import Plan
 from bestmix.strategies.purse import Purse
 
@@ -52,7 +52,7 @@ def condition_gains(doubts: Doubts, reserve: float) -> Gains:
         if not np.isfinite(least[0]):
             return np.zeros((arms, len(gap) + 1))
         weight = np.zeros(len(gap))
-        near = some & (square - least[0] < allocation.NEGLIGIBLE)
+        near = some & (square - least[0] < weights.NEGLIGIBLE)
         weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
         if share >= 1.0 - reserve:  # perhaps nothing resolves the condition most in doubt
             weight[int(np.argmin(square))] = 0.0
@@ -75,7 +75,7 @@ def plan_round(gains: Gains, purse: Purse, money: float) -> Plan:
     array([16,  6])
     """
     trials, reasons = np.zeros_like(purse.counts), dict[int, dict[int, int]]()
-    part, given, room = money / allocation.decisions(len(trials)), 0.0, purse.room()
+    part, given, room = money / chunks.decisions(len(trials)), 0.0, purse.room()
     while given < money * (1.0 - 1e-9):
         left, made = purse.left - float(trials @ purse.reserve), np.maximum(purse.counts + trials, 1)
         open_ = (purse.reserve <= left) & (trials < room)
@@ -98,5 +98,5 @@ def _best(worth: Floats, open_: Flags, level: Floats) -> int:
     """The arm with the largest worth; where nothing is in doubt the one that is furthest behind n_a ~ 1 / sqrt(p_a)."""
     top = float(worth.max())
     if top > 0.0:
-        return int(np.flatnonzero(worth * (1.0 + allocation.TIE) >= top)[0])
+        return int(np.flatnonzero(worth * (1.0 + weights.TIE) >= top)[0])
     return int(np.argmin(np.where(open_, level, np.inf)))
