@@ -42,7 +42,7 @@ def best_through(a: int, program: Program, tableau: Floats, enough: float, basis
     if ONE_COST and costs == 1:
         return pairs.best_through(a, program, tableau[0, 0], basis)
     if TWO_COSTS and costs == 2:
-        return triples.best_through(a, program, tableau, basis)
+        return triples.best_through(a, program, tableau, enough, basis)
     if MORE_COSTS:
         return search_from(a, program, tableau, enough, basis)
     return -np.inf

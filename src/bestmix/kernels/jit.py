@@ -51,6 +51,14 @@ class Form(NamedTuple):
     counts: bool  # references to arrays; an entry does, since Python hands over objects that it must give back
     without: frozenset[str] = frozenset()  # constants that are False: what they guard is not compiled
 
+    @property
+    def mark(self) -> str:
+        """Part of the names of machine code: of two forms that have one name the linker would take either for both.
+
+        Numba numbers what it compiles, but machine code that is kept comes with the numbers of another process.
+        """
+        return hashlib.sha256(repr((self.entry, self.counts, sorted(self.without))).encode()).hexdigest()[:8]
+
 
 ENTRY = Form(entry=True, counts=True)
 
@@ -216,7 +224,7 @@ def _make(function: FunctionType, form: Form) -> None:
     """Keep a copy of the function in whose globals kernels are machine code; compiled if it is a kernel itself."""
     code, names = function.__code__, {"__name__": function.__module__, "__builtins__": __builtins__}
     copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
-    copy.__qualname__, copy.__doc__ = function.__qualname__, function.__doc__
+    copy.__qualname__, copy.__doc__ = f"{function.__qualname__}.{form.mark}", function.__doc__
     kernel = is_kernel(function)
     _machines[function][form] = _compile(copy, _kernels[function], form) if kernel else copy
     # The callees come after it, since the function itself may be one.
@@ -252,7 +260,7 @@ def _disk_cache(function: FunctionType, form: Form) -> Any:
     caching: Any = import_module("numba.core.caching")
     result = caching.FunctionCache(function)
     # Python's way in: what kernels call is part of its machine code
-    name = ".".join([f"{result._impl.filename_base}.entry", *sorted(form.without)]).lower()
+    name = f"{result._impl.filename_base}.entry".lower()
     result._cache_file = caching.IndexDataCacheFile(result.cache_path, name, _sources())
     return result
 

@@ -1,8 +1,8 @@
 """From Numba's typed code to LLVM's for what kernels do most, in few words: elements of arrays, arithmetic, variables.
 
-Numba puts an array into memory, with all of its fields, to read one element, looks every operator up once more, and reads
-and clears variables that hold nothing to be given back. LLVM takes all of that out again, which makes the same machine
-code and takes as long as the rest. What is not a plain case is left to Numba.
+Numba puts an array into memory, with all of its fields, to read one element, looks every operator up once more, and
+reads and clears variables that hold nothing to be given back. LLVM takes all of that out again: the machine code is the
+same, and comes later. What is not a plain case is left to Numba.
 """
 
 # mypy: allow-untyped-calls
