@@ -14,7 +14,7 @@ from numba.core import cgutils, ir, types
 from numba.core.lowering import Lower
 
 
-class KernelLower(Lower):  # type: ignore[misc]
+class KernelLower(Lower):
     """Numba's ``Lower`` with short cuts."""
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
@@ -40,7 +40,7 @@ class KernelLower(Lower):  # type: ignore[misc]
     def index_types(self, index: Any) -> tuple[Any, ...]:
         """Types of the indices, of which there may be several."""
         kind = self.typeof(index.name)
-        return tuple(kind.types) if isinstance(kind, types.BaseTuple) else (kind,)
+        return tuple(getattr(kind, "types", (kind,)))
 
     def is_element(self, array: Any, indices: tuple[Any, ...]) -> bool:
         """Whether indices name one number in an array that lies in memory as it is written in C."""
@@ -79,7 +79,7 @@ class KernelLower(Lower):  # type: ignore[misc]
     def counts(self, name: str) -> bool:
         """Whether a variable holds something of which references are counted."""
         kind = self.typeof(name)
-        return self.context.enable_nrt and self.context.data_model_manager[kind].contains_nrt_meminfo()
+        return bool(self.context.enable_nrt and self.context.data_model_manager[kind].contains_nrt_meminfo())
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         """Store a value: what was there before matters only if it has references."""
