@@ -1,5 +1,9 @@
 """Machine code is made once for a tree of kernels: for the one that Python calls."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from numba import config
@@ -72,3 +76,42 @@ def test_a_kernel_that_raises_says_so_in_machine_code():
     for call in (shifted, made):
         with pytest.raises(ValueError, match="size"):
             call(values)
+
+
+FORMS = """
+import sys
+import numpy as np
+from bestmix.kernels import jit
+
+LARGE = True
+
+@jit.compiled
+def level(value):
+    if LARGE:
+        return 2.0 * value
+    return value
+
+@jit.compiled
+def summed(values):
+    total = 0.0
+    for value in values:
+        total += level(value)
+    return total
+
+for form in sys.argv[1:]:
+    print(jit.machine(summed, frozenset() if form == "large" else frozenset({"LARGE"}))(np.ones(3)))
+"""
+
+
+def test_a_form_that_was_kept_is_not_taken_for_one_that_was_made(tmp_path):
+    """Numba counts what a process compiles: the forms have one number where each is the first of its process."""
+    (file := tmp_path / "forms.py").write_text(FORMS)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(*forms):
+        words = [sys.executable, file, *forms]
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run("small") == ["3.0"]
+    assert run("large", "small") == ["6.0", "3.0"]
+    assert run("small", "large") == ["3.0", "6.0"]

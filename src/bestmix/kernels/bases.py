@@ -31,7 +31,7 @@ def workspace(costs: int, columns: int) -> Floats:
 def best_through(a: int, program: Program, tableau: Floats, enough: float, basis: Integers) -> float:
     """Largest value of a feasible basis that contains column ``a``; minus infinity if none.
 
-    With more than two costs the search ends early, with the first value found above ``enough``.
+    With two costs or more the search ends early, with a value found above ``enough``.
     ``basis`` (L + 1,) receives the basis of that value, or -1 first where a degenerate solution has it.
     """
     basis[0] = -1
@@ -42,7 +42,7 @@ def best_through(a: int, program: Program, tableau: Floats, enough: float, basis
     if ONE_COST and costs == 1:
         return pairs.best_through(a, program, tableau[0, 0], basis)
     if TWO_COSTS and costs == 2:
-        return triples.best_through(a, program, tableau, basis)
+        return triples.best_through(a, program, tableau, enough, basis)
     if MORE_COSTS:
         return search_from(a, program, tableau, enough, basis)
     return -np.inf

@@ -5,6 +5,7 @@ calls, and only then is Numba loaded: a decision on a few dozen arms is over bef
 ``speed_for`` is the rule of which of the two to use.
 """
 
+import gc
 import hashlib
 import sys
 import threading
@@ -49,6 +50,14 @@ class Form(NamedTuple):
     entry: bool  # can be called from Python, which takes as much machine code as a small kernel
     counts: bool  # references to arrays; an entry does, since Python hands over objects that it must give back
     without: frozenset[str] = frozenset()  # constants that are False: what they guard is not compiled
+
+    @property
+    def mark(self) -> str:
+        """Part of the names of machine code: of two forms that have one name the linker would take either for both.
+
+        Numba numbers what it compiles, but machine code that is kept comes with the numbers of another process.
+        """
+        return hashlib.sha256(repr((self.entry, self.counts, sorted(self.without))).encode()).hexdigest()[:8]
 
 
 ENTRY = Form(entry=True, counts=True)
@@ -165,24 +174,29 @@ def _in_python(kernel: F, /) -> F:
 def _announce_compilation() -> None:
     """From now on say, once in a process, that kernels are compiled: reading them from disk takes no time.
 
-    On a terminal the kernels that are done are counted below the sentence while it lasts.
+    On a terminal the kernels that are done are counted below the sentence while it lasts. Meanwhile nobody looks for
+    garbage: a compiler makes millions of objects that refer to each other, and to find that they are still in use takes
+    a fifth of its time.
     """
     from numba.core import event
 
     class Announcement(event.Listener):
         def __init__(self) -> None:
-            self.depth, self.done, self.began = 0, 0, 0.0
+            self.depth, self.done, self.began, self.collects = 0, 0, 0.0, False
 
         def on_start(self, event: Any) -> None:
             if _is_ours(event.data["dispatcher"]):
                 if self.depth == 0:
-                    self.began = time.monotonic()
+                    self.began, self.collects = time.monotonic(), gc.isenabled()
+                    gc.disable()
                     _announce()
                 self.depth += 1
 
         def on_end(self, event: Any) -> None:
             if _is_ours(event.data["dispatcher"]):
                 self.depth, self.done = self.depth - 1, self.done + 1
+                if self.depth == 0 and self.collects:
+                    gc.enable()
                 seconds = time.monotonic() - self.began
                 _count(f"bestmix: {self.done} compiled in {seconds:.0f} s" if self.depth else "")
 
@@ -210,10 +224,7 @@ def _make(function: FunctionType, form: Form) -> None:
     """Keep a copy of the function in whose globals kernels are machine code; compiled if it is a kernel itself."""
     code, names = function.__code__, {"__name__": function.__module__, "__builtins__": __builtins__}
     copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
-    # Numba names machine code after the function and how many were compiled before: two forms, kept by two processes,
-    # would have one name, and a third process that loads both would run the one for the other.
-    copy.__qualname__ = ".".join([function.__qualname__, *sorted(form.without)])
-    copy.__doc__ = function.__doc__
+    copy.__qualname__, copy.__doc__ = f"{function.__qualname__}.{form.mark}", function.__doc__
     kernel = is_kernel(function)
     _machines[function][form] = _compile(copy, _kernels[function], form) if kernel else copy
     # The callees come after it, since the function itself may be one.
@@ -249,7 +260,7 @@ def _disk_cache(function: FunctionType, form: Form) -> Any:
     caching: Any = import_module("numba.core.caching")
     result = caching.FunctionCache(function)
     # Python's way in: what kernels call is part of its machine code
-    name = ".".join([f"{result._impl.filename_base}.entry", *sorted(form.without)]).lower()
+    name = f"{result._impl.filename_base}.entry".lower()
     result._cache_file = caching.IndexDataCacheFile(result.cache_path, name, _sources())
     return result
 

@@ -14,13 +14,55 @@ from collections.abc import Hashable
 from typing import Any
 
 from numba import _dynfunc  # type: ignore[attr-defined]
-from numba.core import compiler, typed_passes, untyped_passes
+from numba.core import compiler, ir_utils, ssa, typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.environment import lookup_environment
 from numba.core.typed_passes import NativeLowering
 
+from bestmix.kernels.lowering import KernelLower
+
 ENVIRONMENT = "_ZN08NumbaEnv"  # how Numba names what a function refers to of Python
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class KernelSSA(untyped_passes.ReconstructSSA):
+    """Numba's, without a look at the lifetimes of variables, which only generators need here."""
+
+    _name = "kernel_ssa"
+
+    def run_pass(self, state: Any) -> bool:
+        """Give every assignment a variable of its own."""
+        state.func_ir = ssa.reconstruct_ssa(state.func_ir)
+        self._patch_locals(state)
+        state.func_ir._definitions = ir_utils.build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelStripPhis(typed_passes.PreLowerStripPhis):
+    """Numba's, without a look at the lifetimes of variables."""
+
+    _name = "kernel_strip_phis"
+
+    def run_pass(self, state: Any) -> bool:
+        """Write the choice between variables as assignments."""
+        state.func_ir = self._strip_phi_nodes(state.func_ir)
+        state.func_ir._definitions = ir_utils.build_definitions(state.func_ir.blocks)
+        return True
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class KernelLegalization(typed_passes.IRLegalization):
+    """Numba's, where references are counted."""
+
+    _name = "kernel_legalization"
+
+    def run_pass(self, state: Any) -> bool:
+        """Say where variables end: where no references are given back then, nothing happens there."""
+        return bool(super().run_pass(state)) if state.flags.nrt else True
+
+
 BEFORE_LOWERING = (
     untyped_passes.TranslateByteCode,
     untyped_passes.FixupArgs,
@@ -29,10 +71,10 @@ BEFORE_LOWERING = (
     untyped_passes.DeadBranchPrune,
     untyped_passes.GenericRewrites,
     untyped_passes.InlineInlinables,
-    untyped_passes.ReconstructSSA,
+    KernelSSA,
     typed_passes.NopythonTypeInference,
-    typed_passes.PreLowerStripPhis,
-    typed_passes.IRLegalization,
+    KernelStripPhis,
+    KernelLegalization,
     typed_passes.AnnotateTypes,
 )
 OPERATORS = {value for name, value in vars(operator).items() if callable(value) and not name.startswith("_")}
@@ -42,7 +84,18 @@ signatures: dict[tuple[Any, ...], Any] = {}  # of those
 known_flags: "dict[FixedFlags, FixedFlags]" = {}
 
 
-class InnerLibrary(JITCodeLibrary):
+class KernelLibrary(JITCodeLibrary):
+    """Numba's, which sets the passes up for a module and not for each function, declared ones too."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+
+class InnerLibrary(KernelLibrary):
     """A kernel that only others call; what it calls is linked where Python calls the whole."""
 
     def finalize(self) -> None:
@@ -50,7 +103,7 @@ class InnerLibrary(JITCodeLibrary):
         self._finalized = True
 
 
-class EntryLibrary(JITCodeLibrary):
+class EntryLibrary(KernelLibrary):
     """A kernel that Python calls, with everything below it."""
 
     def finalize(self) -> None:
@@ -84,6 +137,7 @@ class InnerLowering(NativeLowering):
     """Write a kernel down for those that call it."""
 
     _name = "inner_lowering"
+    lowering_class = KernelLower
 
     def run_pass(self, state: Any) -> bool:
         """As Numba's, without machine code."""
@@ -104,6 +158,7 @@ class EntryLowering(NativeLowering):
     """Machine code of a kernel and of everything below it."""
 
     _name = "entry_lowering"
+    lowering_class = KernelLower
 
     def run_pass(self, state: Any) -> bool:
         """As Numba's, for the whole tree."""
@@ -132,14 +187,25 @@ class Remembering:
         name = getattr(func, "typing_key", func)
         if kws or not (isinstance(func, str) or (isinstance(name, Hashable) and name in LOOKED_UP)):
             return self._context.resolve_function_type(func, args, kws)
-        # A literal equals its type in the eyes of Numba: so the class is part of the key.
-        key = (name, args, *map(type, args))
+        key = key_of(name, args)
         if key in signatures:
             return signatures[key]
         found = self._context.resolve_function_type(func, args, kws)
         if not is_overload(func, found):
             signatures[key] = found
         return found
+
+    def resolve_setitem(self, *args: Any) -> Any:
+        """The signature of an assignment to an element."""
+        key = key_of(operator.setitem, args)
+        if key not in signatures:
+            signatures[key] = self._context.resolve_setitem(*args)
+        return signatures[key]
+
+
+def key_of(name: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Under which a signature is remembered; a literal equals its type in the eyes of Numba, but for its class."""
+    return (name, args, *map(type, args))
 
 
 def is_overload(func: Any, signature: Any) -> bool:

@@ -157,7 +157,10 @@ def with_judge(decide: Callable[..., int], declare: Callable[[Any], Any]) -> Cal
     """``rejects`` with its ``judge``: Numba keeps machine code that calls a global, and none that is passed one."""
     runs = FunctionType(run_all.__code__, globals() | {"judge": decide}, run_all.__name__)
     runs.__annotations__ = run_all.__annotations__
-    return FunctionType(rejects.__code__, globals() | {"run_all": declare(runs)}, rejects.__name__)
+    runs.__qualname__ = f"{run_all.__qualname__}.{decide.__qualname__}"  # machine code is known by its name
+    result = FunctionType(rejects.__code__, globals() | {"run_all": declare(runs)}, rejects.__name__)
+    result.__qualname__ = f"{rejects.__qualname__}.{decide.__qualname__}"
+    return result
 
 
 @inlined

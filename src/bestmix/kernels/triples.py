@@ -69,11 +69,11 @@ def all_values(program: Program, space: Floats, score: Floats) -> bool:
 
 
 @borrowing
-def best_through(a: int, program: Program, space: Floats, basis: Integers) -> float:
+def best_through(a: int, program: Program, space: Floats, enough: float, basis: Integers) -> float:
     """Best value of a triple that contains column ``a``; as ``bases.best_through``."""
     mu, u, e = program
     n = mu.shape[0]
-    along, net, share, column, best = space[0, 0], space[0, 1], space[0, 2], space[0, 3], space[1, 0]
+    along, net, share, column = space[0, 0], space[0, 1], space[0, 2], space[0, 3]
     scale = to_one(u, a)
     ax, ay, gain, total = scale * u[a, 0], scale * u[a, 1], scale * mu[a], scale * e[a]
     size = ax * ax + ay * ay
@@ -100,23 +100,15 @@ def best_through(a: int, program: Program, space: Floats, basis: Integers) -> fl
         inverse = 1.0 / abs(q)
         along[k] = (p - SIGN * (1.0 + abs(p))) * inverse
         net[k], share[k], column[k] = more * inverse, part * inverse, j
-    for k in range(right, n):
-        best[k] = -np.inf
+    # Most pairs are no better than the best so far, which is seen without a division.
     for i in range(left):
         p, more, part = along[i], net[i], share[i]
         for k in range(right, n):
-            value = (more + net[k]) / (part + share[k])
-            value = value if p + along[k] <= 0.0 else -np.inf
-            best[k] = value if value > best[k] else best[k]
-    chosen = -1
-    for k in range(right, n):
-        if best[k] > highest:
-            highest, chosen = best[k], k
-    if chosen >= 0:
-        for i in range(left):
-            if along[i] + along[chosen] <= 0.0:
-                if (net[i] + net[chosen]) / (share[i] + share[chosen]) == highest:
-                    basis[0], basis[1], basis[2] = a, int(column[i]), int(column[chosen])
+            if (p + along[k] <= 0.0) & (more + net[k] > highest * (part + share[k])):
+                highest = (more + net[k]) / (part + share[k])
+                basis[0], basis[1], basis[2] = a, int(column[i]), int(column[k])
+        if highest > enough:
+            break
     return float(highest)
 
 
