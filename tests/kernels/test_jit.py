@@ -210,3 +210,17 @@ def test_machine_code_of_two_forms_has_two_names():
     """Else two that were kept by two processes are one to a third, which then runs the wrong one."""
     forms = [jit.machine(columns.new_program, frozenset({name})) for name in ("ONE_COST", "TWO_COSTS")]
     assert len({form.py_func.__qualname__ for form in forms}) == 2
+
+
+def test_with_another_numba_kernels_are_compiled_by_its_own_ways(monkeypatch):
+    """What ``linking.py`` knows of Numba is of one version; the next one must not keep anybody from simulating."""
+    monkeypatch.setattr(jit, "LINKED", (0, 0))
+
+    @jit.compiled_here
+    def fifth(value):
+        return quarter(value) * 0.8
+
+    made = jit.machine(fifth, frozenset({"LARGE"}))
+    assert made(10.0) == fifth(10.0) == 2.0
+    assert made.targetoptions.get("pipeline_class") is None
+    assert made._compiler.pipeline_class.__module__.startswith("numba.")

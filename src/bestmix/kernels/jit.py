@@ -29,6 +29,7 @@ ENOUGH_WORK = 50_000
 # code that is kept, where making it takes a quarter of a minute. With segments it takes a minute: below, ten seconds.
 ENOUGH_WORK_OF_RUNS = 1_500_000
 ENOUGH_WORK_OF_SEGMENT_RUNS = 8_000_000
+LINKED = (0, 68)  # version of Numba whose inner parts linking.py knows; with others kernels compile by its own ways
 SENTENCE = (
     "bestmix: compiling the arithmetic for work of this size; "
     "that takes a quarter of a minute, with segments a minute, once."
@@ -236,19 +237,23 @@ def _make(function: FunctionType, form: Form) -> None:
 def _compile(function: FunctionType, options: Options, form: Form) -> Any:
     import numba
 
-    from bestmix.kernels import linking
-
     _announce_compilation()
     compiler: Any = numba.njit  # its types do not know all of its options
-    pipeline = linking.EntryCompiler if form.entry else linking.InnerCompiler
-    wrappers = {"no_cpython_wrapper": not form.entry, "no_cfunc_wrapper": True}
     inside = {"forceinline": options.inline, "inline": "always" if options.substitute else "never"}
-    result = compiler(nogil=True, error_model="numpy", _nrt=form.counts, pipeline_class=pipeline, **wrappers, **inside)(
-        function
-    )
+    ways = _linked(form) if numba.version_info.short == LINKED else {}
+    result = compiler(nogil=True, error_model="numpy", **ways, **inside)(function)
     if options.keep and form.entry:
         result._cache = _disk_cache(function, form)
     return result
+
+
+def _linked(form: Form) -> dict[str, Any]:
+    """How a kernel is compiled as a part of a whole tree of calls, which takes half of the time."""
+    from bestmix.kernels import linking
+
+    pipeline = linking.EntryCompiler if form.entry else linking.InnerCompiler
+    wrappers = {"no_cpython_wrapper": not form.entry, "no_cfunc_wrapper": True}
+    return {"_nrt": form.counts, "pipeline_class": pipeline, **wrappers}
 
 
 def _disk_cache(function: FunctionType, form: Form) -> Any:
