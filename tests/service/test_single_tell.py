@@ -12,7 +12,7 @@ from bestmix import open_storage
 from bestmix.client.connection import Connection
 from bestmix.experiments import Experiment
 from bestmix.experiments.audit import audit
-from bestmix.service import bodies, plain_call
+from bestmix.service import bodies, connections, plain_call
 from bestmix.service.app import Settings
 from bestmix.service.connections import Limited
 
@@ -188,6 +188,39 @@ def test_requests_of_a_known_head_are_answered_in_order(running, exp, reads):
     kept.socket.sendall(b" " * 9)
     assert kept.socket.recv(12) == b"HTTP/1.1 200"
     assert exp.state.complete == 5
+
+
+def test_a_known_head_behind_a_report_that_is_held_waits_for_its_turn(running, exp):
+    """Reports of many edges are read together, a little later; what follows one on its connection comes after it."""
+    first, second = exp.ask(2)
+    kept = KeptConnection(running)
+    kept.tell(exp, result(first), length=200)
+    tell = request(exp, json.dumps(result(second)).encode().ljust(200), running.token)
+    report = request(exp, b"{}", running.token).replace(b"/tell ", b"/sums ", 1)
+    others = [running.raw(report) for _ in range(12)]
+    time.sleep(0.05)
+    kept.socket.sendall(report)
+    time.sleep(0.02)
+    kept.socket.sendall(tell)
+    answers = b""
+    while answers.count(b"HTTP/1.1 ") < 2:
+        answers += kept.socket.recv(65536)
+    assert [part[:3] for part in answers.split(b"HTTP/1.1 ")[1:]] == [b"422", b"200"]
+    for one in others:
+        one.close()
+
+
+def test_lines_between_known_heads_do_not_add_up(running, exp, monkeypatch):
+    """Old clients send an empty line after a body, which is no part of the next head."""
+    monkeypatch.setattr(connections, "LONGEST_HEAD", 600)
+    (trial,) = exp.ask()
+    data = request(exp, result(trial), running.token)
+    with running.raw() as connection:
+        for _ in range(320):
+            connection.sendall(data)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            connection.sendall(b"\r\n")
+            time.sleep(0.001)
 
 
 def test_a_known_head_whose_token_was_revoked_is_refused(remembering):

@@ -96,7 +96,7 @@ def test_they_are_kept_in_files_and_named():
     assert strategy.name == "Challenger[ranges]"
     assert Challenger(confidence=0.9, ranges={"reward": (0, 50)}).name == "Challenger[0.9, ranges]"
     data = json.loads(json.dumps(strategy.to_dict()))
-    assert "edition" not in data
+    assert data["edition"] == 5
     assert restore_strategy(data).to_dict() == strategy.to_dict()
     search, _ = played(Challenger(ranges={"reward": (-9, 50)}), 60)
     again = Search.from_dict(json.loads(json.dumps(search.to_dict())))

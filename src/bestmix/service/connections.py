@@ -178,6 +178,10 @@ class HeldReports:
             self.release()
         return True
 
+    def has(self, one: "Limited") -> bool:
+        """Whether data of a connection are kept, so that whatever follows on it waits for its turn."""
+        return one in self._held
+
     def drop(self, one: "Limited") -> None:
         """A connection is gone; whoever reported has no answer, and reports again."""
         self._size -= sum(map(len, self._held.pop(one, [])))
@@ -345,6 +349,7 @@ class Limited(HttpToolsProtocol):
         head, end, rest = self._data.partition(b"\r\n\r\n")
         if end and rest == body and cycle.keep_alive and len(head) <= LONGEST_KNOWN:
             self._known = KnownHead(head + end, len(self._data), take, cycle)
+            cycle.body = b""  # which nobody reads any more, while the head is known for as long as the connection
         return True
 
     def _took_again(self, data: bytes) -> bool:
@@ -352,7 +357,7 @@ class Limited(HttpToolsProtocol):
         known = self._known
         if known is None or len(data) != known.length or not data.startswith(known.head):
             return False
-        if self._at_work or not self._whole or self.flow.write_paused:
+        if self._at_work or not self._whole or self.flow.write_paused or self.registry.reports.has(self):
             return False
         cycle = known.cycle
         if not known.take(data[len(known.head) :], partial(self._reply, cycle)):
@@ -361,6 +366,7 @@ class Limited(HttpToolsProtocol):
         self.cycle = cycle
         cycle.response_started = cycle.response_complete = False
         self.registry.work(self)
+        self._count_head(0)
         self._set_deadline()
         return True
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from bestmix import open_storage
 from bestmix.experiments import StorageError
+from bestmix.experiments.sql import sqlite
 from bestmix.experiments.sql.database import Database, parse_url
 from bestmix.experiments.sql.driver import driver
 
@@ -85,3 +86,23 @@ def test_a_writer_locks_before_it_reads(database, tmp_path):
 
         database.write(work)
         other.execute("BEGIN IMMEDIATE")
+
+
+@pytest.mark.parametrize("by_driver", [True, False])
+def test_a_commit_that_is_refused_is_undone(tmp_path, monkeypatch, by_driver):
+    """With a rollback journal it is, while somebody reads for longer than it waits; no later read may end it."""
+    monkeypatch.setattr(sqlite, "BUSY", 0.1)
+    made = Database(parse_url(tmp_path / "a.db"), patience=0.0, journal="PERSIST")
+    made.write(lambda connection: connection.execute(sa.text("CREATE TABLE numbers (n INTEGER UNIQUE)")))
+    with closing(sqlite3.connect(tmp_path / "a.db", timeout=0.1, isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM numbers").fetchone()
+        with pytest.raises(StorageError, match="locked"):
+            made.write(lambda connection: insert(connection, 1, by_driver))
+        other.execute("COMMIT")
+        assert [numbers(made), numbers(made)] == [[], []]
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("COMMIT")
+    made.write(lambda connection: insert(connection, 2, by_driver))
+    assert numbers(made) == [2]
+    made.close()

@@ -109,11 +109,11 @@ class Database:
             with driver(writer) as own:
                 own.execute(BEGIN_WRITING)
             yield writer
+            # By the driver first: a transaction of SQLAlchemy's whose commit has failed is not undone when it is closed.
+            with driver(writer) as own:
+                own.commit()
             if writer.in_transaction():
                 writer.commit()
-            else:
-                with driver(writer) as own:
-                    own.commit()
         except BaseException:
             writer.close()  # which undoes what was not committed
             raise
@@ -130,10 +130,10 @@ class Database:
 
 
 def _begin(connection: sa.Connection) -> None:
-    """Begin, unless the driver has: SQLAlchemy begins with the first statement that it is given."""
+    """Begin, unless the driver has for a writer: SQLAlchemy begins with the first statement that it is given."""
     own: sqlite3.Connection = connection.connection.driver_connection  # type: ignore[assignment]
-    if not own.in_transaction:
-        writing = connection.get_execution_options().get("writing")
+    writing = connection.get_execution_options().get("writing")
+    if not (writing and own.in_transaction):
         connection.exec_driver_sql(BEGIN_WRITING if writing else "BEGIN")
 
 
