@@ -2,38 +2,14 @@ import json
 import shlex
 
 import pytest
-from tests.cli.commands import good, invoke
+from tests.cli.commands import answer, bad, good, invoke
 
 from bestmix import Problem, Uniform, open_storage
-from bestmix.cli import experiment, experiment_trials
+from bestmix.cli import experiment
 
 GROUP = ["create", "list", "show", "ask", "tell", "fail", "renew", "pause", "resume", "stop", "extend", "change"]
 GROUP += ["rename", "notes", "delete", "export", "trials", "weights", "tell-sums"]
 COMMANDS = [*(f"experiment {name}" for name in GROUP), "worker", "storage upgrade", "doctor"]
-
-
-def bad(*words):
-    result = invoke(*words)
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: ")
-    assert len(result.stderr.strip().splitlines()) == 1
-    return result.stderr
-
-
-@pytest.fixture
-def db(tmp_path):
-    Problem(["a", "b"], {"dollars": 1.0}).save(tmp_path / "problem.toml")
-    return tmp_path / "x.db"
-
-
-@pytest.fixture
-def made(db):
-    good("experiment", "create", db, "r", db.with_name("problem.toml"), "--budget", 6, "--strategy", "uniform")
-    return db
-
-
-def answer(*words):
-    return json.loads(good("experiment", *words, "--json"))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -64,29 +40,6 @@ def test_an_experiment_from_the_shell(made):
     assert [t["note"] for t in answer("trials", made, "r", "--state", "failed")] == ["no luck"]
     assert "running" in good("experiment", "list", made)
     assert answer("show", made, "r")["state"]["complete"] == 1
-
-
-def test_many_results_come_as_lines(made):
-    trials = answer("ask", made, "r", "-n", 6)["trials"]
-    rows = [{"trial": t["id"], "reward": t["token"], "costs": {"dollars": 0.5}} for t in trials]
-    text = "\n".join(map(json.dumps, rows))
-    assert good("experiment", "tell", made, "r", "--file", "-", text=text) == "6 counted\n"
-    assert answer("show", made, "r")["state"]["status"] == "done"
-    result = invoke("experiment", "ask", made, "r")
-    assert (result.exit_code, result.stdout) == (experiment_trials.NOTHING_MORE, "")
-    assert "the experiment is done" in result.stderr
-
-
-def test_a_bad_line_is_named(made, tmp_path):
-    (tmp_path / "lines").write_text('\n{"trial": "x"}\n')
-    assert "in line 2" in bad("experiment", "tell", made, "r", "--file", tmp_path / "lines")
-
-
-def test_nothing_now_is_not_nothing_ever(made):
-    good("experiment", "ask", made, "r", "-n", 6)
-    result = invoke("experiment", "ask", made, "r")
-    assert result.exit_code == experiment_trials.NOTHING_NOW
-    assert "out on lease; ask again in" in result.stderr
 
 
 def test_steering(made, tmp_path):

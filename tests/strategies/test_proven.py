@@ -105,3 +105,22 @@ def test_values_outside_their_range_are_refused_everywhere(tmp_path):
     log = {"arm": ["a"], "reward": [1.0], "x": [9.0]}
     with pytest.raises(ValueError, match=r"x: expected values from -1 to 2\.5"):
         open_experiment(tmp_path / "x.db", "log", problem, 1000, strategy, log=log)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [["a / b <= 5"], ["a <= 1", "a >= 0.5"], ["reward >= 0.2"], ["a <= 1", "b / a <= 2"]],
+)
+@pytest.mark.parametrize("tolerance", [None, 0.1])
+def test_limits_whose_noise_the_scales_do_not_tell_are_refused(limits, tolerance):
+    """A ratio has the noise of both metrics, and two limits on one metric have the same."""
+    strategy = Challenger(confidence=0.95, tolerance=tolerance, proven=True, sigma=1.0)
+    with pytest.raises(ValueError, match="each on a metric of its own"):
+        strategy.start(Problem(["x", "y"], limits=limits))
+    strategy.start(Problem(["x", "y"], goal="minimise c", limits=["a <= 1", "b >= 0.5"], tracked=["d"]))
+
+
+def test_trials_on_items_are_refused():
+    """A list comes round, so that its trials are not independent given the past."""
+    with pytest.raises(ValueError, match="independent given the past"):
+        SURE.start(Problem(["x", "y"], {"a": 1.0}), items=9, shared=False)

@@ -174,3 +174,34 @@ def test_what_was_tried_before_the_naming_does_not_count_for_the_next_trials():
     assert state.gap.tolist() == pytest.approx([1.0, np.sqrt(2.0**2 / 2), np.inf])
     Look(False).aim(state)
     assert state.counts.tolist() == [1, 4]
+
+
+@BOTH
+def test_a_proof_of_another_bound_begins_anew(edition):
+    """A bound that was chosen after the trials were seen is no part of what was named."""
+    naming = named_after(100, edition=edition)
+    later = told(EASY.problem, [20_000] * 3, EASY.means)
+    assert look(later, ONES, 0.05, naming, edition).certain
+    other = told(replace_bound(EASY.problem, 0.9), [20_000] * 3, EASY.means)
+    found = look(other, ONES, 0.05, naming, edition)
+    assert not found.certain
+    assert (found.naming.number, found.naming.bound) == (2, [0.9])
+    again = Naming.from_dict(json.loads(json.dumps(found.naming.to_dict())))
+    assert again.to_dict() == found.naming.to_dict()
+    kept = {key: value for key, value in naming.to_dict().items() if key != "bound"}
+    assert look(later, ONES, 0.05, Naming.from_dict(kept), edition).certain  # as it was saved before
+
+
+def replace_bound(problem, bound):
+    return Problem(problem.arms, dict.fromkeys(problem.costs, bound))
+
+
+def test_an_answer_has_positive_weights_without_a_tolerance():
+    """The program forgives a little of the spread of the costs, which may be a lot in units of the noise."""
+    columns = proven_support.columns_of(np.array([[1.0, 1.0], [0.0, 1e11]]), np.array([0.0]))
+    assert solve_means(np.array([[1.0, 1.0], [0.0, 1e11]]), np.array([0.0])).status == "optimal"
+    assert not proven_named._is_answer(columns, [0, 2])
+    columns = proven_support.columns_of(EASY.means, np.array(EASY.bound))
+    assert proven_named._is_answer(columns, [0, 1])
+    assert not proven_named._is_answer(columns, [1, 2])
+    assert not proven_named._is_answer(columns[[0, 0, 1]], [0, 1])

@@ -160,3 +160,11 @@ def test_experiments_that_were_saved_before_keep_the_first_edition():
 def test_there_are_five_editions():
     with pytest.raises(ValueError, match="edition: expected 1, 2, 3, 4 or 5, got 6"):
         Challenger(confidence=0.95, proven=True, sigma=1.0, edition=6)
+
+
+@pytest.mark.parametrize("far", [0.0, 2e6, 1e9])
+def test_a_known_arm_far_from_zero_is_as_near_as_one_at_zero(far):
+    """In units of the noise it is the same distance; its direction passed for one without noise."""
+    points, trials = np.array([[far - 0.1, 1.0], [far, 1.0]]), np.array([400.0, np.inf])
+    found = proven_support.flatness(points, trials, np.array([1.0, 0.0]))
+    assert found == pytest.approx(4.0, rel=1e-5)

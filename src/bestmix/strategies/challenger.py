@@ -256,6 +256,7 @@ class Challenger:
         check_budget(problem, budget, least=unknown)
         if self.proven:
             check_plain("Challenger with proven", problem, "leave out proven: Challenger(confidence=0.95)")
+            proven.check_rows(problem)
             proven.scales(problem, self.sigma, self.ranges)
         self.least_scatter(problem)
         first = allocation.first_pulls(budget, unknown, self._settings(problem))

@@ -58,6 +58,26 @@ def judge(evidence: Evidence, scale: Floats, delta: float, tolerance: Tolerance)
     return Verdict(p, max(best.value, 0.0), tolerance.of(float(p @ means[:, 0])), safe.status != "infeasible")
 
 
+def check_rows(problem: Problem) -> None:
+    """Refuse goals and limits whose noise the given scales do not tell: each has to be on a metric of its own.
+
+    >>> check_rows(Problem(["a"], goal="minimise dollars", limits=["quality >= 0.9", "p(seconds > 2) <= 5%"]))
+    >>> check_rows(Problem(["a"], limits=["complaints / visits <= 1%"]))
+    Traceback (most recent call last):
+    bestmix.checks.InvalidInput: strategy: Challenger with proven knows a goal and limits that are each on a metric ...
+    """
+    transform = np.abs(problem.rows.transform)
+    own = np.eye(*transform.shape)
+    if (transform != own).any():
+        row = int(np.argmax((transform != own).any(axis=1)))
+        raise checks.InvalidInput(
+            "strategy",
+            "Challenger with proven knows a goal and limits that are each on a metric of its own, got "
+            f"'{problem.limits[max(row - 1, 0)]}'",
+            "leave out proven: Challenger(confidence=0.95)",
+        )
+
+
 def scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
     """The scale of each metric (1 + L,): as given, or half the width of its range."""
     names = [REWARD, *problem.costs]

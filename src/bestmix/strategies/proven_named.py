@@ -31,22 +31,25 @@ SHORTEST = 0.2  # of a usual round
 
 @dataclass(frozen=True, eq=False)
 class Naming:
-    """A basis that the estimates named, the number of the naming, and the sums of the trials until then."""
+    """A basis that the estimates named, the number of the naming, the sums of the trials until then, and the bounds."""
 
     number: int
     basis: list[int]
     counts: Floats  # (K0,)
     means: Floats  # (K0, 1 + L)
+    bound: list[float] | None = None  # None in what was saved before bounds were kept
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Naming":
         """What ``to_dict`` told."""
-        return cls(data["number"], list(data["basis"]), np.array(data["counts"], float), np.array(data["means"], float))
+        counts, means = np.array(data["counts"], float), np.array(data["means"], float)
+        return cls(data["number"], list(data["basis"]), counts, means, data.get("bound"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        means = self.means.tolist()
-        return {"number": self.number, "basis": self.basis, "counts": self.counts.tolist(), "means": means}
+        sums = {"counts": self.counts.tolist(), "means": self.means.tolist()}
+        kept = {} if self.bound is None else {"bound": self.bound}
+        return {"number": self.number, "basis": self.basis, **sums, **kept}
 
     def allowed(self, delta: float) -> float:
         """The chance that this basis is called certain though it is wrong.
@@ -56,6 +59,10 @@ class Naming:
         [0.081, 0.0081, 0.00081]
         """
         return (1.0 - INFEASIBLE) * delta * (1.0 - LATER) * LATER ** (self.number - 1)
+
+    def is_of(self, bound: Floats) -> bool:
+        """Whether the problem is still the one of the naming; a proof of another one begins anew."""
+        return self.bound is None or self.bound == bound.tolist()
 
     def later(self, evidence: Evidence) -> tuple[Floats, Floats]:
         """Trials of each unknown arm since then (K0,), and the means of all arms (K, 1 + L) in these or as known."""
@@ -108,7 +115,8 @@ def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None,
     if not _has_a_basis(solution, bound) or not evidence.counts.all():
         return Look(False, naming)
     basis = sorted(int(j) for j in solution.basis)
-    if naming is None or (basis != naming.basis and evidence.counts.sum() >= AGAIN * naming.counts.sum()):
+    changed = naming is not None and not naming.is_of(bound)
+    if naming is None or changed or (basis != naming.basis and evidence.counts.sum() >= AGAIN * naming.counts.sum()):
         return Look(False, _name(evidence, basis, scale, naming, CLEAR[edition]))
     if basis != naming.basis:
         return Look(False, naming)
@@ -120,13 +128,25 @@ def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None,
     else:
         proven = proven_joint.evidence(basis, naming.counts, naming.means, counts, means, bound, scale)
     again, wanted = solve_means(means, bound), -2.0 * math.log(naming.allowed(delta))
-    same = _has_a_basis(again, bound) and sorted(again.basis) == basis
+    same = _has_a_basis(again, bound) and sorted(again.basis) == basis and _is_answer(columns_of(means, bound), basis)
     missing = wanted / max(float(proven.min()), 1.0) - 1.0
     return Look(same and bool(proven.min() >= wanted), naming, counts, proven, missing)
 
 
 def _has_a_basis(solution: Solution, bound: Floats) -> bool:
     return solution.status == "optimal" and len(solution.basis) == 1 + len(bound)
+
+
+def _is_answer(columns: Floats, basis: list[int]) -> bool:
+    """Whether all weights of a basis are positive and all other reduced costs negative, without a tolerance."""
+    others = [j for j in range(len(columns)) if j not in basis]
+    total = np.eye(columns.shape[1] - 1)[-1]
+    try:
+        weights = np.linalg.solve(columns[basis, 1:].T, total)
+        prices = np.linalg.solve(columns[basis, 1:], columns[basis, 0])
+    except np.linalg.LinAlgError:
+        return False
+    return bool((weights > 0).all() and (columns[others, 0] - columns[others, 1:] @ prices < 0).all())
 
 
 def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, clear: float) -> Naming | None:
@@ -138,7 +158,8 @@ def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | 
         return before
     unknown = len(evidence.counts)
     number = 1 if before is None else before.number + 1
-    return Naming(number, basis, evidence.counts.astype(float), evidence.means[:unknown].copy())
+    bound = evidence.problem.bound.tolist()
+    return Naming(number, basis, evidence.counts.astype(float), evidence.means[:unknown].copy(), bound)
 
 
 def _proven(naming: Naming, counts: Floats, means: Floats, bound: Floats, scale: Floats) -> Floats:

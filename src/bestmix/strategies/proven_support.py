@@ -21,6 +21,7 @@ from bestmix.strategies.proven import radius, scales
 
 RHOS = 5.0 * 8.0 ** np.arange(4)  # trials at which the mixtures are sharpest, each with the same weight
 INFEASIBLE = 0.1  # of delta: that no mix is said to keep the limits though one does
+FAR = 1e3  # in units of the scales
 NONE = 1e-12  # below it a singular value counts as zero, relative to the largest
 
 
@@ -171,6 +172,10 @@ def nearest(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> Floats:
 def _reduced(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple[Floats, Floats]:
     """The points in directions of norm one that are measured, the others being best, and the way back (..., m, q)."""
     unit = np.where(scale > 0, scale, 1.0)
+    # The unit of a coordinate without noise is free; where exact points are far away it is such that their direction
+    # has no noise but for what it has: a share of 1 / far^2 would pass for none.
+    far = np.abs(exact / unit)[:, scale > 0].max(initial=0.0)
+    unit = np.where(scale > 0, unit, 1.0 / far if far > FAR else 1.0)
     free = _null(exact / unit)
     value, vector = np.linalg.eigh(free.T @ ((scale > 0)[:, None] * free))
     measured, without = value > NONE, value <= NONE

@@ -179,4 +179,10 @@ def check_items(items: Items, problem: Problem, strategy: Strategy) -> Items:
             "say where they do",
             "give a budget without a confidence, or shared=False",
         )
+    if getattr(inner, "proven", False):
+        raise checks.InvalidInput(
+            "items",
+            f"{strategy.name} is proven of trials that are independent given the past, and a list of items comes round",
+            "leave out the items, or proven",
+        )
     return items

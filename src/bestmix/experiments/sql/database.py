@@ -109,7 +109,7 @@ class Database:
             with driver(writer) as own:
                 own.execute(BEGIN_WRITING)
             yield writer
-            # By the driver first: a transaction of SQLAlchemy's whose commit has failed is not undone when it is closed.
+            # By the driver first: where SQLAlchemy's own commit fails, nothing is undone when the connection is closed.
             with driver(writer) as own:
                 own.commit()
             if writer.in_transaction():
