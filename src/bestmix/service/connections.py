@@ -349,7 +349,7 @@ class Limited(HttpToolsProtocol):
         head, end, rest = self._data.partition(b"\r\n\r\n")
         if end and rest == body and cycle.keep_alive and len(head) <= LONGEST_KNOWN:
             self._known = KnownHead(head + end, len(self._data), take, cycle)
-            cycle.body = b""  # which nobody reads any more, while the head is known for as long as the connection
+            cycle.body = bytearray()  # nobody reads it any more, and the head is known as long as the connection
         return True
 
     def _took_again(self, data: bytes) -> bool:
