@@ -288,7 +288,7 @@ def tabs(folder: Path, number: int, seconds: float) -> dict[str, Any]:
                     experiment.tell(experiment.ask()[0], 1.0, [1.0])
                 began = time.monotonic()
                 for page in pages:
-                    page.wait_for_selector(f"#news:has-text('Live: {count} of 1000')", timeout=20_000)
+                    page.wait_for_selector(f"#news:has-text('Live: {count} of 1,000')", timeout=20_000)
                 delays.append(time.monotonic() - began)
             streams = _metric(serving.url, "bestmix_streams")
         browser.close()
