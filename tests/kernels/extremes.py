@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.kernels.speeds import use_machine_code
 
-from bestmix.kernels import allocation, bases, conditions, scores, simplex, stopping
+from bestmix.kernels import allocation, bases, conditions, incumbents, scores, simplex, stopping
 from bestmix.kernels.chunks import decisions
 from bestmix.kernels.feasibility import in_doubt
 from bestmix.problems.solution import scaled, solve_means
@@ -72,6 +72,8 @@ def check_scores(program):
         assert status != simplex.STALLED
         assert not np.isnan(score).any()
         assert 0 <= scores.last_lowest(score, scores.TIE) < size
+    if costs == 2:
+        check_incumbents(program)
     best = np.empty(costs + 1, dtype=np.int64)
     for a in range(size if status == simplex.OPTIMAL else 0):
         assert not np.isnan(bases.best_through(a, program, tableau, np.inf, best))
@@ -79,6 +81,17 @@ def check_scores(program):
     assert not np.isnan(score).any()
     alone = np.empty(len(means))
     assert 0 <= scores.worst_alone(means, bound, np.arange(len(means)), alone) < len(means)
+
+
+def check_incumbents(program):
+    """In the first round and in one that knows its triples, the loser is one of the columns if there is a mix."""
+    feasible = simplex.maximise(program, simplex.new_basis(2)) == simplex.OPTIMAL
+    basis, trial, known = simplex.new_basis(2), simplex.new_basis(2), incumbents.new_incumbents()
+    score = np.empty(len(program.mu))
+    for _ in range(2):
+        loser = incumbents.loser(program, basis, trial, score, known)
+        assert 0 <= loser < len(program.mu) if feasible else loser == -1
+        assert not feasible or not np.isnan(score).any()
 
 
 def check_decision(program, seed):

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from tests.processes import start_python
 
 import bestmix as bm
 from bestmix.simulation import store
+from bestmix.simulation.cells import BLOCK, Outcomes
 
 GRID = {"strategies": [bm.SFSR(), bm.SFSR("lagrangian"), bm.Uniform()], "budgets": [400, 900], "runs": 1100, "seed": 7}
 
@@ -45,6 +46,56 @@ def test_threads_change_nothing(expected):
 def test_a_process_pool_changes_nothing(expected):
     with ProcessPoolExecutor(2) as pool:
         same(bm.sweep(small(), **GRID, executor=pool), expected)
+
+
+class Odd:
+    """A strategy of one's own, in plain Python, that only has what the protocol asks for."""
+
+    name = "odd"
+
+    def start(self, problem, budget):
+        return bm.Search(self, problem, budget)
+
+    def begin(self, problem, budget):
+        return {"over": False}
+
+    def quota(self, problem, budget, memory):
+        return None if memory["over"] else np.full(len(problem.arms), budget // len(problem.arms))
+
+    def close(self, evidence, budget, memory):
+        return {"over": True}, {}
+
+    def columns(self, problem, memory):
+        return np.arange(len(problem.columns))
+
+    def to_dict(self):
+        return {"kind": "odd"}
+
+
+class Sending(Executor):
+    """Makes no runs, and keeps how many it was asked for at a time."""
+
+    def __init__(self):
+        self.asked = []
+
+    def submit(self, function, cell, first, last, runs):
+        size = min(last * BLOCK, runs) - first * BLOCK
+        self.asked.append(size)
+        future = Future()
+        future.set_result(Outcomes(np.zeros(size, np.uint8), np.zeros(size, np.int64), *np.zeros((3, size))))
+        return future
+
+
+@pytest.mark.parametrize(
+    ("budgets", "strategy", "parts"),
+    [(1, bm.Uniform(), 67), (12, bm.Uniform(), 11), (100, bm.Uniform(), 5), (12, Odd(), 67)],
+)
+def test_an_executor_gets_few_parts_of_compiled_runs(budgets, strategy, parts):
+    pool, runs = Sending(), 300_100
+    found = bm.sweep({"one": small()["one"]}, [strategy], range(100, 100 + budgets), runs, executor=pool)
+    assert [cell.runs for cell in found] == [runs] * budgets
+    assert sum(pool.asked) == budgets * runs
+    assert len(pool.asked) == budgets * parts
 
 
 def test_loky_changes_nothing(expected):
@@ -167,30 +218,6 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     assert b"KeyboardInterrupt" in error
     assert len(list(tmp_path.glob("*.npz"))) >= 2
     assert not list(tmp_path.glob("*.tmp"))
-
-
-class Odd:
-    """A strategy of one's own, in plain Python, that only has what the protocol asks for."""
-
-    name = "odd"
-
-    def start(self, problem, budget):
-        return bm.Search(self, problem, budget)
-
-    def begin(self, problem, budget):
-        return {"over": False}
-
-    def quota(self, problem, budget, memory):
-        return None if memory["over"] else np.full(len(problem.arms), budget // len(problem.arms))
-
-    def close(self, evidence, budget, memory):
-        return {"over": True}, {}
-
-    def columns(self, problem, memory):
-        return np.arange(len(problem.columns))
-
-    def to_dict(self):
-        return {"kind": "odd"}
 
 
 def test_a_python_strategy_runs_in_worker_processes_with_the_same_law():

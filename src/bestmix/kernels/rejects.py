@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import alone, bases, columns, sampling, scores, simplex
-from bestmix.kernels.columns import Program
+from bestmix.kernels import alone, bases, columns, incumbents, sampling, scores, simplex
+from bestmix.kernels.columns import OVER_16, TWO_COSTS, Program
+from bestmix.kernels.incumbents import Incumbents
 from bestmix.kernels.jit import borrowing, compiled, compiled_here, inlined, is_machine, plain
 from bestmix.kernels.simplex import Basis
 
@@ -31,6 +32,7 @@ def judge(
     tableau: Floats,
     score: Floats,
     state: Integers,
+    known: Incumbents,
     kind: int,
 ) -> int:
     """Position of the column to reject of those loaded, or NONE; ``with_judge`` puts a real one in its place."""
@@ -75,6 +77,8 @@ class Space(NamedTuple):
         The linear program as ``simplex.py`` has it, and one more basis.
     tableau, score, state
         Space of the scores, and what they are.
+    known
+        What the round before has found, with two costs.
     """
 
     left: Integers
@@ -87,6 +91,7 @@ class Space(NamedTuple):
     tableau: Floats
     score: Floats
     state: Integers
+    known: Incumbents
 
 
 def new_space(arms: int, costs: int, unknown: int) -> Space:
@@ -103,6 +108,7 @@ def new_space(arms: int, costs: int, unknown: int) -> Space:
         bases.workspace(costs, total),
         np.empty(total),
         np.empty(total, dtype=np.int64),
+        incumbents.new_incumbents(),
     )
 
 
@@ -120,7 +126,7 @@ def run_all(
     pulls: Integers,
 ) -> None:
     """``rejects`` without a count of references to arrays."""
-    left, rows, normals, program, scale, basis, trial, tableau, score, state = space
+    left, rows, normals, program, scale, basis, trial, tableau, score, state, known = space
     center, spread, sums = rows[0], rows[1], rows[2]
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
@@ -132,17 +138,20 @@ def run_all(
         n, tried, spent = total, unknown, 0
         status = simplex.INFEASIBLE if untried(means, bound, unknown) else simplex.OPTIMAL
         simplex.forget(basis)
+        incumbents.forget(known)
         for k in range(arms - 1):
             count = ends[k] - (ends[k - 1] if k > 0 else 0)
             if count > 0:
                 spent += sampling.add_trials(rng, model, left[:tried], count, center, spread, sums, normals)
             some = columns.part(program, 0, n)
             columns.load_sums(sums[: tried * (1 + costs)], ends[k], means, bound, left[:n], some)
-            loser = judge(some, scale, basis, trial, tableau, score[:n], state[:n], kind)
+            loser = judge(some, scale, basis, trial, tableau, score[:n], state[:n], known, kind)
             if loser == NONE:
                 status = simplex.INFEASIBLE
                 break
             tried = drop(loser, n, tried, left, rows, basis.column)
+            if TWO_COSTS and OVER_16:
+                incumbents.drop(loser, n, known)
             n -= 1
         pulls[run] = spent
         if status == simplex.OPTIMAL:
@@ -172,14 +181,17 @@ def judge_by_paper(
     tableau: Floats,
     score: Floats,
     state: Integers,
+    known: Incumbents,
     kind: int,
 ) -> int:
     """The lowest of one of the paper's scores."""
     columns.rescale(program, scale)
-    if kind == INTERSECTION:
-        status = scores.intersection_values_with(trial, program, basis, tableau, plain(1), score, state)
-    else:
+    if kind == LAGRANGIAN:
         status = scores.lagrangian(program, scale, basis, score)
+    elif TWO_COSTS and OVER_16 and incumbents.worthwhile(program, known):
+        return incumbents.loser(program, basis, trial, score, known)
+    else:
+        status = scores.intersection_values_with(trial, program, basis, tableau, plain(1), score, state)
     return scores.loser_with(trial, program, score) if status == simplex.OPTIMAL else NONE
 
 
@@ -197,6 +209,7 @@ def successive_by(score: Callable[[Floats, Floats, Floats], Floats]) -> Callable
         tableau: Floats,
         space: Floats,
         state: Integers,
+        known: Incumbents,
         kind: int,
     ) -> int:
         values = score(program.mu, program.u, program.e)

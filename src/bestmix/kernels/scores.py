@@ -9,7 +9,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import bases, columns, pairs, simplex, triples
-from bestmix.kernels.columns import MORE_COSTS, ONE_COST, OVER_16, OVER_40, OVER_64, TWO_COSTS, Program
+from bestmix.kernels.columns import MORE_COSTS, ONE_COST, OVER_40, OVER_64, TWO_COSTS, Program
 from bestmix.kernels.jit import borrowing, compiled, inlined, plain
 from bestmix.kernels.simplex import Basis
 
@@ -126,7 +126,7 @@ def intersection_values_with(
         return simplex.OPTIMAL if triples.all_values(program, tableau, score) else simplex.INFEASIBLE
     if ONE_COST and not OVER_40:  # all programs are small ones: what follows is not compiled
         return simplex.STALLED
-    if TWO_COSTS and not OVER_16:
+    if TWO_COSTS and not OVER_64:  # of more than a few columns ``incumbents.py`` decides
         return simplex.STALLED
     return improve_bounds(program, basis, trial, tableau, wanted, score, state)
 

@@ -26,6 +26,10 @@ from bestmix.strategies.protocol import MOST_TRIALS
 Instances = Mapping[str, Instance] | Iterable[str | Instance]
 Budgets = Iterable[int | Spend] | Mapping[str, Iterable[int | Spend]]
 
+PARTS = 64  # of a cell, about, that are run and kept one by one
+FEWEST_PARTS = 4  # the same where there are many cells
+SENT = 128  # parts of all compiled cells, about, that go to an executor: Dask spends milliseconds on each
+
 
 def simulate(
     instance: Instance | str,
@@ -107,8 +111,9 @@ def sweep(
     grid = _grid(_named(instances), list(strategies), budgets, seed, arriving)
     store = ChunkFolder(output) if output is not None else None
     done = [store.load(cell) if store else {} for _, cell in grid]
-    chunks = [Chunk(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs)]
     cells = [replace(cell, beside=len(grid)) for _, cell in grid]
+    parts = [_parts(cell, executor) for cell in cells]
+    chunks = [Chunk(i, first, last) for i in range(len(grid)) for first, last in _missing(done[i], runs, parts[i])]
     finished = run_chunks(cells, chunks, runs, executor, threads)
     with (
         bar("runs", sum(chunk.size(runs) for chunk in chunks), shown=progress and bool(chunks)) as shown,
@@ -211,10 +216,16 @@ def _recipe(strategy: Strategy, budget: int | Spend) -> tuple[Strategy, int]:
     return strategy, checks.whole("budgets", budget, 0, "give numbers of trials")
 
 
-def _missing(done: Mapping[int, Outcomes], runs: int) -> Iterator[tuple[int, int]]:
+def _parts(cell: Cell, executor: Executor | None) -> int:
+    """In how many parts a cell is run, about."""
+    sent = executor is not None and cell.compiled
+    return min(max(SENT // cell.beside, FEWEST_PARTS), PARTS) if sent else PARTS
+
+
+def _missing(done: Mapping[int, Outcomes], runs: int, parts: int) -> Iterator[tuple[int, int]]:
     """Ranges of blocks still to be run, in chunks that are worth sending somewhere."""
     blocks = math.ceil(runs / BLOCK)
-    most = min(max(blocks // 64, 4), 400)
+    most = min(max(blocks // parts, 4), 400)
     first = 0
     while first < blocks:
         if len(done.get(first, ())) >= min(BLOCK, runs - first * BLOCK):
