@@ -79,3 +79,11 @@ def test_a_problem_that_makes_naive_pivoting_cycle_ends():
     status, value, _ = maximise(means, bound, np.arange(8))
     assert status == simplex.OPTIMAL
     assert value == pytest.approx(float(best[0]), rel=1e-9)
+
+
+@pytest.mark.parametrize("tiny", [1e-16, 1e-30, 1e-124, 5e-324])
+def test_a_reward_within_rounding_of_another_does_not_make_it_pivot_for_ever(tiny):
+    means = np.array([[tiny, 0.0, 0.0, 1.0], [-1.0, -1.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0]])
+    status, value, _ = maximise(means, np.zeros(3), np.arange(6))
+    assert status == simplex.OPTIMAL
+    assert value == pytest.approx(0.0, abs=1e-15)

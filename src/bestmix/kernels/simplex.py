@@ -20,6 +20,7 @@ OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
 
 PIVOT = 1e-11  # a smaller pivot counts as zero, on columns scaled to one
 PRICE = 1e-12  # a reduced cost below this share of its terms counts as zero
+WORTHLESS = 1e-16  # and one below this: rewards scaled to one are not known any better
 FEASIBLE = 1e-10  # total violation, in units of the cost spreads, that still counts as feasible
 TIE = 1e-12
 CLEAR = 1e-6  # differences on scaled columns that no rounding makes
@@ -364,7 +365,7 @@ def entering(program: Program, price: Floats, phase: float, rule: int) -> int:
     """Column with the largest positive reduced cost (BLAND: the first positive one)."""
     mu, u, e = program
     n, costs = u.shape[0], fixed(u.shape[1])
-    best, chosen = 0.0, -1
+    best, chosen = WORTHLESS, -1
     if ONE_COST and costs == 1:
         return entering_one(program, price, phase, rule)
     for j in range(n):
@@ -386,7 +387,7 @@ def entering(program: Program, price: Floats, phase: float, rule: int) -> int:
 def entering_one(program: Program, price: Floats, phase: float, rule: int) -> int:
     """``entering`` for one cost."""
     mu, u, e = program
-    best, chosen = 0.0, -1
+    best, chosen = WORTHLESS, -1
     slope, level = price[0], price[1]
     for j in range(mu.shape[0]):
         d = phase * mu[j] - level * e[j] - slope * u[j, 0]
