@@ -87,3 +87,11 @@ def test_a_reward_within_rounding_of_another_does_not_make_it_pivot_for_ever(tin
     status, value, _ = maximise(means, np.zeros(3), np.arange(6))
     assert status == simplex.OPTIMAL
     assert value == pytest.approx(0.0, abs=1e-15)
+
+
+def test_rates_with_many_ties_are_solved():
+    events = [[216, 116, 108, 50], [270, 276, 134, 68], [28, 338, 104, 94], [192, 340, 162, 246]]
+    events += [[188, 154, 200, 344], [98, 110, 302, 178], [338, 232, 202, 42], [370, 130, 234, 378]]
+    status, value, _ = maximise(np.array(events) * (1 / 199), np.ones(3), np.arange(11))
+    assert status == simplex.OPTIMAL
+    assert value == pytest.approx(335 / 199)

@@ -113,6 +113,32 @@ def test_a_long_body_and_the_next_head_in_one_piece(running):
     assert found.count(b"HTTP/1.1 200") == 1
 
 
+@pytest.mark.parametrize(
+    "offer", ["Connection: Upgrade, HTTP2-Settings", "Connection: keep-alive\r\nConnection: upgrade"]
+)
+@pytest.mark.parametrize("cut", [None, 30, -20, -3])
+def test_an_offer_of_another_protocol_is_passed_over_with_its_body_read(running, offer, cut):
+    body = b'{"name": "many", "budget": "few"}'
+    head = f"POST /v1/experiments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {running.token}\r\n{offer}\r\n"
+    head += "Upgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAA\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n"
+    whole = head.encode() + body
+    connection = running.raw(whole[:cut])
+    if cut is not None:
+        time.sleep(0.1)
+        connection.sendall(whole[cut:])
+    connection.sendall(f"{HALF}Connection: close\r\n\r\n".encode())
+    found = everything(connection)
+    assert found.startswith(b"HTTP/1.1 422")
+    assert b"budget" in found  # the body was read
+    assert found.count(b"HTTP/1.1 200") == 1
+
+
+def test_a_tunnel_is_refused_and_the_server_goes_on(running):
+    everything(running.raw("CONNECT x:1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"))
+    assert everything(running.raw(f"{HALF}Connection: close\r\n\r\n")).startswith(b"HTTP/1.1 200")
+
+
 def test_idle_connections_of_one_address_make_room_for_a_new_one(small):
     idle = [small.raw() for _ in range(60)]
     assert small.send("GET", "/healthz", token=None)[0] == 200

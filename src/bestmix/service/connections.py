@@ -5,6 +5,7 @@ import contextlib
 import ipaddress
 import math
 import resource
+import sys
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -37,6 +38,7 @@ MOST_GATHERED = 64 * 1024  # bytes of an answer that are sent at once
 Reply = Callable[[int, bytes, bytes], None]  # sends an answer: its status, its headers as lines, its body
 TakeBody = Callable[[bytes, Reply], bool]  # whether a request with this body, which is there as a whole, is answered so
 Take = Callable[[Any], TakeBody | None]  # what takes the bodies of requests with such a head, if there is anything
+OFFER = b"upgrade", b"http2-settings"  # headers, and words of the header "connection", that offer another protocol
 REPORT, REPORTED = b"POST /v1/experiments/", b"/sums HTTP/1."  # how the first line of a report begins and ends
 
 
@@ -263,6 +265,7 @@ class Limited(HttpToolsProtocol):
         self._take = take
         self._begun: tuple[RequestResponseCycle, Any] | None = None  # a request that may be taken as a whole
         self._data = b""  # as it came in, where a request begins with it
+        self._piece = b""  # what is being read
         self._known: KnownHead | None = None  # of the last request that was taken as a whole
         self.address = ""
         self.deadline = time.monotonic() + HEAD_SECONDS
@@ -270,6 +273,7 @@ class Limited(HttpToolsProtocol):
         self._moved = False  # whether the data at hand ended a head, or had some of a body
         self._reading_head = True
         self._whole = True  # whether no request is half read
+        self._offers = False  # whether the request being read offers a protocol that is not spoken here
 
     @property
     def _at_work(self) -> bool:
@@ -301,9 +305,9 @@ class Limited(HttpToolsProtocol):
 
     def read(self, data: bytes) -> None:
         """Read on, unless the head or the trailers are too long."""
-        self._moved, self._data = False, data if self._whole else b""
+        self._moved, self._data, self._piece = False, data if self._whole else b"", data
         super().data_received(data)
-        self._data = b""
+        self._data = self._piece = b""
         if self._begun is not None:  # the rest is waited for as usual
             self._start()
         self._count_head(0 if self._moved else self._head + len(data))
@@ -314,7 +318,7 @@ class Limited(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """A request begins."""
-        self._reading_head, self._whole = True, False
+        self._reading_head, self._whole, self._offers = True, False, False
         self._set_deadline()
         super().on_message_begin()
 
@@ -325,9 +329,28 @@ class Limited(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Its head is over; how long the body may take is decided by whoever reads it."""
+        if self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT" and not self._should_upgrade():
+            self._offers = True
+            return
         self._reading_head, self._moved = False, True
         super().on_headers_complete()
         self._set_deadline()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """A protocol such as HTTP 2 was offered, after which nothing is parsed: read the request without the offer."""
+        stopped = sys.exc_info()[1]
+        if not self._offers or stopped is None:
+            super()._unsupported_upgrade_warning()
+            return
+        version, rest = self.parser.get_http_version().encode(), self._piece[stopped.args[0] :]
+        head = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+        for name, value in self.headers:
+            words = [word.strip() for word in value.split(b",")] if name == b"connection" else [value]
+            kept = [word for word in words if word.lower() not in OFFER]
+            if kept and name not in OFFER:
+                head.append(b"%b: %b" % (name, b", ".join(kept)))
+        self._piece = b"\r\n".join([*head, b"", rest])
+        super().data_received(self._piece)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Have a request answered: after its head, or after the whole of it where that may be had without a task."""
@@ -389,6 +412,8 @@ class Limited(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """It is there as a whole."""
+        if self._offers:
+            return
         self._moved = self._whole = True
         cast(dict[str, Any], self.scope)[WHOLE] = True
         if self._at_work:
