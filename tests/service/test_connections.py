@@ -118,7 +118,7 @@ def test_a_long_body_and_the_next_head_in_one_piece(running):
 )
 @pytest.mark.parametrize("cut", [None, 30, -20, -3])
 def test_an_offer_of_another_protocol_is_passed_over_with_its_body_read(running, offer, cut):
-    body = b'{"name": "many", "budget": "few"}'
+    body = b'{"name": "many"}'
     head = f"POST /v1/experiments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {running.token}\r\n{offer}\r\n"
     head += "Upgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAA\r\nContent-Type: application/json\r\n"
     head += f"Content-Length: {len(body)}\r\n\r\n"
@@ -130,7 +130,7 @@ def test_an_offer_of_another_protocol_is_passed_over_with_its_body_read(running,
     connection.sendall(f"{HALF}Connection: close\r\n\r\n".encode())
     found = everything(connection)
     assert found.startswith(b"HTTP/1.1 422")
-    assert b"budget" in found  # the body was read
+    assert b"problem: field required" in found  # the body was read
     assert found.count(b"HTTP/1.1 200") == 1
 
 
