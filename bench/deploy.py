@@ -266,6 +266,8 @@ def exact_mix(case: Case, data: safety.Estimates) -> Floats:
 class ExactLimits(safety.CostLimits):
     """Limits on the means of 0/1 costs, with the exact upper limit of each arm."""
 
+    events = 0  # the whole risk is spent
+
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""
         events, n = self.data.means[:, 1:] * self.counts[:, None], self.counts[:, None]
