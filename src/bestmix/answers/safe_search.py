@@ -16,7 +16,7 @@ from bestmix.answers.cone import FINE
 from bestmix.arrays import Flags, Floats
 
 CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
-MANY = 3  # limits on 0/1 values from which on less is spent, for the many runs in which nothing can be certified
+SEVERAL = 2  # limits on 0/1 values from which on less is spent, for the many runs in which nothing can be certified
 EVENT_CAUTION = 0.7  # of the risk, times the square of the chance of the support: what is spent there
 LEAST_CHANCE = 0.02  # of a support; less would ask for margins that no experiment reaches
 LUCK = 0.4  # of the risk of a regret above its bound: a support that looks likely after few trials may be a lucky draw
@@ -83,7 +83,7 @@ def trust(chance: float | None, events: int = 0) -> float:
 
     ``events`` is the number of limits on values of 0 and 1.
     """
-    if events < MANY:
+    if events < SEVERAL:
         return CAUTION * max(chance or 0.0, LEAST_CHANCE)
     return max(EVENT_CAUTION * (chance or 0.0) ** 2, CAUTION * LEAST_CHANCE)
 
