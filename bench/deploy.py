@@ -35,7 +35,7 @@ SURE = 0.8  # chance of the support above which the loss of what is certified is
 LIKELY = 0.5  # and above which the bound on the regret is judged
 HIGHEST, MISSED = 0.06, 0.05  # shares: the upper end of the interval of what is broken, misses of a 95% bound
 FAR = 3.0  # standard errors from 5%, at which a share of runs is decided
-POSSIBLE_RUNS = 150  # to find what is possible in a cell
+POSSIBLE_RUNS = 400  # to find what is possible in a cell: to a point or two
 SAFETY = 0.95
 OUT_OF_REACH = "the variance of a 0/1 value tells its mean, so that no rule that has to learn it comes near this oracle"
 LOSS, FEW = 1.3, 50  # times the oracle's; and runs that are too few to judge a part of them by
@@ -265,6 +265,8 @@ def exact_mix(case: Case, data: safety.Estimates) -> Floats:
 
 class ExactLimits(safety.CostLimits):
     """Limits on the means of 0/1 costs, with the exact upper limit of each arm."""
+
+    events = 0  # the whole risk is spent
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""

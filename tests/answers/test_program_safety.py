@@ -37,6 +37,35 @@ def test_one_segment_has_the_safe_mix_of_the_plain_problem(size):
     assert certified >= 1
 
 
+@pytest.mark.parametrize("bound", [0.33, 0.2, 0.14])
+def test_three_limits_on_events_have_the_safe_mix_of_the_plain_problem(bound):
+    """Certified, uncertain, and with estimates that are above the bounds."""
+    rng, counts = np.random.default_rng(3), np.full(4, 60.0)
+    events = rng.binomial(60, np.column_stack([rng.uniform(0.2, 0.8, 4), rng.uniform(0.02, 0.3, (4, 3))]))
+    means, flags = events / 60.0, np.ones((4, 4), dtype=bool)
+    scatter = np.array([np.diag(m * (1 - m) * 60.0) for m in means])
+    data = safety.estimates(means, scatter, counts, flags)
+    rows = new_layout([4], np.eye(4)[None], np.full((4, 3), -bound))
+    program = noisy_program(rows, np.ones(1), means, scatter, counts, flags)
+    assert ProgramLimits(program).events == safety.CostLimits(data, np.full(3, bound)).events == 3
+    assert program_safety.program_odds(program, 0.7) == trust(0.7, 3)
+    plain, found = safety.safe_mix(data, np.full(3, bound), 0.7), safe_program_mix(program, 0.7)
+    assert found.certified == plain.certified == (bound == 0.33)
+    assert solve(program).feasible == (bound > 0.15)
+    assert found.certainty == pytest.approx(plain.certainty, abs=5e-3)
+    np.testing.assert_allclose(found.mixture, plain.mixture, atol=0.02)
+    assert np.abs(found.mixture - solve(program).weights).max() > 0.05  # neither the optimum nor the least violation
+
+
+def test_limits_with_other_noise_are_none_on_events():
+    """A limit on a share of arms, one on events, one on events and dollars, one on dollars."""
+    transform = np.array([[[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]])
+    rows = new_layout([2], transform, np.full((2, 4), -1.0))._replace(known=np.array([True, False, False, False]))
+    means, counts = np.array([[1.0, 0.2, 0.5], [1.5, 0.4, 0.8]]), np.full(2, 50.0)
+    scatter, flags = np.tile(10.0 * np.eye(3), (2, 1, 1)), np.array([[False, True, False]] * 2)
+    assert ProgramLimits(noisy_program(rows, np.ones(1), means, scatter, counts, flags)).events == 1
+
+
 def test_zero_and_one_have_the_margins_of_the_plain_problem():
     means, counts = np.array([[0.4, 0.0], [0.8, 0.3]]), np.array([40.0, 60.0])
     scatter = np.array([np.diag(m * (1 - m) * n) for m, n in zip(means, counts, strict=True)])

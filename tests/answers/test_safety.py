@@ -202,6 +202,23 @@ def test_each_limit_is_kept_at_least_as_surely_as_all():
     assert found.certified
 
 
+@pytest.mark.parametrize(("bound", "events", "expected"), [(0.3, True, 1), (0.3, False, 0), (0.05, True, 0)])
+def test_events_that_may_be_too_many_by_chance_have_the_likeliest_mix(bound, events, expected):
+    """The second arm is further above the bound, but by less of its standard error."""
+    data = made([[0.5, 0.32], [0.5, 0.35]], [[0.5, 0.47], [0.5, 0.48]], [2000, 20], np.full((2, 2), events))
+    found = safety.safe_mix(data, np.array([bound]), 0.0)
+    assert found.mixture[expected] > 0.9
+    assert not found.certified
+    np.testing.assert_array_equal(np.isinf(found.further), found.mixture > 0)
+
+
+def test_limits_on_values_of_zero_and_one_are_counted():
+    flags = np.array([[0, 1, 1, 0], [0, 1, -1, 1], [0, 0, 0, 0]], dtype=bool)
+    for counts, expected in (([9, 9, np.inf], 2), ([9, 9, 0], 2), ([9, 9, 9], 0), ([0, 9, np.inf], 3), (np.inf, 0)):
+        data = made(np.full((3, 4), 0.5), 0.5, counts, flags)
+        assert safety.CostLimits(data, np.ones(3)).events == expected
+
+
 def test_any_mix_has_a_chance_and_an_interval():
     data, bound = drawn("A2", 100)
     guess = solve_means(data.means, bound)

@@ -12,6 +12,7 @@ import numpy as np
 
 from bestmix.answers.cone import spread
 from bestmix.answers.safety import (
+    CostLimits,
     Estimates,
     affordable,
     chosen,
@@ -52,7 +53,7 @@ def certify(
     data, bound, tried = data._replace(means=rounded(data.means)), rounded(bound), usable(data)
     inner, p = chosen(data, tried), mixture[tried]
     risk = 1.0 - level
-    single = safe_arm(inner, bound, affordable(risk, trust(chance)))
+    single = safe_arm(inner, bound, affordable(risk, trust(chance, CostLimits(inner, bound).events)))
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
         regret=regret_bound(inner, p, bound, regret_tail(risk, chance), prices),

@@ -186,7 +186,7 @@ class Policy:
         segment
             Name of the column that holds the segment, where the policy has segments.
 
-        Where no mix of the arms keeps the bounds on these data, the result has the least violation and ``feasible``
+        Where no mix of the arms keeps the bounds on these data, the result is the closest mix and has ``feasible``
         False.
         """
         from bestmix.answers.refit import refit  # compiled; drawing arms does without

@@ -43,7 +43,7 @@ def certify_program(
     """
     inner, some = restricted(program)
     x, risk = weights[some.columns], 1.0 - level
-    single = safe_arm(inner, affordable(risk, trust(chance)))
+    single = safe_arm(inner, affordable(risk, trust(chance, ProgramLimits(inner).events)))
     common = common_mix(inner, chance, safety) if len(program.weight) > 1 else None
 
     def against(other: Floats | None) -> tuple[float | None, tuple[float, float] | None]:

@@ -22,6 +22,7 @@ from bestmix.answers.safe_search import (
     search,
     spread_out,
     tails_at,
+    trust,
 )
 from bestmix.answers.safety import binomial_margins, freedoms, rounded
 from bestmix.arrays import Flags, Floats
@@ -49,6 +50,15 @@ class ProgramLimits:
     def noisy(self) -> Flags:
         """Limits that are kept with a margin (R,)."""
         return np.asarray((~self.program.layout.known & ~self.line.equality) | (self.shared > 0))
+
+    @cached_property
+    def events(self) -> int:
+        """Limits whose noise is all of values of 0 and 1."""
+        data, tried = self.program.data, np.isfinite(self.counts) & (self.counts > 0)
+        turn = np.repeat(self.program.layout.transform[:, 1:], self.program.layout.sizes, axis=0)  # (n, R, M)
+        used = (turn[tried] != 0) & (np.diagonal(data.covariances, axis1=1, axis2=2)[tried] > 0)[:, None]
+        others = (used & (data.binary[tried] == 0)[:, None]).any(axis=(0, 2))
+        return int((self.noisy & used.any(axis=(0, 2)) & ~others).sum())
 
     @cached_property
     def factor(self) -> Floats:
@@ -180,10 +190,15 @@ def safe_program_mix(program: NoisyProgram, chance: float | None, safety: float 
     return _whole(program, search(ProgramLimits(inner), chance, safety))
 
 
+def program_odds(program: NoisyProgram, chance: float | None) -> float:
+    """The odds of ``trust`` for a mix of this program."""
+    return trust(chance, ProgramLimits(restricted(program)[0]).events)
+
+
 def described_program_mix(program: NoisyProgram, weights: Floats, odds: float) -> SafeMix:
     """Any mix of usable columns with its certainty, such as the optimum at the estimates; never certified.
 
-    ``odds`` are those of ``trust`` for a mix that was chosen from the same trials, and 1 for one that was not.
+    ``odds`` are those of ``program_odds`` for a mix that was chosen from the same trials, and 1 for one that was not.
     """
     inner, some = restricted(program)
     found = described(ProgramLimits(inner), weights[some.columns], odds)

@@ -122,7 +122,8 @@ def deployable(
     if not judgeable(evidence):
         return _unjudged(evidence, solution)
     if wanted is None:
-        return margins.described(data, bound, solution.mixture, margins.trust(chance))._replace(certified=False)
+        odds = margins.trust(chance, margins.CostLimits(data, bound).events)
+        return margins.described(data, bound, solution.mixture, odds)._replace(certified=False)
     left = np.isin(np.arange(len(data.means)), usable)
     found = margins.safe_mix(data._replace(counts=np.where(left, data.counts, 0.0)), bound, chance, wanted)
     if found.certified or not mixes or left[margins.usable(data)].all():

@@ -12,10 +12,9 @@ from bestmix.answers import noisy_program, program_safety
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.noisy_program import NoisyProgram, Optimum
 from bestmix.answers.program_certificate import certify_program
-from bestmix.answers.program_safety import ProgramLimits
+from bestmix.answers.program_safety import ProgramLimits, program_odds
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, claimed
-from bestmix.answers.safe_search import trust
 from bestmix.answers.safety import SafeMix
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.layouts import places, segments_of
@@ -72,7 +71,7 @@ def _deployed(program: NoisyProgram, best: Optimum, safety: float | None, certif
         flags = np.zeros(limits, dtype=np.bool_)
         return SafeMix(best.weights, -best.slack, unknown, unknown, math.nan, not limits, flags, nothing)
     if safety is None:
-        return program_safety.described_program_mix(program, best.weights, trust(best.chance))
+        return program_safety.described_program_mix(program, best.weights, program_odds(program, best.chance))
     if certified is not None:
         found = program_safety.judged_program_mix(program, certified, best.chance, safety)
         if found.certified:

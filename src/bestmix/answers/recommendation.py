@@ -154,7 +154,8 @@ class Recommendation:
     complete
         Whether the search had finished.
     feasible
-        The verdict of the estimates. When False the mixture is the one with the least violation.
+        The verdict of the estimates. When False the mixture is the one with the least violation, or, with events of 0
+        and 1 that may be too many by chance, the one that most likely keeps the limits.
     mixture
         Probability of each arm that has any: what to deploy.
     value

@@ -16,6 +16,8 @@ from bestmix.answers.cone import FINE
 from bestmix.arrays import Flags, Floats
 
 CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
+SEVERAL = 2  # limits on 0/1 values from which on less is spent, for the many runs in which nothing can be certified
+EVENT_CAUTION = 0.7  # of the risk, times the square of the chance of the support: what is spent there
 LEAST_CHANCE = 0.02  # of a support; less would ask for margins that no experiment reaches
 LUCK = 0.4  # of the risk of a regret above its bound: a support that looks likely after few trials may be a lucky draw
 SURE = 8.0  # standard errors from which on a condition is certain
@@ -50,6 +52,10 @@ class Limits(Protocol):
     def noisy(self) -> Flags:
         """Limits that are kept with a margin (L,)."""
 
+    @property
+    def events(self) -> int:
+        """How many of these are on values of 0 and 1."""
+
     def optimum(self) -> tuple[Floats, bool]:
         """The best mix at the estimates, or the one with the least violation; whether it keeps the limits."""
 
@@ -72,9 +78,14 @@ class Limits(Protocol):
         """What each limit is about (L,), at the estimates, and its standard error."""
 
 
-def trust(chance: float | None) -> float:
-    """Factor of the odds that a limit is broken, for a mix chosen from the same trials."""
-    return CAUTION * max(chance or 0.0, LEAST_CHANCE)
+def trust(chance: float | None, events: int = 0) -> float:
+    """Factor of the odds that a limit is broken, for a mix chosen from the same trials.
+
+    ``events`` is the number of limits on values of 0 and 1.
+    """
+    if events < SEVERAL:
+        return CAUTION * max(chance or 0.0, LEAST_CHANCE)
+    return max(EVENT_CAUTION * (chance or 0.0) ** 2, CAUTION * LEAST_CHANCE)
 
 
 def told(tail: Floats, factor: float) -> Floats:
@@ -96,34 +107,39 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
     """Mix with the largest estimated objective among those that keep all limits with the wanted certainty.
 
     ``chance`` is that of the support of the optimum at the estimates. When no mix is certain enough: the most
-    certain one, the limits that are in the way, and about how many more trials would do.
+    certain one, the limits that are in the way, and about how many more trials would do. Where the estimates are above
+    the limits: the one with the least violation, or the most certain one if events of 0 and 1 may be so by chance.
     """
     found, odds = certain(limits, chance, safety)
     if found is not None:
         return described(limits, found, odds, safety, 1.0)
     mixture, times = nearest(limits, affordable(1.0 - safety, odds))
     result = described(limits, mixture, odds, safety, times)
-    if limits.noisy.sum() < 2 or not np.isfinite(times):
+    hopeful = np.isfinite(times)
+    if (limits.noisy.sum() < 2) if hopeful else not limits.events:
         return result
+    likely = limits.likeliest(mixture)
+    better = described(limits, likely, odds, safety)
+    if not hopeful:  # unless noise may explain it, the least violation
+        return better if (limits.tails(likely) <= safety).all() else result
     # the trials that would do are those of the mix whose margins have to shrink the least
-    better = described(limits, limits.likeliest(mixture), odds, safety)
     return better if better.certified else better._replace(further=result.further)
 
 
 def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats | None, float]:
     """The mix of ``search`` where one is certain enough, else None; and the odds that it was reckoned with."""
-    odds = trust(chance)
+    odds = trust(chance, limits.events)
     found = divided(limits, affordable(1.0 - safety, odds))
     strange = 1.0 if found is None else _strange(limits, found)
     if strange > FINE:
-        odds = trust(_diluted(limits, chance or 0.0, strange))
+        odds = trust(_diluted(limits, chance or 0.0, strange), limits.events)
         found = divided(limits, affordable(1.0 - safety, odds))
     return found, odds
 
 
 def judged(limits: Limits, chance: float | None, mixture: Floats, safety: float) -> SafeMix:
     """A given mix as ``search`` would judge it: certified, up to rounding, if that could have found it."""
-    odds = trust(_diluted(limits, chance or 0.0, _strange(limits, mixture)))
+    odds = trust(_diluted(limits, chance or 0.0, _strange(limits, mixture)), limits.events)
     found = described(limits, mixture, odds, safety)
     close = 1.0 - found.certainty < NEARLY * (1.0 - safety)
     return described(limits, mixture, odds, safety, 1.0) if close else found

@@ -238,6 +238,12 @@ class CostLimits(NamedTuple):
         """All of them."""
         return np.ones(len(self.bound), dtype=np.bool_)
 
+    @property
+    def events(self) -> int:
+        """Bounds on costs that were 0 or 1 in all trials."""
+        tried = np.isfinite(self.counts) & (self.counts > 0)
+        return int((self.data.binary[tried, 1:] != 0).all(axis=0).sum()) if tried.any() else 0
+
     def optimum(self) -> tuple[Floats, bool]:
         """The best mix at the estimates, and whether it keeps the bounds."""
         guess = solve_means(self.data.means, self.bound)

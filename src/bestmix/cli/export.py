@@ -69,7 +69,7 @@ def export(
     loaded = Policy.load(policy)
     text = loaded.export(form.value, **fitting(form, given))
     if not loaded.feasible:
-        common.complain("Warning: this policy does not keep its bounds; it has the least violation of them.")
+        common.complain("Warning: this policy does not keep its bounds; it is the closest that was found.")
     elif loaded.safety and (loaded.certainty or 0.0) < loaded.safety:
         common.complain(f"Warning: it is not certain that this policy keeps its bounds; {wanted_text(loaded)}.")
     if output is None:

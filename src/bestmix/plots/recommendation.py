@@ -183,7 +183,7 @@ def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
     if len(rec.problem.costs) == 1 and len(support) == 2:
         start, end = ((e.costs[cost], e.reward) for e in support)
         join(ax, start, end, color=COLOURS["support"], linewidth=1.3, zorder=2)
-    label = "the mix" if rec.feasible else "least violation"
+    label = "the mix" if rec.feasible else "the closest mix"
     point = rec.mean_cost(cost), rec.value
     look: dict[str, Any] = {"markersize": 15, "markeredgecolor": COLOURS["ink"], "markeredgewidth": 0.9}
     look |= {"ecolor": COLOURS["ink"], "elinewidth": 1.3}
@@ -219,7 +219,7 @@ def _plot_shares(rec: Recommendation, ax: "Axes") -> "Axes":
     ax.grid(visible=False)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    ax.set_title("the mix" if rec.feasible else "the mix with the least violation")
+    ax.set_title("the mix" if rec.feasible else "the closest mix")
     return ax
 
 
