@@ -194,3 +194,8 @@ def test_scripts_and_pictures_are_left_as_they_are(text):
 @pytest.mark.parametrize("text", ["a\u200db", "\u200d", "é\u200d", "a\ufe0f"])
 def test_joiners_that_join_nothing_are_found(text):
     assert checks.hidden(text)
+
+
+def test_a_whole_number_beyond_all_floats_is_refused():
+    with pytest.raises(checks.InvalidInput, match="numbers in the shape"):
+        checks.array("reward", [10**400], (1,), "(trials,)")

@@ -255,7 +255,7 @@ def array(name: str, values: Any, shape: tuple[int | None, ...], axes: str) -> F
         if np.asarray(values).dtype.kind in "USO" and any(isinstance(v, (str, bytes)) for v in np.ravel(values)):
             raise TypeError
         result = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(
             name, expected=f"numbers in the shape {axes}", got=shown(values), remedy="give an array"
         ) from None

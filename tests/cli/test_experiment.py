@@ -112,6 +112,12 @@ def test_mistakes_are_one_line(made, words, part):
     assert part in bad("experiment", *(places.get(word, word) for word in words))
 
 
+def test_the_next_command_can_be_pasted_whatever_the_name(made):
+    problem, name = made.with_name("problem.toml"), "two words; rm"
+    said = invoke("experiment", "create", made, name, problem, "--budget", 6).stderr
+    assert shlex.split(said.split("bestmix worker ")[1])[:2] == [str(made), name]
+
+
 def test_an_experiment_created_in_python_is_there_for_the_shell(db):
     with open_storage(db) as storage:
         storage.create("r", Problem(["a", "b"]), 4, Uniform(), notes="hello")

@@ -1,5 +1,7 @@
 """Opening experiments by address: what is not there is not made."""
 
+import sqlite3
+
 import pytest
 from tests.cli.commands import good
 
@@ -13,6 +15,18 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path):
     assert not list(tmp_path.iterdir())
     opening.open_all(str(tmp_path / "new.db"), new=True).close()
     assert (tmp_path / "new.db").exists()
+
+
+def test_no_tables_are_made_in_the_file_of_another_program(tmp_path):
+    file = tmp_path / "other's.db"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE visits (day TEXT)")
+    before = file.read_bytes()
+    for url in (str(file), f"sqlite:///{file}"):
+        with pytest.raises(ValueError, match=r"has no experiments, but another program's tables, such as 'visits'"):
+            opening.open_all(url)
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_line_says_where_an_experiment_is(tmp_path):

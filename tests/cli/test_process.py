@@ -98,3 +98,8 @@ def test_stopping_ends_what_runs_and_starts_no_more():
     assert "ended by signal" in errors[0]
     with pytest.raises(process.TrialFailed, match="the run was stopped"):
         running("a")
+
+
+def test_a_last_line_too_deep_to_be_read_is_no_result():
+    with pytest.raises(ValueError, match="expected a last line such as"):
+        process.parse_result("[" * 100_000, CHEAP)

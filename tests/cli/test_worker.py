@@ -55,6 +55,17 @@ def test_a_worker_whose_trials_fail_ends_with_the_reason(made, tmp_path):
     assert "no luck" in result.stderr
 
 
+def test_what_a_failed_trial_wrote_is_kept_whatever_its_bytes(made, tmp_path):
+    result = invoke(
+        "worker", made, "r", "--exec", trial(tmp_path, "print('no' + chr(0) + 'luck'); raise SystemExit(1)")
+    )
+    assert "2 trials failed" in result.stderr
+    with open_storage(made) as storage:
+        notes = [t.note for t in storage.open("r").trials() if t.state == "failed"]
+    assert len(notes) == 2
+    assert all("no\\x00luck" in note for note in notes)
+
+
 def test_a_worker_that_is_stopped_gives_its_trials_back(made, tmp_path):
     command = trial(tmp_path, "import time; time.sleep(60)")
     process = start_bestmix("worker", made, "r", "--exec", command)

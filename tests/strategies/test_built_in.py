@@ -21,6 +21,8 @@ def test_only_names_of_strategies_are_taken(kind):
 
 
 def test_options_that_a_strategy_does_not_have_are_refused():
+    with pytest.raises(ValueError, match=r"strategy: Challenger has no such options, got \{'bogus': 1\};"):
+        restore_strategy({"kind": "Challenger", "bogus": 1})
     with pytest.raises(ValueError, match=r"strategy: Uniform has no such options, got \{'score': 'x'\}"):
         restore_strategy({"kind": "Uniform", "score": "x"})
     with pytest.raises(ValueError, match="expected a mapping"):

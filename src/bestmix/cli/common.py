@@ -77,7 +77,10 @@ class Terminal(Console):
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """What is printed, with control characters written out; colours are Rich's own and stay."""
-        from bestmix.checks import visible
+        try:
+            from bestmix.checks import visible
+        except ImportError:  # stopped while NumPy was being loaded, which cannot begin again
+            visible = ascii
 
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)

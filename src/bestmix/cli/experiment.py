@@ -1,6 +1,7 @@
 """``bestmix experiment``: experiments that are kept in a database, from the shell."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,7 +96,7 @@ def create(
         where = "any machine" if shared else "this machine, as often as you like"
         trial = "./trial.sh {segment} {arm}" if found.segments else "./trial.sh {arm}"
         trial += "" if on is None else " {item}"
-        hint = f"Now run on {where}: bestmix worker {url} {name} --exec '{trial}' -j 4"
+        hint = f"Now run on {where}: bestmix worker {shlex.join([url, name])} --exec '{trial}' -j 4"
         common.messages().print(hint, markup=False, soft_wrap=True)
 
 

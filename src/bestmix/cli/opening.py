@@ -42,12 +42,32 @@ def open_all(url: str, patience: float = PATIENCE, new: bool = False) -> "Storag
 
 
 def check_there(url: str) -> None:
-    """Complain about a file that is not there, rather than make an empty one."""
+    """Complain about a file that is not there or another program's, rather than make an empty one or tables in it."""
     from bestmix.experiments.sql.database import parse_url
+    from bestmix.experiments.sql.schema import VERSIONS
 
     parsed = parse_url(url)
-    if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").exists():
+    if parsed.get_backend_name() != "sqlite":
+        return
+    if not Path(parsed.database or "").exists():
         raise ValueError(f"there is no file {parsed.database}; check the URL, or run: bestmix experiment create")
+    names = _tables(Path(parsed.database or ""))
+    if names and VERSIONS.name not in names:
+        raise ValueError(
+            f"{parsed.database} has no experiments, but another program's tables, such as {names[0]!r}; check the URL"
+        )
+
+
+def _tables(file: Path) -> list[str]:
+    """Names of the tables of a SQLite file, without writing to it; none where it cannot be read."""
+    import sqlite3
+    from contextlib import closing
+
+    try:
+        with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
+            return [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    except sqlite3.Error:  # whoever opens it says what is wrong
+        return []
 
 
 def report(experiment: "Experiment | RemoteExperiment", as_json: bool, money: bool = True) -> None:

@@ -168,7 +168,7 @@ def parse_result(text: str, problem: "Problem") -> Result:
         raise ValueError(f"expected a line such as {example(problem)}, got no output")
     try:
         data = json.loads(lines[-1])
-    except ValueError:
+    except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):
         raise ValueError(f"expected a last line such as {example(problem)}, got {checks.shown(lines[-1])}")

@@ -133,8 +133,11 @@ class LeasedTrials:
         if not isinstance(error, TrialFailed):
             self.give_back([trial])
             raise error
+        from bestmix.checks import visible
+
         self.failed += 1
-        self.experiment.tell_failed(trial, f"{error}: {error.written[-500:]}")
+        written = visible(error.written[-500:], keep="\n\r\t")  # a byte such as 0 cannot be stored
+        self.experiment.tell_failed(trial, f"{error}: {written}")
 
     def keep(self, trials: "Sequence[Trial]") -> None:
         """Renew leases well before they run out."""

@@ -38,6 +38,7 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
         raise checks.InvalidInput(
             "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"
         )
+    given = checks.shown(options)
     stops = options.get("confidence") is not None or options.get("delta") is not None
     fixed = kind == "Challenger" and not stops and options.get("heuristic_stop") is None
     if fixed or (kind in ("Challenger", "TopTwo") and stops and options.get("tolerance") is None):
@@ -46,9 +47,7 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
     try:
         return make(**options)
     except TypeError:
-        raise checks.InvalidInput(
-            "strategy", f"{kind} has no such options, got {checks.shown(options)}", "leave them out"
-        ) from None
+        raise checks.InvalidInput("strategy", f"{kind} has no such options, got {given}", "leave them out") from None
 
 
 def as_saved(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:
