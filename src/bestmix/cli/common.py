@@ -79,9 +79,9 @@ class Terminal(Console):
         """What is printed, with control characters written out; colours are Rich's own and stay."""
         try:
             from bestmix.checks import visible
-        except ImportError:  # stopped while NumPy was being loaded, which cannot begin again
-            visible = ascii
-
+        except ImportError:  # stopped while NumPy was being loaded, which cannot begin again: nothing is from outside
+            yield from super().render(renderable, options)
+            return
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
