@@ -17,7 +17,8 @@ from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import solve_means
-from bestmix.strategies.proven import radius, scales
+from bestmix.strategies.proven import radius
+from bestmix.strategies.proven_scales import scales
 
 RHOS = 5.0 * 8.0 ** np.arange(4)  # trials at which the mixtures are sharpest, each with the same weight
 INFEASIBLE = 0.1  # of delta: that no mix is said to keep the limits though one does
