@@ -84,12 +84,6 @@ def test_scales_fit_the_problem(options, words):
         Challenger(confidence=0.95, tolerance=0.1, proven=True, **options).start(Problem(["a"], {"x": 1.0}))
 
 
-def test_half_the_range_is_the_scale():
-    problem = Problem(["a"], {"x": 1.0})
-    assert proven.scales(problem, None, RANGES).tolist() == [1.5, 1.75]
-    assert proven.scales(problem, {"x": 2.0, "reward": 1.0}, None).tolist() == [1.0, 2.0]
-
-
 def test_values_outside_their_range_are_refused_everywhere(tmp_path):
     strategy = Challenger(confidence=0.95, tolerance=0.1, proven=True, ranges=RANGES)
     problem = Problem(["a", "b"], {"x": 1.0})

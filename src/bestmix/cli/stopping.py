@@ -28,7 +28,7 @@ Sigma = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SCALE",
-        help="For --proven: scale of the noise, as 0.3, or reward=0.3 for each.",
+        help="For --proven: scale of the noise, as 0.3, or reward=0.3 for each metric.",
         show_default=False,
     ),
 ]
@@ -38,7 +38,7 @@ Ranges = Annotated[
         "--range",
         metavar="NAME=LOW,HIGH",
         help="Where a metric lies, as reward=0,500: trials that are all alike then leave rare events possible. "
-        "For --proven: where each lies.",
+        "For --proven: where each lies, but for tails.",
         show_default=False,
     ),
 ]

@@ -27,7 +27,7 @@ from bestmix.strategies.budget_changes import (
     totals,
 )
 from bestmix.strategies.paid import Paid, once_more
-from bestmix.strategies.protocol import Extendable, Memory, arriving, decides_from_counts
+from bestmix.strategies.protocol import Extendable, Memory, arriving, check_problem, decides_from_counts
 from bestmix.strategies.traffic import Traffic
 
 MOST_OPEN_SLOTS = 2**31  # all of them
@@ -50,6 +50,7 @@ def change(transaction: Transaction, lease_clock: LeaseClock, setup: Setup, wish
         extend(transaction, lease_clock, setup, found.after)
         return setup
     only_bounds = same_shape(old, new) and found.same
+    check_problem(setup.strategy, new)
     _check(transaction, setup, only_bounds, new.arms != old.arms)
     revised = _revised(transaction, lease_clock, setup, new, text)
     if only_bounds:

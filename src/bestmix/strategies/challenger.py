@@ -6,8 +6,9 @@ tolerance when it is good enough. Nothing about these is proven, what is claimed
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.problems.spend import Spend
-from bestmix.strategies import enough, enough_program, proven, proven_named, proven_support
+from bestmix.strategies import enough, enough_program, proven, proven_named, proven_scales, proven_support
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.purse import LEAST, Purse, at_least_one, first_round
-from bestmix.strategies.ranges import check_within, least_scatter
+from bestmix.strategies.ranges import check_ranges, check_within, least_scatter
 from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
@@ -38,6 +39,7 @@ SURE: dict[str, Any] = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single":
 NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the fourth edition on
 FLOOR = 0.1  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
+LEAST_DELTA = 1e-200  # parts of a smaller one are no numbers
 CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
 NEWER = (
     "tolerance",
@@ -75,14 +77,16 @@ class Challenger:
         With a confidence: stop by a theorem that holds for all arms at all times, instead of by measured chances;
         with a tolerance too, or for the exact support. It takes more trials, and needs ``sigma`` or ``ranges``.
     sigma
-        For ``proven``: scale of the sub-Gaussian noise, a number for all metrics or one for each by name ("reward", and
-        the costs); for Gaussian noise its standard deviation. Without a tolerance the metrics of a trial must be
-        independent, or Gaussian without correlation.
+        For ``proven``: scale of the sub-Gaussian noise, a number for all metrics or one for each by name; for Gaussian
+        noise its standard deviation. Without a tolerance the metrics of a trial must be independent, or Gaussian
+        without correlation. A name is that of a metric, ``"reward"`` for the goal, or the text of a limit, whose bound
+        may change later. A tail such as ``p(seconds > 2)`` is 0 or 1, so that its scale is one half if none is given.
     ranges
         The lowest and the highest value of metrics by name, such as ``{"reward": (0, 500)}``; a trial outside is
         refused. An arm whose trials were all alike in such a metric then does not count as known: its mean may still be
         off by about the width of the range over the number of trials. For what is rare and large. With ``proven``
-        every metric needs a range, instead of ``sigma``, and its noise has half the width as its scale.
+        every metric needs a range, instead of ``sigma``, and its noise has half the width as its scale; names are as
+        for ``sigma``, and tails need none.
     heuristic_stop
         Stop as soon as the estimated chance of a wrong support is at most this, such as 0.05, without the margin
         and the exact check that ``confidence`` has. A heuristic: its errors can be more frequent than it says.
@@ -135,11 +139,15 @@ class Challenger:
                 raise checks.InvalidInput(
                     name, expected="a number between 0 and 1", got=value, remedy="leave it out for none"
                 )
+        if self.delta is not None and self.delta < LEAST_DELTA:
+            expected = f"a chance of at least {LEAST_DELTA:g}"
+            raise checks.InvalidInput("delta", expected=expected, got=self.delta, remedy="try 0.05")
         if self.confidence is not None and self.delta is not None:
             raise ValueError(
                 f"confidence and delta: expected one of them, got {self.confidence} and {self.delta}; "
                 "delta is one minus the confidence"
             )
+        self._check_scales()
         self._check_tolerance()
         self._check_margin_share()
         if self.ahead is not None:
@@ -162,6 +170,15 @@ class Challenger:
                 got=f"{checks.shown(self.margin_share)}, confidence {self.confidence or self.delta}",
                 remedy="try 0.3, without a rule that stops the run",
             )
+
+    def _check_scales(self) -> None:
+        if not isinstance(self.proven, bool):
+            got = checks.shown(self.proven)
+            raise checks.InvalidInput("proven", expected="True or False", got=got, remedy="leave it out for False")
+        if self.sigma is not None:
+            proven_scales.check_sigma(self.sigma)
+        if self.ranges is not None:
+            check_ranges(self.ranges)
 
     def _check_tolerance(self) -> None:
         if self.proven and (not self._delta or self.heuristic_stop or (self.sigma is None) == (self.ranges is None)):
@@ -240,6 +257,14 @@ class Challenger:
         """Scatter of each measure (M,) of trials that were all alike; None where they count as they are."""
         return None if self.ranges is None or self.proven else least_scatter(problem, self.ranges)
 
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse one whose noise is not known by the given scales or ranges, where it has to be."""
+        if self.proven:
+            check_plain("Challenger with proven", problem, "leave out proven: Challenger(confidence=0.95)")
+            proven.check_rows(problem)
+            proven_scales.scales(problem, self.sigma, self.ranges)
+        self.least_scatter(problem)
+
     def start(
         self, problem: Problem, budget: int | Spend | None = None, items: Any = None, shared: bool = True
     ) -> Search:
@@ -254,11 +279,7 @@ class Challenger:
         """The first round is the same for every arm."""
         unknown = len(problem.cells)
         check_budget(problem, budget, least=unknown)
-        if self.proven:
-            check_plain("Challenger with proven", problem, "leave out proven: Challenger(confidence=0.95)")
-            proven.check_rows(problem)
-            proven.scales(problem, self.sigma, self.ranges)
-        self.least_scatter(problem)
+        self.check_problem(problem)
         first = allocation.first_pulls(budget, unknown, self._settings(problem))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
 
@@ -399,7 +420,7 @@ class Challenger:
         problem, tolerance = evidence.problem, enough.parse_tolerance(self.tolerance or 0.0)
         if not self.proven:
             return enough.judge(data, problem.bound, chance, self._delta, tolerance)
-        return proven.judge(evidence, proven.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
+        return proven.judge(evidence, proven_scales.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
 
     def look_ahead(self, problem: Problem) -> int:
         """Slots that a decision does not wait for, where it can do without.
@@ -414,9 +435,9 @@ class Challenger:
     def check_trials(self, problem: Problem, rows: Floats) -> None:
         """Refuse values outside of the given ranges."""
         if self.ranges is not None:
-            names = [proven.REWARD, *problem.costs] if self.proven else list(problem.metrics)
+            ranges = proven_scales.metric_ranges(problem, self.ranges) if self.proven else self.ranges
             what = "what is proven rests" if self.proven else "decisions rest"
-            check_within(names, self.ranges, rows, f"{what} on the range: start anew with a wider one")
+            check_within(problem.metrics, ranges, rows, f"{what} on the range: start anew with a wider one")
 
     def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
         """The mix to deploy as things stand (K,), where a tolerance asks for a certified one; else None.
@@ -498,7 +519,9 @@ class Challenger:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""
-        data = {"kind": "Challenger", **asdict(self)}
+        data = {"kind": "Challenger", **{field.name: getattr(self, field.name) for field in fields(self)}}
+        if isinstance(self.sigma, Mapping):
+            data["sigma"] = dict(self.sigma)
         if self.ranges is not None:
             data["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
         if not self._has_edition:
@@ -508,7 +531,7 @@ class Challenger:
 
 def check_edition(edition: int) -> None:
     """Refuse one that there is not."""
-    if edition not in range(1, NEWEST + 1):
+    if isinstance(edition, bool) or not isinstance(edition, Real) or edition not in range(1, NEWEST + 1):
         raise checks.InvalidInput(
             "edition", expected="1, 2, 3, 4 or 5", got=checks.shown(edition), remedy="leave it out for the newest"
         )

@@ -27,6 +27,7 @@ from bestmix.strategies.protocol import (
     Extendable,
     Memory,
     Strategy,
+    check_problem,
     decides_from_counts,
     least_scatter,
     look_ahead,
@@ -159,6 +160,10 @@ class Paid:
     def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
         """The mix that the strategy has certified."""
         return self.strategy.mixture(problem, memory) if isinstance(self.strategy, Certifying) else None
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse what the strategy refuses."""
+        check_problem(self.strategy, problem)
 
     def check_trials(self, problem: Problem, rows: Floats) -> None:
         """Refuse trials that earn money, and what the strategy refuses."""

@@ -199,6 +199,20 @@ def least_scatter(strategy: Strategy, problem: Problem) -> Floats | None:
     return None if found is None else found(problem)
 
 
+def check_problem(strategy: Strategy, problem: Problem) -> None:
+    """Refuse a problem that a strategy cannot go on with, as a change of limits could make one.
+
+    >>> from bestmix import Challenger, Uniform
+    >>> check_problem(Uniform(), Problem(["a"]))
+    >>> check_problem(Challenger(ranges={"dollars": (0, 3)}), Problem(["a"]))
+    Traceback (most recent call last):
+    bestmix.checks.InvalidInput: ranges: expected names of metrics: 'reward', got 'dollars'; see their spelling
+    """
+    found = getattr(strategy, "check_problem", None)
+    if found is not None:
+        found(problem)
+
+
 def decides_from_counts(strategy: Strategy) -> bool:
     """Whether trials that were made before the run count in full: what a schedule planned matters to others.
 

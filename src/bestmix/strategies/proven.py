@@ -12,9 +12,6 @@ mixes keep the limits, and rewards raised and costs lowered one that no mix beat
 depend on each other. docs/explanation/proven.md has the theorem.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from bestmix import checks
@@ -23,10 +20,8 @@ from bestmix.arrays import Floats
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import solve_means
 from bestmix.strategies.enough import Tolerance, Verdict
-from bestmix.strategies.ranges import ends_of
 
 RHO = 30.0  # trials at which the mixture is sharpest
-REWARD = "reward"
 
 
 def radius(counts: Floats, pairs: int, delta: float) -> Floats:
@@ -76,21 +71,3 @@ def check_rows(problem: Problem) -> None:
             f"'{problem.limits[max(row - 1, 0)]}'",
             "leave out proven: Challenger(confidence=0.95)",
         )
-
-
-def scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
-    """The scale of each metric (1 + L,): as given, or half the width of its range."""
-    names = [REWARD, *problem.costs]
-    if ranges is not None:
-        table = checks.mapping("ranges", ranges, "of metrics to (lowest, highest)")
-        checks.same_names("ranges", table, names, "metric")
-        ends = np.array([ends_of(name, table[name]) for name in names])
-        return np.asarray((ends[:, 1] - ends[:, 0]) / 2.0)
-    if isinstance(sigma, Mapping):
-        checks.same_names("sigma", sigma, names, "metric")
-        values = [checks.number(f"sigma of {name}", sigma[name]) for name in names]
-    else:
-        values = [checks.number("sigma", sigma, "give the scale of the noise")] * len(names)
-    if min(values) < 0:
-        raise checks.InvalidInput("sigma", expected="scales of at least 0", got=f"{min(values):g}", remedy="see ranges")
-    return np.array(values)

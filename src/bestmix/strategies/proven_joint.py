@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.strategies.proven_support import columns_of, distance, nearest
+from bestmix.strategies.proven_support import columns_of, distance, nearest, units
 
 ALONG = 2.75  # variance of the mixture where the arms move as for the condition to fail, times the trials of an arm
 ACROSS = 0.25  # and across
@@ -150,7 +150,10 @@ class Proof:
         """Of which columns the gap of a condition was made when the basis was named (K + L,)."""
         result = np.zeros(len(self.columns))
         goal = np.eye(self.named.shape[1] - 1)[-1] if j in self.basis else self.named[j, 1:]
-        result[self.basis] = np.linalg.lstsq(self.named[self.basis, 1:].T, goal, rcond=None)[0]
+        parts = self.named[self.basis, 1:].T
+        size = np.abs(parts).max(axis=1)
+        unit = np.where(size > 0, size, 1.0)  # the metrics' own would let small ones pass for zero
+        result[self.basis] = np.linalg.lstsq(parts / unit[:, None], goal / unit, rcond=None)[0]
         result[j] = 0.0 if j in self.basis else -1.0
         return result
 
@@ -159,8 +162,9 @@ def evidence(
     basis: list[int], before: Floats, named: Floats, counts: Floats, means: Floats, bound: Floats, scale: Floats
 ) -> Floats:
     """``Proof.evidence`` of trials (K0,) and means (K0, 1 + L) at the naming, and trials and means (K, 1 + L) since."""
-    first = means.copy()
+    first, unit = means.copy(), units(means, bound, scale)
     first[: len(named)] = named
     unknown = np.full((2, len(means) + len(bound)), np.inf)
     unknown[:, : len(counts)] = before, counts
-    return Proof(basis, columns_of(first, bound), unknown[0], columns_of(means, bound), unknown[1], scale).evidence()
+    columns = columns_of(first, bound, unit), columns_of(means, bound, unit)
+    return Proof(basis, columns[0], unknown[0], columns[1], unknown[1], np.sign(scale)).evidence()

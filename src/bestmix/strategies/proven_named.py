@@ -19,7 +19,7 @@ from bestmix.arrays import Floats
 from bestmix.kernels import conditions
 from bestmix.problems.solution import Solution, solve_means
 from bestmix.strategies import proven_joint
-from bestmix.strategies.proven_support import INFEASIBLE, Conditions, columns_of, none_keeps, shrunk
+from bestmix.strategies.proven_support import INFEASIBLE, Conditions, columns_of, none_keeps, shrunk, units
 
 CLEAR = {4: 3.0, 5: 2.0}  # squared distance from which on a basis is named, by edition
 AGAIN = 1.25  # times the trials of the last naming, before another basis is named
@@ -128,7 +128,8 @@ def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None,
     else:
         proven = proven_joint.evidence(basis, naming.counts, naming.means, counts, means, bound, scale)
     again, wanted = solve_means(means, bound), -2.0 * math.log(naming.allowed(delta))
-    same = _has_a_basis(again, bound) and sorted(again.basis) == basis and _is_answer(columns_of(means, bound), basis)
+    columns = columns_of(means, bound, units(means, bound, scale))
+    same = _has_a_basis(again, bound) and sorted(again.basis) == basis and _is_answer(columns, basis)
     missing = wanted / max(float(proven.min()), 1.0) - 1.0
     return Look(same and bool(proven.min() >= wanted), naming, counts, proven, missing)
 
@@ -151,15 +152,14 @@ def _is_answer(columns: Floats, basis: list[int]) -> bool:
 
 def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, clear: float) -> Naming | None:
     """The estimates' basis, as soon as it is clear enough to be worth a proof; until then the one before."""
-    columns = columns_of(evidence.means, evidence.problem.bound)
+    means, bound, unknown = evidence.means, evidence.problem.bound, len(evidence.counts)
+    columns = columns_of(means, bound, units(means, bound, scale))
     counts = np.full(len(columns), np.inf)
-    counts[: len(evidence.counts)] = evidence.counts
-    if Conditions(columns, basis, counts, scale).nearest(counts) < clear:
+    counts[:unknown] = evidence.counts
+    if Conditions(columns, basis, counts, np.sign(scale)).nearest(counts) < clear:
         return before
-    unknown = len(evidence.counts)
     number = 1 if before is None else before.number + 1
-    bound = evidence.problem.bound.tolist()
-    return Naming(number, basis, evidence.counts.astype(float), evidence.means[:unknown].copy(), bound)
+    return Naming(number, basis, evidence.counts.astype(float), means[:unknown].copy(), bound.tolist())
 
 
 def _proven(naming: Naming, counts: Floats, means: Floats, bound: Floats, scale: Floats) -> Floats:
@@ -167,12 +167,12 @@ def _proven(naming: Naming, counts: Floats, means: Floats, bound: Floats, scale:
 
     A truth that is wrong about a column outside of the basis differs in the basis and in this column.
     """
-    columns, unknown = columns_of(means, bound), len(counts)
+    columns, unknown = columns_of(means, bound, units(means, bound, scale)), len(counts)
     some = np.full(len(columns), np.inf)
     some[:unknown] = shrunk(counts, naming.counts)
     cost = np.zeros(len(columns))
     cost[:unknown] = np.log1p(counts / naming.counts)
-    held = Conditions(columns, naming.basis, some, scale)
+    held = Conditions(columns, naming.basis, some, np.sign(scale))
     primal, base = held.primal(some), cost[naming.basis].sum()
     found = np.full(len(columns), primal - base)
     for j in held.others:

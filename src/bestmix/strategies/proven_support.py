@@ -17,24 +17,29 @@ from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import solve_means
-from bestmix.strategies.proven import radius, scales
+from bestmix.strategies.proven import radius
+from bestmix.strategies.proven_scales import scales
 
 RHOS = 5.0 * 8.0 ** np.arange(4)  # trials at which the mixtures are sharpest, each with the same weight
 INFEASIBLE = 0.1  # of delta: that no mix is said to keep the limits though one does
 FAR = 1e3  # in units of the scales
 NONE = 1e-12  # below it a singular value counts as zero, relative to the largest
+LEAST = 1e-100  # of the largest value of a metric: a smaller scale counts as this one, so that squares are numbers
 
 
 def joint_scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
-    """Scales (1 + L,) of the metrics together: as given, or from the ranges of metrics that may depend in any way.
+    """Scales (1 + L,) of the metrics together: as given, or of metrics that may depend in any way.
 
-    (sum_i |w_i| s_i)^2 is at most 1 + L times sum_i w_i^2 s_i^2.
+    These are all that have ranges, and a metric and its tail. (sum_i |w_i| s_i)^2 is at most 1 + L times
+    sum_i w_i^2 s_i^2.
 
     >>> joint_scales(Problem(["a"], {"dollars": 1.0}), None, {"reward": (0, 1), "dollars": (0, 2)}).round(3)
     array([0.707, 1.414])
     """
     found = scales(problem, sigma, ranges)
-    return found if ranges is None else found * math.sqrt(len(found))
+    metrics = [metric for measure in problem.rows.measures[: len(found)] for metric in measure.metrics]
+    apart = ranges is None and len(set(metrics)) == len(metrics)
+    return found if apart else found * math.sqrt(len(found))
 
 
 def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int = 2) -> bool:
@@ -49,10 +54,11 @@ def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int = 2
         return none_keeps(evidence, scale, INFEASIBLE * delta)
     if solution.status != "optimal" or len(solution.basis) != 1 + len(bound) or not evidence.counts.all():
         return False
-    columns = columns_of(evidence.means, bound)
+    columns = columns_of(evidence.means, bound, units(evidence.means, bound, scale))
     counts = np.full(len(columns), np.inf)
     counts[:unknown] = evidence.counts
-    return Conditions(columns, list(solution.basis), counts, scale, edition).all_hold((1.0 - INFEASIBLE) * delta)
+    held = Conditions(columns, list(solution.basis), counts, np.sign(scale), edition)
+    return held.all_hold((1.0 - INFEASIBLE) * delta)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +176,20 @@ def nearest(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> Floats:
 
 
 def _reduced(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple[Floats, Floats]:
-    """The points in directions of norm one that are measured, the others being best, and the way back (..., m, q)."""
+    """The points in directions of norm one that are measured, the others being best, and the way back (..., m, q).
+
+    An exact point with a single part, one, is the unused part of a limit: w has no part there, whatever the scale is.
+    """
+    unused = ((exact != 0.0).sum(axis=1) == 1) & (exact == 1.0).any(axis=1)
+    kept = ~exact[unused].any(axis=0)
+    rest, way = _measured(rows[..., kept], root, exact[~unused][:, kept], scale[kept])
+    back = np.zeros((*way.shape[:-2], len(scale), way.shape[-1]))
+    back[..., kept, :] = way
+    return rest, back
+
+
+def _measured(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple[Floats, Floats]:
+    """The same where w may have a part everywhere."""
     unit = np.where(scale > 0, scale, 1.0)
     # The unit of a coordinate without noise is free; where exact points are far away it is such that their direction
     # has no noise but for what it has: a share of 1 / far^2 would pass for none.
@@ -187,15 +206,36 @@ def _reduced(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple[
 
 
 def _null(rows: Floats) -> Floats:
-    """Orthonormal directions (m, q) that are orthogonal to all rows."""
-    _, value, directions = np.linalg.svd(rows, full_matrices=True)
+    """Orthonormal directions (m, q) that are orthogonal to all rows.
+
+    A large row must not make others pass for zero, so it is made shorter; what is small is not made larger, since it
+    may be a rounding error.
+    """
+    size = np.maximum(np.abs(rows).max(axis=1, initial=0.0, keepdims=True), 1.0)
+    _, value, directions = np.linalg.svd(rows / size, full_matrices=True)
     rank = int((value > NONE * max(value.max(initial=0.0), 1.0)).sum())
     return np.asarray(directions[rank:].T)
 
 
-def columns_of(means: Floats, bound: Floats) -> Floats:
-    """Every column of the program (K + L, 1 + L + 1): reward, costs above their bounds, and its part in the total."""
-    arms = np.column_stack([means[:, 0], means[:, 1:] - bound, np.ones(len(means))])
+def units(means: Floats, bound: Floats, scale: Floats) -> Floats:
+    """What to measure each metric in (1 + L,): the scale of its noise, or its largest value where it has no noise.
+
+    The proof is then the same whatever the metrics were told in. A scale may be raised: the noise obeys that one too.
+
+    >>> units(np.array([[3.0, 1.0, 8.0], [5.0, 2.0, 2.0]]), np.array([4.0, 1.0]), np.array([0.5, 0.0, 1e-300]))
+    array([5.e-001, 4.e+000, 8.e-100])
+    """
+    largest = np.abs(np.vstack([means, np.append(0.0, bound)])).max(axis=0)
+    found = np.where(scale > 0, np.maximum(scale, LEAST * largest), largest)
+    return np.where(found > 0, found, 1.0)
+
+
+def columns_of(means: Floats, bound: Floats, unit: Floats | float = 1.0) -> Floats:
+    """Every column of the program (K + L, 1 + L + 1): reward, costs above their bounds, and its part in the total.
+
+    Metrics are in the given units (1 + L,), unused parts of limits too.
+    """
+    arms = np.column_stack([(means - np.append(0.0, bound)) / unit, np.ones(len(means))])
     slacks = np.column_stack([np.zeros(len(bound)), np.eye(len(bound)), np.zeros(len(bound))])
     return np.vstack([arms, slacks])
 

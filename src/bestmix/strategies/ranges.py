@@ -5,7 +5,7 @@ at the far end of a range of width R has a square deviation of R^2. That is what
 the mean is then known to about R / n, as by Laplace's rule, and not exactly.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,24 @@ def ends_of(name: str, ends: Any) -> tuple[float, float]:
     )
 
 
+def check_ranges(ranges: Any) -> None:
+    """Refuse what is no table of ranges.
+
+    >>> check_ranges({"reward": 1})
+    Traceback (most recent call last):
+    bestmix.checks.InvalidInput: ranges: expected the lowest and the highest value of reward, got 1; as in (0, 1)
+    """
+    table = checks.mapping("ranges", ranges, "of metrics to (lowest, highest)")
+    for name in checks.names("ranges", table, "metric"):
+        ends_of(name, table[name])
+
+
+def unknown_metric(field: str, name: str, metrics: Sequence[str]) -> checks.InvalidInput:
+    """The error for a name that is of no metric."""
+    expected = f"names of metrics: {', '.join(map(repr, metrics[:10]))}"
+    return checks.InvalidInput(field, expected=expected, got=checks.shown(name), remedy="see their spelling")
+
+
 def least_scatter(problem: Problem, ranges: Any) -> Floats:
     """Scatter of each measure (M,) of trials that were all alike; 0 for those without a range.
 
@@ -35,13 +53,12 @@ def least_scatter(problem: Problem, ranges: Any) -> Floats:
     table = checks.mapping("ranges", ranges, "of metrics to (lowest, highest)")
     for name in table:
         if name not in problem.metrics:
-            expected = f"names of metrics: {', '.join(map(repr, problem.metrics[:10]))}"
-            raise checks.InvalidInput("ranges", expected=expected, got=checks.shown(name), remedy="see their spelling")
+            raise unknown_metric("ranges", name, problem.metrics)
     widths = {name: high - low for name, (low, high) in ((name, ends_of(name, table[name])) for name in table)}
     return np.array([widths.get(measure, 0.0) ** 2 for measure in problem.measures])
 
 
-def check_within(names: list[str], ranges: Mapping[str, Any], rows: Floats, remedy: str) -> None:
+def check_within(names: Sequence[str], ranges: Mapping[str, Any], rows: Floats, remedy: str) -> None:
     """Refuse trials (m, metrics) with a value outside of its range.
 
     >>> check_within(["reward"], {"reward": (0, 1)}, np.array([[0.5]]), "give a wider one")

@@ -44,6 +44,7 @@ from bestmix.strategies.protocol import (
     after_log,
     arriving,
     certified_mix,
+    check_problem,
     decides_from_counts,
     extended,
     least_scatter,
@@ -373,6 +374,7 @@ class Search:
         if new == self.problem and found.grows and (isinstance(self.strategy, Paid) or not self.changes):
             self.extend(found.after)
             return
+        check_problem(self.strategy, new)
         shaped = same_shape(self.problem, new) and found.same
         if not shaped:
             check_changeable(self.strategy, "start another run from these trials")
