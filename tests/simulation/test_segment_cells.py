@@ -121,3 +121,13 @@ def test_strategies_of_the_paper_name_those_that_serve():
         bm.simulate("S3L1", bm.SFSR(), 500, runs=1)
     with pytest.raises(ValueError, match="users arrive in segments, and 'D1P' has none"):
         bm.simulate("D1P", bm.Uniform(), 500, runs=1, arriving=True)
+
+
+@pytest.mark.parametrize("first", ["reward", "dollars"])
+def test_scales_of_a_proof_are_those_of_metrics_by_name(first):
+    asked = bm.Problem(["a", "b"], goal="minimise dollars", limits=["quality >= 0.5"])
+    means = {"a": {"dollars": 1.0, "quality": 0.9}, "b": {"dollars": 0.1, "quality": 0.1}}
+    instance = bm.Instance.from_problem(asked, means, sigma={"dollars": 0.05, "quality": 0.05})
+    strategy = bm.Challenger(confidence=0.9, proven=True, sigma={first: 0.05, "quality": 0.05})
+    result = bm.simulate(instance, strategy, 2_000, runs=2, seed=1)
+    assert (result.errors, (result.outcomes.pulls < 2_000).all()) == (0, True)

@@ -169,8 +169,8 @@ def new_cell(instance: Instance, strategy: Strategy, budget: int, seed: int, arr
     if not isinstance(instance, SegmentInstance):
         return Cell(instance, strategy, budget, seed)
     plain, recipe = instance.as_plain(), strategy.strategy if isinstance(strategy, Paid) else strategy
-    if plain is not None and isinstance(recipe, Challenger) and recipe.ranges and not recipe.proven:
-        plain = plain if plain.problem.metrics == instance.problem.metrics else None  # ranges are by their names
+    if plain is not None and isinstance(recipe, Challenger) and (recipe.ranges or recipe.sigma):
+        plain = plain if plain.problem.metrics == instance.problem.metrics else None  # they are by name
     return (
         SegmentCell(instance, strategy, budget, seed, arriving)
         if plain is None

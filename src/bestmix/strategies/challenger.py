@@ -453,8 +453,12 @@ class Challenger:
 
         >>> Challenger(0.95).stopped_for({}, feasible=True), Challenger().stopped_for({}, feasible=True)
         ('with 95% certainty these are the arms of the best mix', '')
+        >>> Challenger(delta=1e-7).stopped_for({}, feasible=True)
+        'with a chance of error of 1e-07 these are the arms of the best mix'
         """
-        level = f"with {100 * (1 - (self._delta or self.heuristic_stop or 1.0)):g}% certainty"
+        risk = self._delta or self.heuristic_stop or 1.0
+        percent = f"{100 * (1 - risk):g}%"
+        level = f"with a chance of error of {risk:g}" if percent == "100%" else f"with {percent} certainty"
         if self.heuristic_stop:
             level += ", by the heuristic rule,"
         if self._fixed:
