@@ -1,5 +1,6 @@
 """Versions of the tables: old files are upgraded on request, newer ones refused."""
 
+import errno
 import shutil
 import sqlite3
 import threading
@@ -108,6 +109,17 @@ def test_a_version_that_is_not_one_row_is_damage(tmp_path, rows):
     connection.close()
     with pytest.raises(StorageError, match=f"has {rows} rows, expected 1"):
         open_storage(path)
+
+
+def test_where_no_copy_can_be_written_the_upgrade_says_so(tmp_path, monkeypatch):
+    def refused(path):
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    file = shutil.copy(OLD[0].parent / "0003.db", tmp_path / "old.db")
+    monkeypatch.setattr(schema.sqlite, "backup", refused)
+    said = r"its tables are of version 0003 .*Read-only file system.*make its folder writable"
+    with pytest.raises(StorageError, match=said):
+        open_storage(file)
 
 
 def test_a_newer_file_is_refused(tmp_path):

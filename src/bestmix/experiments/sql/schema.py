@@ -103,7 +103,7 @@ def _upgrade(database: Database, connection: sa.Connection) -> tuple[str | None,
     if before == tables.VERSION:
         return before, before, None
     # Another connection reads the file as it was before this transaction.
-    copy = sqlite.backup(Path(database.url.database or "")) if database.sqlite and before is not None else None
+    copy = _backup(database, before) if database.sqlite and before is not None else None
     try:
         _migrate(connection)
     except BaseException:
@@ -111,6 +111,19 @@ def _upgrade(database: Database, connection: sa.Connection) -> tuple[str | None,
             copy.unlink()
         raise
     return before, tables.VERSION, copy
+
+
+def _backup(database: Database, before: str) -> Path:
+    """A copy of an SQLite file, before its tables are changed."""
+    file = Path(database.url.database or "")
+    try:
+        return sqlite.backup(file)
+    except OSError as error:
+        raise StorageError(
+            f"{file}: its tables are of version {before} and have to be brought to {tables.VERSION}. A copy is "
+            f"made first, which cannot be written beside it ({error.strerror}); make its folder writable, or copy "
+            "the file to one that is"
+        ) from error
 
 
 def _migrate(connection: sa.Connection) -> None:
