@@ -56,7 +56,7 @@ def reproduce(
         typer.Option(
             min=1,
             help="Runs of each cell.",
-            show_default="10000; D 5000; calibration 2000; deploy 40; rivals 500; beyond 5000, random 2000",
+            show_default="10000; D 5000; calibration 2000; deploy 40; rivals 500; beyond 5000",
         ),
     ] = None,
     instances: Annotated[
