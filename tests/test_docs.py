@@ -14,7 +14,9 @@ import bestmix
 from bestmix.cli import app, grid
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "_generated", "research"} & set(path.parts))
+WRITTEN = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "_generated"} & set(path.parts))
+WRITTEN += [DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGES = [path for path in WRITTEN if path.is_relative_to(DOCS) and "research" not in path.parts]
 FENCE = re.compile(r"^```(?P<head>[^\n]*)\n(?P<body>.*?)^```$", re.M | re.S)
 
 
@@ -92,9 +94,20 @@ def test_every_gallery_script_has_a_page_that_shows_it():
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in PAGES:
+    for page in WRITTEN:
         for target in re.findall(r"\]\(([^)#:]+\.(?:md|png))\)", page.read_text()):
             assert "_generated" in target or (page.parent / target).is_file(), f"{page.name}: {target}"
+
+
+def cells(row):
+    """How many cells a row of a table has; a bar in code or behind a backslash is no border."""
+    return re.sub(r"`[^`]*`|\\.", "", row.strip().strip("|")).count("|") + 1
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(page):
+    for table in re.findall(r"(?:^\|.*\|$\n?)+", FENCE.sub("", page.read_text()), re.M):
+        assert len({cells(row) for row in table.splitlines()}) == 1, f"{page.name}: {table[:200]}"
 
 
 def blocks(page):
