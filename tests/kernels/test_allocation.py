@@ -7,7 +7,7 @@ from tests.kernels.states import decided, told
 from bestmix import Instance
 from bestmix.kernels import allocation
 from bestmix.kernels.chunks import CHUNKS, chunk_size
-from bestmix.kernels.conditions import RESERVE, Settings
+from bestmix.kernels.conditions import RESERVE, Reserve, Settings
 
 pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
 
@@ -22,7 +22,7 @@ def test_the_reserve_goes_to_an_arm_of_the_answer_that_has_too_few_trials():
     owed = np.empty(4, dtype=np.int64)
 
     def last(floor):
-        assert allocation.allocate(state, 100, RESERVE, arm, reason, owed, floor) == 10
+        assert allocation.allocate(state, 100, Reserve(floor=floor), arm, reason, owed) == 10
         assert owed.sum() == 100
         assert (arm[:8] == 3).all()
         return arm[8:].tolist()
@@ -36,6 +36,28 @@ def test_the_reserve_goes_to_an_arm_of_the_answer_that_has_too_few_trials():
     assert last(0.2) == [1, 0]
     state.counts[:] = 400
     assert last(0.2) == [2, 2]
+
+
+def test_the_reserve_looks_past_the_condition_most_in_doubt_only_where_another_is_in_doubt():
+    instance = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.3]], [1.0], sigma_reward=0.5, sigma_cost=0.5)
+    state = decided(told(instance, [400] * 4, 3))
+    arm, reason = np.empty((2, CHUNKS), dtype=np.int64)
+    owed = np.empty(4, dtype=np.int64)
+    state.own[:], state.coefficient[:] = 0.0, 0.0
+    state.own[2:4], state.gap[3] = 1.0, 0.01
+
+    def last(z, doubt):
+        state.gap[2] = z / 20
+        allocation.allocate(state, 100, Reserve(doubt=doubt), arm, reason, owed)
+        assert (arm[:8] == 3).all()
+        return arm[8:].tolist()
+
+    assert last(2.4, np.inf) == last(2.4, 2.5) == [2, 2]
+    assert last(4.0, np.inf) == [2, 2]
+    assert last(2.6, 2.5) == last(4.0, 2.5) == [3, 3]
+    state.own[2] = 0.0  # nothing else can be in doubt
+    assert last(4.0, 2.5) == [3, 3]
+    assert 3 not in last(4.0, np.inf)  # even shares, as before
 
 
 def test_first_rounds_and_sizes_never_pass_the_budget():
@@ -55,7 +77,7 @@ def test_first_rounds_and_sizes_never_pass_the_budget():
 def test_a_fifth_of_a_round_is_kept_from_the_doubt_about_feasibility(size):
     arm, reason = np.empty((2, CHUNKS), dtype=np.int64)
     state, owed = decided(told(NEARLY, [40] * 4, 3)), np.empty(4, dtype=np.int64)
-    chunks = allocation.allocate(state, size, 0.0, arm, reason, owed)
+    chunks = allocation.allocate(state, size, Reserve(share=0.0), arm, reason, owed)
     step = chunk_size(size, 4)
     spent = sum(min(step, size - k * step) for k in range(chunks) if reason[k] == 5)
     assert size - int(0.2 * size) <= spent < size - int(0.2 * size) + step

@@ -15,7 +15,7 @@ SETTINGS = Settings(0.1, 30, 0.05, 0.0)
 def plan_of(case, size, capacity=None, fill=True, arrivals=0.0):
     capacity = np.full(len(case.weight), size) if capacity is None else np.array(capacity)
     counts = case.program().data.counts
-    return segment_allocation.plan_round(case.rows, counts, case.tried(arrivals), size, RESERVE, capacity, fill)
+    return segment_allocation.plan_round(case.rows, counts, case.tried(arrivals), size, RESERVE.share, capacity, fill)
 
 
 @pytest.mark.parametrize("size", SIZES)

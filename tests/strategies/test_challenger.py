@@ -138,7 +138,7 @@ def test_confident_runs_are_wrong_at_most_as_often_as_they_say(delta):
 
 
 def test_a_run_that_ends_when_it_is_sure_keeps_no_trials_from_what_is_most_in_doubt():
-    """The first editions gave a fifth of a round to other conditions; a fixed budget still does."""
+    """The first editions gave a fifth of a round to other conditions, with a fixed budget all before the sixth."""
     means, counts = np.array([[2.0, 0.5], [1.95, 0.5], [1.0, 0.5], [1.0, 0.5]]), [200, 200, 20, 20]
     evidence = Evidence(
         Instance(means[:, 0], means[:, 1:].T, [1.0]).problem,
@@ -150,7 +150,7 @@ def test_a_run_that_ends_when_it_is_sure_keeps_no_trials_from_what_is_most_in_do
         return sum(strategy.close(evidence, 10**6, memory)[0]["quota"][2:])
 
     assert others(Challenger(0.95)) == others(Challenger(delta=1e-4)) == 0
-    for other in (Challenger(), Challenger(0.95, edition=1), Challenger(0.95, edition=2)):
+    for other in (Challenger(edition=5), Challenger(0.95, edition=1), Challenger(0.95, edition=2)):
         assert others(other) > 0
 
 
@@ -164,15 +164,31 @@ def test_editions_before_go_on_as_they_began():
     assert made[3] != 455
 
 
-def test_with_a_fixed_budget_editions_before_the_fifth_go_on_as_they_began():
-    # The numbers are those of the code before the fifth edition, on the same trials.
-    for instance, budget, counts in (
-        (five(), 600, [72, 190, 32, 276, 30]),
-        (catalog.load("H2"), 2_500, [139, 379, 99, 219, 87, 63, 55, 93, 419, 107, 67, 119, 51, 239, 259, 105]),
+def test_with_a_fixed_budget_editions_before_go_on_as_they_began():
+    # The numbers are those of the code of the fourth edition, and of the fifth, on the same trials.
+    h2 = catalog.load("H2")
+    fourth = [139, 379, 99, 219, 87, 63, 55, 93, 419, 107, 67, 119, 51, 239, 259, 105]
+    fifth = [251, 349, 103, 199, 55, 31, 75, 83, 395, 169, 107, 115, 31, 207, 239, 91]
+    for instance, budget, edition, counts in (
+        (five(), 600, 1, [72, 190, 32, 276, 30]),
+        (five(), 600, 4, [72, 190, 32, 276, 30]),
+        (five(), 600, 5, [72, 192, 30, 276, 30]),
+        (h2, 2_500, 1, fourth),
+        (h2, 2_500, 4, fourth),
+        (h2, 2_500, 5, fifth),
+        (h2, 2_500, 6, fifth),  # where several arms are in doubt there is no difference
     ):
-        for edition in (1, 4, 5):
-            search = drive(Challenger(edition=edition).start(instance.problem, budget), instance, 1)
-            assert (search.evidence.counts.tolist() == counts) == (edition < 5)
+        search = drive(Challenger(edition=edition).start(instance.problem, budget), instance, 1)
+        assert search.evidence.counts.tolist() == counts
+
+
+def test_where_one_condition_alone_is_in_doubt_no_trials_are_kept_from_it():
+    """Two of three arms are close; the editions before kept a fifth of the trials for the third. 10,000 runs each."""
+    instance = Instance([0.5, 1.0, 1.05], [[0.0, 0.2, 2.0]], [0.5], sigma_reward=0.5, sigma_cost=0.2)
+    wrong = {n: simulate(instance, Challenger(edition=n), 1_600, 10_000, seed=5).errors for n in (5, 6)}
+    assert wrong[6] < 0.85 * wrong[5]  # seen: 249 and 379; by chance, with such shares, below once in a thousand
+    counts = drive(Challenger().start(instance.problem, 1_600), instance, 1).evidence.counts
+    assert counts[0] < 0.06 * 1_600
 
 
 def test_an_arm_of_the_best_mix_that_had_bad_luck_is_tried_again():
@@ -257,8 +273,8 @@ def test_options_that_older_files_do_not_have_are_left_out_where_they_are_not_us
     assert set(Challenger(edition=4).to_dict()) == older
     assert set(Challenger().to_dict()) == older | {"edition"}
     assert Challenger(delta=0.1, tolerance=0.2).to_dict()["tolerance"] == 0.2
-    assert [Challenger(delta=0.1, edition=n).to_dict().get("edition") for n in (1, 2, 3, 4, 5)] == [None, None, 3, 4, 5]
-    assert [Challenger(edition=n).to_dict().get("edition") for n in (1, 4, 5)] == [None, None, 5]
+    assert [Challenger(delta=0.1, edition=n).to_dict().get("edition") for n in range(1, 7)] == [None, None, 3, 4, 5, 6]
+    assert [Challenger(edition=n).to_dict().get("edition") for n in (1, 4, 5, 6)] == [None, None, 5, 6]
     assert "edition" not in Challenger(heuristic_stop=0.1).to_dict()
 
 

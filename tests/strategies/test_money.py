@@ -4,7 +4,7 @@ from tests import naive
 from tests.kernels.states import decided, random_instance, told
 
 from bestmix.kernels import allocation, chunks, jit
-from bestmix.kernels.conditions import RESERVE
+from bestmix.kernels.conditions import RESERVE, Reserve
 from bestmix.strategies import money
 from bestmix.strategies.challenger_rounds import doubts
 from bestmix.strategies.purse import Purse
@@ -28,13 +28,14 @@ def purse_of(state, prices, amount=1e9):
 plain = jit.speed_for(1)
 
 
+@pytest.mark.parametrize("reserve", [RESERVE, Reserve(doubt=2.5)], ids=["always", "in doubt"])
 @pytest.mark.parametrize("seed", range(8))
-def test_at_the_price_of_one_it_is_the_allocation_of_trials(seed):
+def test_at_the_price_of_one_it_is_the_allocation_of_trials(seed, reserve):
     state = state_of(seed)
     arm, reason = np.empty((2, chunks.CHUNKS), dtype=np.int64)
     owed = np.empty_like(state.counts)
-    allocation.allocate(state, 100, RESERVE, arm, reason, owed)
-    plan = money.plan_round(money.condition_gains(doubts(plain, state), RESERVE), purse_of(state, [1.0] * 5), 100.0)
+    allocation.allocate(state, 100, reserve, arm, reason, owed)
+    plan = money.plan_round(money.condition_gains(doubts(plain, state), reserve), purse_of(state, [1.0] * 5), 100.0)
     assert plan.trials.tolist() == owed.tolist()
 
 

@@ -8,6 +8,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.strategies.built_in import restore_strategy
+from bestmix.strategies.challenger import NEWEST
 from bestmix.strategies.ranges import check_within, least_scatter
 
 PROBLEM = Problem(["steady", "rare", "other"], {"dollars": 1.0})
@@ -96,7 +97,7 @@ def test_they_are_kept_in_files_and_named():
     assert strategy.name == "Challenger[ranges]"
     assert Challenger(confidence=0.9, ranges={"reward": (0, 50)}).name == "Challenger[0.9, ranges]"
     data = json.loads(json.dumps(strategy.to_dict()))
-    assert data["edition"] == 5
+    assert data["edition"] == NEWEST
     assert restore_strategy(data).to_dict() == strategy.to_dict()
     search, _ = played(Challenger(ranges={"reward": (-9, 50)}), 60)
     again = Search.from_dict(json.loads(json.dumps(search.to_dict())))

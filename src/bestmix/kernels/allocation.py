@@ -8,7 +8,7 @@ import numpy as np
 
 from bestmix.arrays import Integers
 from bestmix.kernels.chunks import chunk_size, narrow, unreserved
-from bestmix.kernels.conditions import Settings, State
+from bestmix.kernels.conditions import Reserve, Settings, State
 from bestmix.kernels.feasibility import can_be_in_doubt, in_doubt
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.weights import TIE
@@ -19,20 +19,16 @@ FIRST = 10  # and as many where the budget does not say, because the run ends wh
 
 
 @inlined
-def allocate(
-    state: State, size: int, reserve: float, arm: Integers, reason: Integers | None, owed: Integers, floor: float = 0.0
-) -> int:
+def allocate(state: State, size: int, reserve: Reserve, arm: Integers, reason: Integers | None, owed: Integers) -> int:
     """Give the ``size`` trials of a round to arms, a chunk at a time; returns the number of chunks.
 
     ``arm`` and ``reason`` (decisions(unknown),) receive each chunk's arm and the condition that it was mostly spent on,
-    where somebody asks for it; ``owed`` (unknown,) the trials of each arm. ``reserve`` is the share of the chunks that
-    go to an arm of the answer with less than the share ``floor`` of all trials, unless it is in doubt whether there is
-    an answer, or else look past the condition most in doubt.
+    where somebody asks for it; ``owed`` (unknown,) the trials of each arm.
     """
     for a in range(owed.shape[0]):
         owed[a] = 0
     chunk = settle_feasibility(state, size, arm, reason, owed) if can_be_in_doubt(state) else 0
-    return narrow(state, size, reserve, floor if chunk == 0 else 0.0, chunk, arm, reason, owed)
+    return narrow(state, size, reserve, chunk, arm, reason, owed)
 
 
 @compiled

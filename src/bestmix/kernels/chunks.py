@@ -8,7 +8,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.columns import fixed_rows
-from bestmix.kernels.conditions import BY_ROW, WIDTH, State
+from bestmix.kernels.conditions import BY_ROW, WIDTH, Reserve, State
 from bestmix.kernels.jit import borrowing, inlined
 from bestmix.kernels.weights import NEGLIGIBLE, TIE, count, dot, highest, largest, position, weigh_one
 
@@ -25,8 +25,7 @@ TRIALS, TOTAL, WHICH, GAP, OWN, RATE, SPREAD, SQUARE, WEIGHT, VALUE, SHARE, NEXT
 def narrow(
     state: State,
     size: int,
-    reserve: float,
-    floor: float,
+    reserve: Reserve,
     chunk: int,
     arm: Integers,
     reason: Integers | None,
@@ -34,13 +33,16 @@ def narrow(
 ) -> int:
     """Give the trials after the first chunks to the conditions in doubt; returns the number of chunks.
 
+    Where there were first chunks it is in doubt whether there is an answer, and its arms have no floor.
+
     A chunk changes either one condition, by the arm's own trials, or all, by those of an arm of the basis: only what
     changed is reckoned again. The weight of one that changed alone is kept out of its place: sums of the others need
     not wait for it.
     """
     basis, space, counts = state.basis.column, state.space, state.counts
     unknown = counts.shape[0]
-    step, reserved = chunk_size(size, unknown), unreserved(unknown, reserve)
+    step, reserved = chunk_size(size, unknown), unreserved(unknown, reserve.share)
+    floor = reserve.floor if chunk == 0 else 0.0
     given, last, weight, value = min(chunk * step, size), -1, 0.0, 0.0
     for a in range(unknown):
         space[TRIALS, a] = counts[a] + owed[a]
@@ -53,7 +55,7 @@ def narrow(
         if chunk >= reserved:
             put_back(space, last, weight, value)
             last, weight, value = -1, 0.0, 0.0
-            ignored = closest(space, used)
+            ignored = closest(space, used, reserve.doubt)
             if ignored >= 0:
                 aside = space[WEIGHT, ignored]
                 put_back(space, ignored, 0.0, 0.0)
@@ -240,13 +242,18 @@ def heaviest(space: Floats, used: int, row: int, last: int, weight: float) -> in
 
 
 @inlined
-def closest(space: Floats, used: int) -> int:
-    """The place of the condition with the smallest z-score of those that trials can change; -1 if there is none."""
-    found, least = -1, np.inf
+def closest(space: Floats, used: int, doubt: float) -> int:
+    """The place of the condition with the smallest z-score of those that trials can change; -1 if there is none.
+
+    Also -1 if no other one has a z-score below ``doubt``, where that is finite.
+    """
+    found, least, second = -1, np.inf, np.inf
     for k in range(used):
         if space[SPREAD, k] > 0.0 and space[SQUARE, k] < least:
-            found, least = k, space[SQUARE, k]
-    return found
+            found, least, second = k, space[SQUARE, k], least
+        elif space[SPREAD, k] > 0.0 and space[SQUARE, k] < second:
+            second = space[SQUARE, k]
+    return found if doubt == np.inf or second < doubt * doubt else -1
 
 
 @inlined

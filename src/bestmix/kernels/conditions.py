@@ -20,7 +20,27 @@ from bestmix.kernels.columns import ONE_COST, OVER_512, Program, fixed, fixed_ro
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
-RESERVE = 0.2  # of a round's chunks, for what is not the condition most in doubt
+
+class Reserve(NamedTuple):
+    """The last chunks of a round, which look past the condition most in doubt: perhaps nothing resolves it.
+
+    Attributes
+    ----------
+    share
+        Of a round's chunks. A run that cannot end before that condition is resolved needs none.
+    floor
+        Share of all trials that each arm of the answer is to have; the reserve is for that first. Where an arm of the
+        best mix had bad luck, others are close to each other, and which of them is the best may take all trials.
+    doubt
+        Z-score that some other condition has to be below: where all others are clear there is nothing else to resolve.
+    """
+
+    share: float = 0.2
+    floor: float = 0.0
+    doubt: float = np.inf
+
+
+RESERVE = Reserve()
 
 
 class Settings(NamedTuple):
@@ -33,8 +53,7 @@ class Settings(NamedTuple):
     delta, tail
         The chance of a wrong answer at which it stops, with a margin and as a heuristic; 0 for no stop.
     reserve
-        Share of a round's chunks, the last ones, that look past the condition most in doubt: perhaps nothing resolves
-        it. A run that cannot end before it is resolved needs none.
+        What the last chunks of a round are for.
     growth
         A round's share of the trials made so far, where the run ends when it is sure.
     margin, single
@@ -44,22 +63,18 @@ class Settings(NamedTuple):
         How much less is allowed at first: after as many trials as the first round has, delta / (1 + early).
     weak
         Whether weights and reduced costs of exactly zero that no trial can move hold; else such a run never stops.
-    floor
-        Share of all trials that each arm of the answer is to have; the reserve is for that first. Where an arm of the
-        best mix had bad luck, others are close to each other, and which of them is the best may take all trials.
     """
 
     share: float
     rounds: int
     delta: float
     tail: float
-    reserve: float = RESERVE
+    reserve: Reserve = RESERVE
     growth: float = 0.1
     margin: float = 0.6
     single: float = 0.45
     early: float = 0.0
     weak: bool = False
-    floor: float = 0.0
 
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread

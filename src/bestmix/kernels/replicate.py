@@ -154,7 +154,7 @@ def run_all(
             size = allocation.round_size(budget, unknown, spent, settings)
             if size == 0 or stopping.stops(stop, state, bound):
                 break
-            allocation.allocate(state, size, settings.reserve, arm, None, owed, settings.floor)
+            allocation.allocate(state, size, settings.reserve, arm, None, owed)
         pulls[run] = spent
         if status != simplex.OPTIMAL:
             answer[run, 0], chance[run] = INFEASIBLE, 0.0

@@ -224,7 +224,8 @@ def challenger(
                 break
             capacity = whole if way == CHOSEN else segment_allocation.capacities(share, size)
             whole[:] = size
-            plan = segment_allocation.plan_round(rows, course.counts, tried, size, settings.reserve, capacity, True)
+            reserve = settings.reserve.share
+            plan = segment_allocation.plan_round(rows, course.counts, tried, size, reserve, capacity, True)
             if way == CHOSEN:
                 course.owed[:] = plan.trials
             else:

@@ -33,14 +33,22 @@ from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
-NEWEST = 5  # edition
+NEWEST = 6  # edition
 # Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
-SURE: dict[str, Any] = {"reserve": 0.0, "growth": 0.05, "margin": 1.0, "single": 0.3, "early": 2.0, "weak": True}
+SURE: dict[str, Any] = {
+    "reserve": conditions.Reserve(share=0.0),
+    "growth": 0.05,
+    "margin": 1.0,
+    "single": 0.3,
+    "early": 2.0,
+    "weak": True,
+}
 NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the fourth edition on
 FLOOR = 0.1  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 LEAST_DELTA = 1e-200  # parts of a smaller one are no numbers
-CLEAR = 2.5  # z-score of every condition, from which on trials may go to the margin
+CLEAR = 2.5  # z-score from which on a condition is no longer in doubt: all of them, before trials go to the margin
+RESERVE = conditions.Reserve(floor=FLOOR, doubt=CLEAR)  # where the budget is fixed, from the sixth edition on
 NEWER = (
     "tolerance",
     "proven",
@@ -105,9 +113,9 @@ class Challenger:
         Where the budget is money it needs to be given, and the budget to be hard: slots under way count as what they
         reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
-        Of the rules: 5, the newest, needs the fewest trials; those before are of experiments which began before it. 5
-        differs from 4 with a fixed budget of trials, and in the proof; the others in how a run stops when the support
-        is sure: 1 and 2, and 3 and 4, in the proof alone. Experiments keep theirs.
+        Of the rules: 6, the newest, needs the fewest trials; those before are of experiments which began before it. 6
+        differs from 5 with a fixed budget, 5 from 4 with a fixed budget of trials, and in the proof; the others in how
+        a run stops when the support is sure: 1 and 2, and 3 and 4, in the proof alone. Experiments keep theirs.
 
     Examples
     --------
@@ -233,7 +241,7 @@ class Challenger:
         if self._until_sure and self.edition >= 3 and problem.plain:
             rule = SURE | (NAMED if self._names else {})
         elif self._fixed and self.edition >= 5 and problem.plain:
-            rule = {"floor": FLOOR}
+            rule = {"reserve": RESERVE if self.edition >= 6 else conditions.RESERVE._replace(floor=FLOOR)}
         return conditions.Settings(
             float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0), **rule
         )
@@ -350,7 +358,7 @@ class Challenger:
         state.counts[:] += np.array(memory.get(UNDER_WAY, 0))  # they count for what is planned, not for what is known
         if gains:
             return closed | lot.plan(evidence, gains), told
-        return closed | lot.settle(speed, evidence.problem, state, settings.reserve, settings.floor), told
+        return closed | lot.settle(speed, evidence.problem, state, settings.reserve), told
 
     def _is_sure(
         self, evidence: Evidence, speed: jit.Speed, settings: conditions.Settings, state: conditions.State
@@ -537,7 +545,7 @@ def check_edition(edition: int) -> None:
     """Refuse one that there is not."""
     if isinstance(edition, bool) or not isinstance(edition, Real) or edition not in range(1, NEWEST + 1):
         raise checks.InvalidInput(
-            "edition", expected="1, 2, 3, 4 or 5", got=checks.shown(edition), remedy="leave it out for the newest"
+            "edition", expected="1, 2, 3, 4, 5 or 6", got=checks.shown(edition), remedy="leave it out for the newest"
         )
 
 

@@ -30,7 +30,7 @@ class Lot(Protocol):
         """Such a share of it, but something."""
 
     def settle(
-        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0
+        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: conditions.Reserve
     ) -> Memory:
         """Trials for the conditions in doubt, with what they are for."""
 
@@ -65,14 +65,14 @@ class TrialLot:
         return replace(self, size=max(int(share * self.size), min(self.size, 1)))
 
     def settle(
-        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0
+        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: conditions.Reserve
     ) -> Memory:
         """A chunk at a time."""
         unknown, label = len(state.counts), labels(problem)
         arm, reason = np.empty((2, chunks.decisions(unknown)), dtype=np.int64)
         owed, step = np.empty_like(state.counts), chunks.chunk_size(self.size, unknown)
         reasons: dict[str, dict[str, int]] = {}
-        for k in range(speed(allocation.allocate)(state, self.size, reserve, arm, reason, owed, floor)):
+        for k in range(speed(allocation.allocate)(state, self.size, reserve, arm, reason, owed)):
             spent = reasons.setdefault(label[arm[k]], {})
             spent[label[reason[k]]] = spent.get(label[reason[k]], 0) + min(step, self.size - k * step)
         return {"quota": owed.tolist(), "reasons": reasons}
@@ -110,7 +110,7 @@ class MoneyLot:
         return replace(self, amount=max(share * self.amount, float(self.purse.price.min())))
 
     def settle(
-        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: float, floor: float = 0.0
+        self, speed: jit.Speed, problem: Problem, state: conditions.State, reserve: conditions.Reserve
     ) -> Memory:
         """What helps most for its price, a part of the money at a time; there is no floor."""
         plan = money.plan_round(money.condition_gains(doubts(speed, state), reserve), self.purse, self.amount)

@@ -11,6 +11,7 @@ import numpy as np
 
 from bestmix.arrays import Flags, Floats
 from bestmix.kernels import allocation, chunks, weights
+from bestmix.kernels.conditions import Reserve
 from bestmix.strategies.enough import Plan
 from bestmix.strategies.purse import Purse
 
@@ -36,7 +37,7 @@ class Doubts(NamedTuple):
     feasible: Floats | None
 
 
-def condition_gains(doubts: Doubts, reserve: float) -> Gains:
+def condition_gains(doubts: Doubts, reserve: Reserve) -> Gains:
     """What one trial less of variance is worth, times its terms (K0, J + 1); the last column is feasibility."""
     gap, terms, fixed, feasible = doubts
     nothing, arms = np.zeros(terms.shape[1]), terms.shape[1]
@@ -54,11 +55,16 @@ def condition_gains(doubts: Doubts, reserve: float) -> Gains:
         weight = np.zeros(len(gap))
         near = some & (square - least[0] < weights.NEGLIGIBLE)
         weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
-        if share >= 1.0 - reserve:  # perhaps nothing resolves the condition most in doubt
+        if share >= 1.0 - reserve.share and _others_in_doubt(square, reserve.doubt):
             weight[int(np.argmin(square))] = 0.0
         return np.column_stack([(weight[:, None] * terms).T, nothing])
 
     return gains
+
+
+def _others_in_doubt(square: Floats, doubt: float) -> bool:
+    """Whether a condition beside the one most in doubt has a z-score below ``doubt``, where that is finite."""
+    return doubt == np.inf or int(np.count_nonzero(square < doubt * doubt)) > 1
 
 
 def plain_gains(gains: Callable[[Floats], Floats]) -> Gains:

@@ -91,7 +91,7 @@ def decide(
     room = segment_allocation.capacities(seen.shares, size) if arriving else np.full(len(seen.shares), size)
     ahead = np.zeros(len(at))
     ahead[: len(under_way)] = under_way
-    plan = _planned(seen, ahead[at], size, settings.reserve, room, fill=True)
+    plan = _planned(seen, ahead[at], size, settings.reserve.share, room, fill=True)
     quota = np.zeros(len(at), dtype=np.int64)
     quota[at] = plan.trials
     return Decision(*found, False, quota[: len(problem.cells)].tolist(), _reasons(problem, plan))
@@ -102,7 +102,7 @@ def plan_ahead(evidence: Evidence, ahead: Floats, size: int, room: Integers) -> 
 
     ``ahead`` (n,) are trials that are going to be made in any case: they count as if they had been.
     """
-    return np.asarray(_planned(look(evidence), ahead, size, RESERVE, room, fill=False).trials)
+    return np.asarray(_planned(look(evidence), ahead, size, RESERVE.share, room, fill=False).trials)
 
 
 def _planned(
