@@ -2,7 +2,7 @@
 
 import socket
 
-from bestmix.service.connections import LONGEST_HEAD
+from bestmix.service.http_protocol import LONGEST_HEAD
 from bestmix.service.server import listen
 
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bestmix.experiments import Outcome
 from bestmix.service.access import rules
 from bestmix.service.bodies import LARGE, STALL_SECONDS, most_bytes
-from bestmix.service.connections import WHOLE
+from bestmix.service.whole_requests import WHOLE
 
 STALLED = "stalled"  # in place of a message that did not come in time
 ANSWERS = {outcome: json.dumps({"outcome": outcome}, separators=(",", ":")).encode() for outcome in Outcome}

@@ -16,9 +16,11 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from bestmix.service.connections import Connections, Limited, Take, TakeBody, ceiling
+from bestmix.service.connections import Connections, ceiling
+from bestmix.service.http_protocol import Limited
 from bestmix.service.logs import GatheredLines, JsonLines, Sampled
 from bestmix.service.tokens import Tokens
+from bestmix.service.whole_requests import Take, TakeBody
 
 GRACE = 30  # seconds that calls at work have to end
 BACKLOG = 256  # connections that wait to be accepted, fewer than the descriptors that are kept free
