@@ -11,7 +11,9 @@ from typing import Any, cast
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from bestmix.service.connections import Connections
+from bestmix.service.pipelines import PipelineFlow, UnreadBytes, is_full
 from bestmix.service.transport import Gathered
+from bestmix.service.upgrades import new_parser, without_offer
 from bestmix.service.whole_requests import LONGEST_KNOWN, WHOLE, KnownHead, Take
 
 LONGEST_HEAD = 64 * 1024  # bytes of a request's first line and headers, or of its trailers
@@ -20,7 +22,6 @@ HEAD_SECONDS = 10.0  # in which the head of a request must have come
 REST_SECONDS = 10.0  # in which the rest of a body must have come that is no longer wanted
 WRITE_SECONDS = 60.0  # that somebody may leave an answer unread
 CLOSE_SECONDS = 2.0  # in which the last words must have been taken
-OFFER = b"upgrade", b"http2-settings"  # headers, and words of the header "connection", that offer another protocol
 
 
 class Limited(HttpToolsProtocol):
@@ -32,7 +33,8 @@ class Limited(HttpToolsProtocol):
         self._take = take
         self._begun: tuple[RequestResponseCycle, Any] | None = None  # a request that may be taken as a whole
         self._data = b""  # as it came in, where a request begins with it
-        self._piece = b""  # what is being read
+        self._piece = b""  # what is being parsed
+        self._unread = UnreadBytes()
         self._known: KnownHead | None = None  # of the last request that was taken as a whole
         self.address = ""
         self.deadline = time.monotonic() + HEAD_SECONDS
@@ -43,6 +45,11 @@ class Limited(HttpToolsProtocol):
         self._offers = False  # whether the request being read offers a protocol that is not spoken here
 
     @property
+    def _is_full(self) -> bool:
+        """Whether enough requests wait for their turn."""
+        return bool(self.pipeline) and is_full(len(self.pipeline), len(self.cycle.body))
+
+    @property
     def _at_work(self) -> bool:
         """Whether a request is not answered yet."""
         return self.cycle is not None and (not self.cycle.response_complete or bool(self.pipeline))
@@ -50,6 +57,7 @@ class Limited(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Somebody calls."""
         super().connection_made(cast(asyncio.Transport, Gathered(transport, self.loop)))
+        self.flow = PipelineFlow(self.transport, lambda: bool(self._unread) or self._is_full)
         self.address = self.client[0] if self.client else ""
         if not self.registry.add(self):
             self.give_up(HTTPStatus.SERVICE_UNAVAILABLE)
@@ -57,6 +65,7 @@ class Limited(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """It is over."""
         self.registry.reports.drop(self)
+        self._unread.clear()
         self._count_head(0)
         self.registry.remove(self)
         super().connection_lost(exc)
@@ -71,13 +80,27 @@ class Limited(HttpToolsProtocol):
             self.read(data)
 
     def read(self, data: bytes) -> None:
-        """Read on, unless the head or the trailers are too long."""
-        self._moved, self._data, self._piece = False, data if self._whole else b"", data
-        super().data_received(data)
-        self._data = self._piece = b""
+        """Read on, as far as there is room for what comes."""
+        self._data = data if self._whole and not self._unread else b""
+        self._unread.add(data)
+        self._read_on()
+
+    def _read_on(self) -> None:
+        while self._unread and not (self._is_full or self.transport.is_closing()):
+            self._parse(self._unread.take())
+        if self.transport.is_closing():
+            self._unread.clear()
+        elif self._unread:
+            self.flow.pause_reading()
+        self._data = b""
         if self._begun is not None:  # the rest is waited for as usual
             self._start()
-        self._count_head(0 if self._moved else self._head + len(data))
+
+    def _parse(self, piece: bytes) -> None:
+        """Go on with the next piece, unless the head or the trailers are too long."""
+        self._moved, self._piece = False, piece
+        super().data_received(piece)
+        self._count_head(0 if self._moved else self._head + len(piece))
         if self._head > LONGEST_HEAD:
             self.give_up(HTTPStatus.BAD_REQUEST, "The head of the request is too long.")
         elif self.registry.heads > MOST_HEADS and self._head:
@@ -109,15 +132,10 @@ class Limited(HttpToolsProtocol):
         if not self._offers or stopped is None:
             super()._unsupported_upgrade_warning()
             return
-        version, rest = self.parser.get_http_version().encode(), self._piece[stopped.args[0] :]
-        head = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
-        for name, value in self.headers:
-            words = [word.strip() for word in value.split(b",")] if name == b"connection" else [value]
-            kept = [word for word in words if word.lower() not in OFFER]
-            if kept and name not in OFFER:
-                head.append(b"%b: %b" % (name, b", ".join(kept)))
-        self._piece = b"\r\n".join([*head, b"", rest])
-        super().data_received(self._piece)
+        head = without_offer(self.parser.get_method(), self.url, self.parser.get_http_version(), self.headers)
+        self._unread.put_back(head + self._piece[stopped.args[0] :])
+        self.parser = new_parser(self)
+        self._moved = True  # the bytes of the head count when it is read again
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Have a request answered: after its head, or after the whole of it where that may be had without a task."""
@@ -198,7 +216,10 @@ class Limited(HttpToolsProtocol):
         super().on_response_complete()
         if self._begun is not None:  # the next one, which is not whole: whoever reads it decides how long that may take
             self._start()
-        if not (self._at_work and self._whole):
+        if not self.transport.is_closing():
+            self._read_on()
+            self.flow.resume_reading()
+        if not (self._at_work and (self._whole or self._unread)):
             self.registry.wait(self)
         self._set_deadline()
 
