@@ -76,6 +76,18 @@ def test_a_long_body_behind_other_requests_waits_on_its_way(running, monkeypatch
     assert max(bodies) < 100_000
 
 
+def test_a_stream_ends_with_its_connection_though_a_request_waits_behind_it(running):
+    path = f"/v1/experiments/{running.create().record.key}/stream"
+    connection = running.raw(f"GET {path} HTTP/1.1\r\nAuthorization: Bearer {running.token}\r\n\r\n", SHORTEST)
+    assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+    assert len(running.app.state.streams) == 1
+    connection.close()
+    deadline = time.monotonic() + 10
+    while len(running.app.state.streams) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(running.app.state.streams) == 0
+
+
 def test_a_connection_is_read_again_when_its_requests_were_answered(running):
     connection = running.raw(SHORTEST * 200)
     for _ in range(3):

@@ -31,6 +31,7 @@ class Limited(HttpToolsProtocol):
         super().__init__(*args, **options)
         self.registry = registry
         self._take = take
+        self._answering: RequestResponseCycle | None = None  # a request behind which others may wait
         self._begun: tuple[RequestResponseCycle, Any] | None = None  # a request that may be taken as a whole
         self._data = b""  # as it came in, where a request begins with it
         self._piece = b""  # what is being parsed
@@ -68,6 +69,9 @@ class Limited(HttpToolsProtocol):
         self._unread.clear()
         self._count_head(0)
         self.registry.remove(self)
+        if self._answering is not None and not self._answering.response_complete:  # uvicorn tells the last one alone
+            self._answering.disconnected = True
+            self._answering.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -139,6 +143,7 @@ class Limited(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         """Have a request answered: after its head, or after the whole of it where that may be had without a task."""
+        self._answering = cycle
         if self._take is None or self._whole or self.expect_100_continue or self.flow.write_paused:
             super()._start_asgi_task(cycle, app)
         else:
