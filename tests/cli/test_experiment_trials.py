@@ -21,6 +21,8 @@ def test_many_results_come_as_lines(made):
 def test_a_bad_line_is_named(made, tmp_path):
     (tmp_path / "lines").write_text('\n{"trial": "x"}\n')
     assert "in line 2" in bad("experiment", "tell", made, "r", "--file", tmp_path / "lines")
+    (tmp_path / "lines").write_text("[" * 200_000)
+    assert "in line 1" in bad("experiment", "tell", made, "r", "--file", tmp_path / "lines")
 
 
 def test_nothing_now_is_not_nothing_ever(made):

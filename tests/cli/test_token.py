@@ -1,4 +1,5 @@
 import json
+import shlex
 
 import pytest
 from tests.cli.commands import invoke
@@ -19,6 +20,7 @@ def test_tokens_are_made_listed_and_revoked(db):
     text = made.stdout.strip()
     assert text.startswith("bm_")
     assert "the only time that it is shown" in made.stderr
+    assert f"revoke it with: bestmix token revoke {db} {text[:11]}" in made.stderr
     shown = invoke("token", "list", db).stdout
     prefix = text[:11]
     assert all(part in shown for part in (prefix, "read", "valid", "ann"))
@@ -49,3 +51,9 @@ def test_mistakes_are_one_line(db, words, part):
 @pytest.mark.parametrize("command", ["create", "list", "revoke"])
 def test_every_command_has_help_with_an_example(command):
     assert f"Example: bestmix token {command}" in invoke("token", command, "--help").stdout
+
+
+def test_the_command_that_revokes_a_token_can_be_pasted(db):
+    path = db.rename(db.with_name("my tokens; ls.db"))
+    command = invoke("token", "create", path).stderr.strip().partition("revoke it with: bestmix ")[2]
+    assert invoke(*shlex.split(command)).exit_code == 0

@@ -46,10 +46,11 @@ def test_rows_come_from_a_file(live, tmp_path):
     (tmp_path / "sums.jsonl").write_text(rows(1) + "\n\n")
     answer = good("experiment", "tell-sums", live, "live", "--key", "k", "--file", tmp_path / "sums.jsonl", "--json")
     assert json.loads(answer) == "counted"
-    (tmp_path / "sums.jsonl").write_text("{")
-    result = invoke("experiment", "tell-sums", live, "live", "--key", "k:2", "--file", tmp_path / "sums.jsonl")
-    assert result.exit_code == 2
-    assert "expected a row in line 1" in result.stderr
+    for text in ("{", "[" * 200_000):
+        (tmp_path / "sums.jsonl").write_text(text)
+        result = invoke("experiment", "tell-sums", live, "live", "--key", "k:2", "--file", tmp_path / "sums.jsonl")
+        assert result.exit_code == 2
+        assert "expected a row in line 1" in result.stderr
 
 
 @pytest.mark.parametrize(

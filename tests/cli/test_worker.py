@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import signal
 import sys
 import time
@@ -46,6 +47,15 @@ def test_a_worker_makes_all_trials(made, tmp_path):
     data = json.loads(good("worker", made, "r", "--exec", command, "-j", 2, "--json"))
     assert (data["told"], data["state"]["status"]) == (6, "done")
     assert "told 0 trials" in good("worker", made, "r", "--exec", command)
+
+
+def test_the_command_that_shows_the_answer_can_be_pasted(tmp_path):
+    with open_storage(tmp_path / "x.db") as storage:
+        storage.create("my run; ls", PROBLEM, 6, Uniform())
+    command = trial(tmp_path, 'print(\'{"reward": 1, "costs": {"dollars": 0.5}}\')')
+    result = invoke("worker", tmp_path / "x.db", "my run; ls", "--exec", command)
+    shown = result.stderr.strip().splitlines()[-1].partition("See the answer with: bestmix ")[2]
+    assert "my run; ls: done" in good(*shlex.split(shown))
 
 
 def test_a_worker_whose_trials_fail_ends_with_the_reason(made, tmp_path):

@@ -112,6 +112,10 @@ def test_a_connection_that_is_closed_or_out_of_step_is_not_used_again(canned, la
             for size in (b"zz", b"", b"-5", b"+5", b"0_5", b"0x5", b"0" * 5000)
         ],
         (b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 50_000, "too long"),
+        *[
+            (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%b\r\n0\r\n\r\n" % part, "as long as it says")
+            for part in (b"4\r\nhello", b"5\r\nhello, you", b"5\r\nhello\n\n")
+        ],
     ],
 )
 def test_what_is_no_answer_is_an_error_of_the_connection(canned, said, words):

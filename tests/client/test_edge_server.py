@@ -51,3 +51,4 @@ def test_an_address_is_one(url):
 
 def test_an_answer_of_a_stranger_is_a_refusal():
     assert Refused(404, b"<html>").code == "internal"
+    assert Refused(404, b"[" * 200_000).code == "internal"

@@ -1,4 +1,5 @@
 import inspect
+import json
 
 import pytest
 from tests.service.servers import PROBLEM
@@ -193,3 +194,19 @@ def test_items_over_http(running, items):
         running.connect().transport.call(
             "POST", "/v1/experiments", {"name": "x", "problem": problem.to_dict(), "budget": 8, "items": ["a", "a"]}
         )
+
+
+@pytest.mark.parametrize("word", ["later", 3, None, ["counted"]])
+def test_an_outcome_of_another_version_is_said_to_be_one(running, monkeypatch, word):
+    exp = running.create()
+    (trial,) = exp.ask()
+    monkeypatch.setattr(exp._transport, "post", lambda *_: json.dumps({"outcome": word}).encode())
+    monkeypatch.setattr(exp, "_post", lambda *_: {"outcome": word, "outcomes": [word]})
+    calls = [
+        lambda: exp.tell(trial, 1.0, [0.5]),
+        lambda: exp.tell_many([(trial, 1.0, [0.5])]),
+        lambda: exp.tell_sums([], "a:1"),
+    ]
+    for call in calls:
+        with pytest.raises(StorageError, match=r"expected one of counted, .* as an outcome, got .*of this version"):
+            call()

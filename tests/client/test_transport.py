@@ -1,12 +1,14 @@
 """Requests that are repeated until they are answered, and what is no server of ours."""
 
 import http.server
+import socket
 import threading
 import time
 
 import pytest
 
 from bestmix import connect
+from bestmix.client.transport import Transport, failure
 from bestmix.experiments import StorageError
 
 
@@ -69,6 +71,52 @@ def test_an_error_that_is_not_of_bestmix_is_said_to_be_one(odd_server):
         server.open("router")
 
 
+class Forgetful:
+    """Answers a request on each connection, or none, and closes it without a word."""
+
+    def __init__(self, answers):
+        self.answers, self.connections = answers, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            connection, _ = self.listener.accept()
+            with connection:
+                self.connections += 1
+                if not connection.recv(65536):
+                    return
+                if self.answers:
+                    connection.sendall(self.answers.pop(0))
+
+    def stop(self):
+        socket.create_connection(self.listener.getsockname()).close()
+        self.thread.join(10)
+        self.listener.close()
+
+
+@pytest.fixture
+def forgetful():
+    made = Forgetful([b'HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}'] * 3)
+    yield made
+    made.stop()
+
+
+def test_a_kept_connection_that_was_closed_meanwhile_is_no_server_out_of_reach(forgetful):
+    transport = Transport(forgetful.url, "t", patience=0.0)
+    assert [transport.call("GET", "/x") for _ in range(3)] == [(200, {"a": 1})] * 3
+    assert forgetful.connections == 3
+    with pytest.raises(StorageError, match="cannot be reached"):
+        transport.call("GET", "/x")
+    assert forgetful.connections == 4  # where a new one fails as well, it is the server
+    with pytest.raises(StorageError, match="cannot be reached"):
+        transport.call("GET", "/x")
+    assert forgetful.connections == 5
+    transport.close()
+
+
 @pytest.mark.parametrize(
     "url",
     [
@@ -103,3 +151,7 @@ def test_an_answer_of_another_shape_is_no_traceback(odd_server, content, words):
     server.answer = (200, content)
     with pytest.raises(StorageError, match=words):
         connect(url, "t").open("x")
+
+
+def test_an_error_nested_too_deep_is_no_traceback():
+    assert "status 500; check that it is one of bestmix" in str(failure(500, b"[" * 200_000))

@@ -22,6 +22,15 @@ from bestmix.service.server import configure, listen  # noqa: E402
 from bestmix.service.tokens import Scope, Tokens, new_token  # noqa: E402
 
 PROBLEM = Problem(["small", "large"], {"dollars": 1.0})
+HALF = "GET /healthz HTTP/1.1\r\nHost: x\r\n"  # a request's head without its end
+
+
+def everything(connection):
+    """All that is sent on a connection until it is closed."""
+    found = b""
+    while part := connection.recv(65536):
+        found += part
+    return found
 
 
 class Running:

@@ -1,9 +1,40 @@
 """The server below the application: its socket, and heads of requests that never end."""
 
+import asyncio
+import io
+import json
+import logging
 import socket
 
-from bestmix.service.connections import LONGEST_HEAD
-from bestmix.service.server import listen
+import pytest
+
+from bestmix.service.http_protocol import LONGEST_HEAD
+from bestmix.service.server import LOGGERS, listen, write_log
+
+
+@pytest.fixture
+def log():
+    """What the loggers of a server write."""
+    loggers, stream = [logging.getLogger(name) for name in LOGGERS], io.StringIO()
+    before = [(logger, logger.handlers, logger.propagate, logger.level) for logger in loggers]
+    flags = logging.logThreads, logging.logProcesses, logging.logMultiprocessing
+    write_log(stream)
+    yield stream
+    logging.logThreads, logging.logProcesses, logging.logMultiprocessing = flags
+    for logger, handlers, propagate, level in before:
+        logger.handlers, logger.propagate = handlers, propagate
+        logger.setLevel(level)
+
+
+def test_an_error_that_nobody_caught_is_a_line_like_all_others(log):
+    async def turn():
+        asyncio.get_running_loop().call_soon(lambda: 1 / 0)
+        await asyncio.sleep(0)
+
+    asyncio.run(turn())
+    (line,) = map(json.loads, log.getvalue().splitlines())
+    assert (line["level"], line["logger"]) == ("error", "asyncio")
+    assert "ZeroDivisionError" in line["error"]
 
 
 def test_answers_are_sent_at_once():

@@ -12,9 +12,9 @@ from bestmix import open_storage
 from bestmix.client.connection import Connection
 from bestmix.experiments import Experiment
 from bestmix.experiments.audit import audit
-from bestmix.service import bodies, connections, plain_call
+from bestmix.service import bodies, http_protocol, plain_call
 from bestmix.service.app import Settings
-from bestmix.service.connections import Limited
+from bestmix.service.http_protocol import Limited
 
 ROUNDABOUT = "application/json; charset=utf-8"  # a type that the framework's route takes, and the direct way does not
 
@@ -212,7 +212,7 @@ def test_a_known_head_behind_a_report_that_is_held_waits_for_its_turn(running, e
 
 def test_lines_between_known_heads_do_not_add_up(running, exp, monkeypatch):
     """Old clients send an empty line after a body, which is no part of the next head."""
-    monkeypatch.setattr(connections, "LONGEST_HEAD", 600)
+    monkeypatch.setattr(http_protocol, "LONGEST_HEAD", 600)
     (trial,) = exp.ask()
     data = request(exp, result(trial), running.token)
     with running.raw() as connection:

@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bestmix.cli import budgets, common, experiment_trials, items, problems, stopping, traffic
-from bestmix.cli.opening import Name, Reason, Url, open_all, open_named, report
+from bestmix.cli.experiment_state import show_state
+from bestmix.cli.opening import Name, Reason, Url, open_all, open_named
 
 if TYPE_CHECKING:
     from bestmix.experiments import State
@@ -90,7 +91,7 @@ def create(
     with common.missing_values("fill them in, or take these rows out of the log"), open_storage("memory://") as draft:
         draft.create(name, found, amount, chosen, **terms)
     with open_all(url, new=True) as storage:
-        report(storage.create(name, found, amount, chosen, **terms), as_json)
+        show_state(storage.create(name, found, amount, chosen, **terms), as_json)
     if not as_json and live is None:
         shared = url.startswith(("http", "postgres"))
         where = "any machine" if shared else "this machine, as often as you like"
@@ -141,7 +142,7 @@ def show(
         typer.echo(json.dumps(data, indent=1, allow_nan=False))
         return
     live = experiment.traffic(last=1) if traffic.is_live(experiment) else None
-    report(experiment, as_json=False, money=not state.complete)
+    show_state(experiment, as_json=False, money=not state.complete)
     if live is not None:
         traffic.show_served(experiment.problem, live)
     if state.complete:
@@ -155,7 +156,7 @@ def pause(url: Url, name: Name, as_json: common.Json = False) -> None:
     """
     experiment = open_named(url, name)
     experiment.pause()
-    report(experiment, as_json)
+    show_state(experiment, as_json)
 
 
 def resume(url: Url, name: Name, as_json: common.Json = False) -> None:
@@ -165,7 +166,7 @@ def resume(url: Url, name: Name, as_json: common.Json = False) -> None:
     """
     experiment = open_named(url, name)
     experiment.resume()
-    report(experiment, as_json)
+    show_state(experiment, as_json)
 
 
 def stop(url: Url, name: Name, reason: Reason = "", as_json: common.Json = False) -> None:
@@ -176,7 +177,7 @@ def stop(url: Url, name: Name, reason: Reason = "", as_json: common.Json = False
     experiment = open_named(url, name)
     rec = experiment.stop(reason)
     if not as_json:
-        report(experiment, as_json)
+        show_state(experiment, as_json)
     common.conclude(rec, common.Outputs(), name, as_json, live=traffic.is_live(experiment))
 
 
@@ -245,7 +246,7 @@ def change(
     bounds = common.parse_bounds(bound or []) or None
     open_before = experiment.state.open
     experiment.change(bounds, limit, arms, total, known, budgets.parse_most(most))
-    report(experiment, as_json)
+    show_state(experiment, as_json)
     if open_before and experiment.state.status == "done":
         common.messages().print(
             "The experiment is over with that: all trials of the new total are made. A larger one goes on."
@@ -267,7 +268,7 @@ def extend(
     """
     experiment = open_named(url, name)
     experiment.extend(budgets.parse_total(budget))
-    report(experiment, as_json)
+    show_state(experiment, as_json)
 
 
 def rename(
@@ -282,7 +283,7 @@ def rename(
     """
     experiment = open_named(url, name)
     experiment.rename(new)
-    report(experiment, as_json)
+    show_state(experiment, as_json)
 
 
 def notes(
@@ -331,8 +332,8 @@ app.command("create")(create)
 app.command("list")(list_all)
 app.command("show")(show)
 app.command("ask")(experiment_trials.ask)
-app.command("weights")(experiment_trials.weights)
-app.command("tell-sums")(experiment_trials.tell_sums)
+app.command("weights")(traffic.weights)
+app.command("tell-sums")(traffic.tell_sums)
 app.command("tell")(experiment_trials.tell)
 app.command("fail")(experiment_trials.fail)
 app.command("renew")(experiment_trials.renew)

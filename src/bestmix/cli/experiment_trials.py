@@ -9,8 +9,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common, traffic
-from bestmix.cli.opening import Name, Reason, Url, open_named, report
+from bestmix.cli import common
+from bestmix.cli.experiment_state import show_state
+from bestmix.cli.opening import Name, Reason, Url, open_named
 
 NOTHING_NOW, NOTHING_MORE = 1, 3  # exit codes of ask
 
@@ -51,37 +52,6 @@ def ask(
             when = "" if given.retry_after is None else f"; ask again in {given.retry_after:.1f} s"
             common.messages().print(f"No trial: {given.why}{when}.", markup=False)
         raise typer.Exit(NOTHING_MORE if given.retry_after is None else NOTHING_NOW)
-
-
-def weights(
-    url: Url,
-    name: Name,
-    segment: Annotated[str | None, typer.Option(help="Only those of this segment.", show_default=False)] = None,
-    as_json: common.Json = False,
-) -> None:
-    """Show what the requests of live traffic follow now.
-
-    Example: [bold]bestmix experiment weights router.db live[/bold]
-    """
-    traffic.show_weights(open_named(url, name), segment, as_json)
-
-
-def tell_sums(
-    url: Url,
-    name: Name,
-    key: Annotated[str, typer.Option(help="Who reports, and the number of the report: web-1:12.", show_default=False)],
-    file: Annotated[str, typer.Option(help="Rows as lines of JSON; - is standard input.")] = "-",
-    as_json: common.Json = False,
-) -> None:
-    """Report requests of live traffic as sums; a report is counted once, however often it is sent.
-
-    A line is {"version": 3, "arm": "small", "n": 2, "sums": {"quality": 1.0}, "products": {"quality*quality": 1.0}},
-    with the segment where there are any.
-
-    Example: [bold]bestmix experiment tell-sums router.db live --key web-1:12 --file sums.jsonl[/bold]
-    """
-    outcome = open_named(url, name).tell_sums(traffic.read_rows(file), key)
-    typer.echo(json.dumps(outcome.value) if as_json else outcome.value)
 
 
 def tell(
@@ -145,7 +115,7 @@ def read_lines(file: str) -> list[tuple[Any, Any, Any]]:
             data = json.loads(line)
             told = (data["metrics"], None) if "metrics" in data else (data["reward"], data.get("costs", {}))
             results.append((data["trial"], *told))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError(
                 f"--file: expected JSON with trial, and reward and costs or metrics, in line {number}, "
                 f"got {checks.shown(line)}"
@@ -160,7 +130,7 @@ def fail(url: Url, name: Name, trial: TrialId, reason: Reason = "", as_json: com
     """
     experiment = open_named(url, name)
     experiment.tell_failed(trial, reason)
-    report(experiment, as_json)
+    show_state(experiment, as_json)
 
 
 def renew(url: Url, name: Name, trial: TrialId, as_json: common.Json = False) -> None:

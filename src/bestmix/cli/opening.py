@@ -1,13 +1,9 @@
-"""Open an experiment by its address and name, and say where it is: what commands for experiments have in common."""
+"""Open an experiment by its address and name: what commands for experiments have in common."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
-
-from bestmix.cli import common, traffic
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment, Server
@@ -36,26 +32,37 @@ def open_all(url: str, patience: float = PATIENCE, new: bool = False) -> "Storag
         return connect(url, patience=patience)
     from bestmix.experiments import open_storage
 
-    if not new:
-        check_there(url)
+    (check_own if new else check_there)(url)
     return open_storage(url, patience=patience)
 
 
 def check_there(url: str) -> None:
     """Complain about a file that is not there or another program's, rather than make an empty one or tables in it."""
-    from bestmix.experiments.sql.database import parse_url
+    file = _file(url)
+    if file is not None and not file.exists():
+        raise ValueError(f"there is no file {file}; check the URL, or run: bestmix experiment create")
+    check_own(url)
+
+
+def check_own(url: str) -> None:
+    """Complain about a file of another program; a database of PostgreSQL may well be shared with others."""
     from bestmix.experiments.sql.schema import VERSIONS
 
-    parsed = parse_url(url)
-    if parsed.get_backend_name() != "sqlite":
-        return
-    if not Path(parsed.database or "").exists():
-        raise ValueError(f"there is no file {parsed.database}; check the URL, or run: bestmix experiment create")
-    names = _tables(Path(parsed.database or ""))
+    file = _file(url)
+    names = [] if file is None or not file.exists() else _tables(file)
     if names and VERSIONS.name not in names:
         raise ValueError(
-            f"{parsed.database} has no experiments, but another program's tables, such as {names[0]!r}; check the URL"
+            f"{file} has no experiments, but another program's tables, such as {names[0]!r}; check the URL, or give "
+            "the name of a new file"
         )
+
+
+def _file(url: str) -> Path | None:
+    """The file of an SQLite database; None of any other."""
+    from bestmix.experiments.sql.database import parse_url
+
+    parsed = None if url.startswith("memory:") else parse_url(url)
+    return None if parsed is None or parsed.get_backend_name() != "sqlite" else Path(parsed.database or "")
 
 
 def _tables(file: Path) -> list[str]:
@@ -68,27 +75,3 @@ def _tables(file: Path) -> list[str]:
             return [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     except sqlite3.Error:  # whoever opens it says what is wrong
         return []
-
-
-def report(experiment: "Experiment | RemoteExperiment", as_json: bool, money: bool = True) -> None:
-    """Where an experiment is, in a line or as JSON; with what is spent, where its budget is one of money."""
-    state = experiment.state
-    if as_json:
-        typer.echo(json.dumps(state.to_dict(), indent=1))
-        return
-    parts = [f"{state.complete:,} of {state.budget:,} trials", f"{state.leased:,} leased"]
-    if state.unlimited:
-        made = f"{state.complete:,} {'requests' if traffic.is_live(experiment) else 'trials'}"
-        parts = [made, *([f"{state.leased:,} leased"] if state.leased else [])]
-    if money and state.unlimited and not traffic.is_live(experiment) and (account := experiment.account) is not None:
-        parts.append(str(account))
-    beside = (state.extra, "beside the plan"), (state.surplus, "left out"), (state.discounted, "of the log discounted")
-    parts += [f"{n:,} {what}" for n, what in ((state.failed, "failed"), *beside) if n]
-    where = f"round {state.round}, " if state.open else ""
-    reason = f" ({state.reason})" if state.reason else ""
-    line = f"{state.name}: {state.status}{reason}, {where}{', '.join(parts)}."
-    common.output().print(Text(line, style="bold"), soft_wrap=True)
-    for change in state.changes:
-        common.output().print(Text(f"Changed in round {change['round']}: {change['text']}."), soft_wrap=True)
-    if state.notes:
-        common.output().print(Text(state.notes))

@@ -27,12 +27,14 @@ def serve(
     Example: [bold]bestmix serve --storage sqlite:///bestmix.db[/bold]
     """
     check_installed()
+    from bestmix.cli.opening import check_own
     from bestmix.experiments import open_storage
     from bestmix.service.app import Settings, create_app
     from bestmix.service.server import check_reach, is_loopback, listen
     from bestmix.service.server import serve as run
     from bestmix.service.tokens import Scope, Tokens, new_token
 
+    check_own(storage)
     with open_storage(storage) as opened:
         check_reach(host, Tokens(opened))
         own, text = new_token(Scope.admin, "session") if session and is_loopback(host) else (None, "")

@@ -1,6 +1,7 @@
 """``bestmix token``: who may use the service."""
 
 import json
+import shlex
 from typing import Annotated
 
 import typer
@@ -8,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bestmix.cli import common
-from bestmix.cli.opening import Url, check_there
+from bestmix.cli.opening import Url, check_own, check_there
 from bestmix.cli.serve import check_installed
 
 app = typer.Typer(no_args_is_help=True, help="Tokens for the service: made, listed, revoked.")
@@ -31,13 +32,15 @@ def create(
     from bestmix.experiments import open_storage
     from bestmix.service.tokens import Tokens
 
+    check_own(url)
     with open_storage(url) as storage:
         token, text = Tokens(storage).create(scope, label, experiment, days)
     if as_json:
         typer.echo(json.dumps({**token.to_dict(), "token": text}, indent=1))
         return
     typer.echo(text)
-    hint = f"This is the only time that it is shown; revoke it with: bestmix token revoke {url} {token.prefix}"
+    command = shlex.join(["bestmix", "token", "revoke", url, token.prefix])
+    hint = f"This is the only time that it is shown; revoke it with: {command}"
     common.messages().print(hint, markup=False, soft_wrap=True)
 
 

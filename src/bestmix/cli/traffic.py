@@ -1,4 +1,4 @@
-"""Live traffic from the shell: options of ``experiment create``, and what shows weights and reads sums."""
+"""Live traffic from the shell: options of ``experiment create``, its weights, and sums that are told."""
 
 import json
 import sys
@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bestmix.cli import common
+from bestmix.cli.opening import Name, Url, open_named
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
@@ -79,6 +80,19 @@ def _served(serve: list[str] | None) -> str | dict[str, float] | None:
     return common.parse_bounds(serve, "--serve", "small=0.9")
 
 
+def weights(
+    url: Url,
+    name: Name,
+    segment: Annotated[str | None, typer.Option(help="Only those of this segment.", show_default=False)] = None,
+    as_json: common.Json = False,
+) -> None:
+    """Show what the requests of live traffic follow now.
+
+    Example: [bold]bestmix experiment weights router.db live[/bold]
+    """
+    show_weights(open_named(url, name), segment, as_json)
+
+
 def show_weights(experiment: "Experiment | RemoteExperiment", segment: str | None, as_json: bool) -> None:
     """Print what requests follow now."""
     found = experiment.published()
@@ -117,6 +131,24 @@ def show_served(problem: "Problem", state: "TrafficState") -> None:
             common.output().print(Text(line), soft_wrap=True)
 
 
+def tell_sums(
+    url: Url,
+    name: Name,
+    key: Annotated[str, typer.Option(help="Who reports, and the number of the report: web-1:12.", show_default=False)],
+    file: Annotated[str, typer.Option(help="Rows as lines of JSON; - is standard input.")] = "-",
+    as_json: common.Json = False,
+) -> None:
+    """Report requests of live traffic as sums; a report is counted once, however often it is sent.
+
+    A line is {"version": 3, "arm": "small", "n": 2, "sums": {"quality": 1.0}, "products": {"quality*quality": 1.0}},
+    with the segment where there are any.
+
+    Example: [bold]bestmix experiment tell-sums router.db live --key web-1:12 --file sums.jsonl[/bold]
+    """
+    outcome = open_named(url, name).tell_sums(read_rows(file), key)
+    typer.echo(json.dumps(outcome.value) if as_json else outcome.value)
+
+
 def read_rows(file: str) -> list[dict[str, Any]]:
     """Rows of a report from lines of JSON."""
     from bestmix import checks
@@ -128,6 +160,6 @@ def read_rows(file: str) -> list[dict[str, Any]]:
             continue
         try:
             rows.append(dict(json.loads(line)))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise ValueError(f"--file: expected a row in line {number}, got {checks.shown(line)}; write JSON") from None
     return rows

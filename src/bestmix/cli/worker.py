@@ -1,6 +1,7 @@
 """``bestmix worker``: makes trials of an experiment; any number of them, on any number of machines."""
 
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -90,7 +91,7 @@ def conclude(work: "LeasedTrials", url: str, caught: list[int], as_json: bool) -
         most = "" if state.unlimited else f" of {state.budget}"
         common.output().print(f"{line}: {state.complete}{most} trials.", markup=False, soft_wrap=True)
         if state.status == "done":
-            hint = f"See the answer with: bestmix experiment show {url} {state.name}"
+            hint = f"See the answer with: {shlex.join(['bestmix', 'experiment', 'show', url, state.name])}"
             common.messages().print(hint, markup=False, soft_wrap=True)
     if caught:
         raise typer.Exit(128 + caught[0])

@@ -47,6 +47,7 @@ class Connection:
         name = f"[{host}]" if ":" in host else host.encode("idna").decode()
         self._host = name if port in (None, usual) else f"{name}:{port}"
         self.owner = os.getpid()
+        self.used = False  # whether a call was answered
         self.open = True  # whether it can be used; not while a call is under way, which may be interrupted
 
     def call(self, method: str, target: str, headers: str, body: bytes | None) -> Answer:
@@ -56,6 +57,7 @@ class Connection:
         self.open = False
         self._socket.sendall(head.encode("latin-1") + (body or b""))
         answer, beyond = self._read()  # bytes beyond an answer would be taken for the next one
+        self.used = True
         self.open = not (beyond or answer.head.startswith(b"http/1.0") or _closes(answer.head))
         return answer
 
@@ -81,7 +83,7 @@ class Connection:
         length = _header(head, b"content-length")
         if status in (204, 304):
             content = b""
-        elif b"\r\ntransfer-encoding:" in head and b"chunked" in _header(head, b"transfer-encoding"):
+        elif b"chunked" in _header(head, b"transfer-encoding"):
             content, data = self._chunks(data)
         elif length.isdigit():
             if len(length) > MOST_DIGITS:
@@ -127,6 +129,8 @@ class Connection:
             if not length:
                 break
             part, data = self._exactly(data, length + 2)
+            if not part.endswith(b"\r\n"):
+                raise ConnectionError("a part of the answer is not as long as it says")
             parts.append(part[:-2])
         while line:  # trailers, which say nothing that is needed
             line, data = self._line(data)

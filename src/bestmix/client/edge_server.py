@@ -5,8 +5,9 @@ import json
 import socket
 import ssl
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
+from bestmix.client.address import Address, parse_address
 from bestmix.client.edge_choices import EdgeError
 
 TIMEOUT = 10.0  # seconds that an answer may take, beyond what was asked to be waited for
@@ -20,7 +21,7 @@ class Refused(Exception):
             error = json.loads(content)["error"]
             self.code, message = str(error["code"]), str(error["message"])
             self.field = error.get("field")
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self.code, message, self.field = "internal", f"status {status}", None
         super().__init__(message)
 
@@ -33,8 +34,8 @@ class EdgeServer:
     """An experiment of a server; for one thread."""
 
     def __init__(self, url: str, experiment: str, token: str) -> None:
-        self._secure, self._host, self._port, path = _address(url)
-        self._path = f"{path}/v1/experiments/{quote(experiment, safe='')}"
+        self._address = _address(url)
+        self._path = f"{self._address.path}/v1/experiments/{quote(experiment, safe='')}"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._connection: http.client.HTTPConnection | None = None
 
@@ -91,26 +92,20 @@ class EdgeServer:
         return answer.status, answer.headers, answer.read()
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
-        if self._secure:
+        host, port = self._address.host, self._address.port
+        if self._address.secure:
             context = ssl.create_default_context()
-            made: http.client.HTTPConnection = http.client.HTTPSConnection(
-                self._host, self._port, timeout=timeout, context=context
-            )
+            made: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
         else:
-            made = http.client.HTTPConnection(self._host, self._port, timeout=timeout)
+            made = http.client.HTTPConnection(host, port, timeout=timeout)
         made.connect()
         made.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._connection = made
         return made
 
 
-def _address(url: str) -> tuple[bool, str, int | None, str]:
-    """Whether by TLS, the host, the port and the path before the API's own."""
+def _address(url: str) -> Address:
     try:
-        parts = urlsplit(url if isinstance(url, str) else "")
-        (parts.hostname or "").encode("idna")  # as a connection will; a name such as a..b fails there
-        if parts.scheme in ("http", "https") and parts.hostname:
-            return parts.scheme == "https", parts.hostname, parts.port, parts.path.rstrip("/")
+        return parse_address(url)
     except ValueError:
-        pass
-    raise EdgeError(f"url: expected http://HOST:PORT, got {url!r:.80}; give a server's address")
+        raise EdgeError(f"url: expected http://HOST:PORT, got {url!r:.80}; give a server's address") from None

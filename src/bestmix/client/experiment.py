@@ -13,6 +13,7 @@ from bestmix import checks, files
 from bestmix.answers.account import Account
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.client.transport import Transport, read_answer
+from bestmix.experiments.errors import StorageError
 from bestmix.experiments.model import FAILURES, LEASE, Event, Handout, Outcome, Record, Snapshot, State, Trial, one_row
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights
 from bestmix.problems.items import Items, as_items
@@ -192,7 +193,7 @@ class RemoteExperiment:
     def tell_many(self, results: Iterable[tuple[Any, ...]]) -> list[Outcome]:
         """Report several results, each (trial, reward, costs) or (trial, metrics): all of them or none."""
         given = [self._result(*result) for result in results]
-        return list(map(Outcome, self._post("tell_many", {"results": given})["outcomes"])) if given else []
+        return list(map(_known, self._post("tell_many", {"results": given})["outcomes"])) if given else []
 
     def tell_failed(self, trial: Trial | str, reason: str = "") -> None:
         """Report that a trial gave no result; its slot is handed out again."""
@@ -219,7 +220,7 @@ class RemoteExperiment:
 
     def tell_sums(self, rows: Iterable[Mapping[str, Any]], key: str) -> Outcome:
         """Report the requests of live traffic as sums; counted once, and on return safely on the server's disk."""
-        return Outcome(self._post("sums", {"key": key, "rows": [dict(row) for row in rows]})["outcome"])
+        return _known(self._post("sums", {"key": key, "rows": [dict(row) for row in rows]})["outcome"])
 
     def traffic(self, last: int | None = None) -> TrafficState:
         """Versions of the weights, or the last of them, with the requests of each, and who reports them."""
@@ -429,7 +430,17 @@ def _columns(
 @lru_cache(maxsize=16)
 def _outcome(content: bytes) -> Outcome:
     """What became of a result, by the server's answer, of which there are few different ones."""
-    return Outcome(read_answer(content)["outcome"])
+    return _known(read_answer(content)["outcome"])
+
+
+def _known(word: Any) -> Outcome:
+    """An outcome by the server's word for it, which may be one of another version."""
+    if word in [*Outcome]:
+        return Outcome(word)
+    raise StorageError(
+        f"the server's answer: expected one of {', '.join(Outcome)} as an outcome, got {checks.shown(word)}; check "
+        "that it is one of bestmix, of this version"
+    )
 
 
 def _id(trial: Trial | str) -> str:

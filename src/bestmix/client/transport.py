@@ -7,10 +7,12 @@ import ssl
 import threading
 import time
 from typing import Any
-from urllib.parse import SplitResult, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from bestmix import checks
 from bestmix.checks import AlreadyExists, InvalidInput, Missing
+from bestmix.client.address import Address, parse_address
+from bestmix.client.connection import Answer as RawAnswer
 from bestmix.client.connection import Connection
 from bestmix.experiments.errors import Closed, Conflict, OutOfOrder, StorageError, UnknownTrial
 
@@ -31,10 +33,9 @@ class Transport:
     """A server's address, a token, and one connection a thread."""
 
     def __init__(self, url: str, token: str | None, patience: float) -> None:
-        parts, self._host, self._port = _address(url)
-        self.url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-        self._secure = parts.scheme == "https"
-        self._base = quote(parts.path.rstrip("/"), safe="/%~!$&'()*+,;=:@")
+        self._address = _address(url)
+        self.url = self._address.url
+        self._base = quote(self._address.path, safe="/%~!$&'()*+,;=:@")
         self._token = token or os.environ.get(VARIABLE, "")
         if not self._token.isascii() or any(c.isspace() for c in self._token):
             raise checks.InvalidInput(
@@ -100,15 +101,27 @@ class Transport:
 
     def _attempt(self, method: str, target: str, body: bytes | None) -> tuple[int, bytes, float]:
         """Status and body of an answer, and in how many seconds it may be a better one."""
-        answer = self._connection().call(method, target, self._headers[body is not None], body)
+        answer = self._call(method, target, self._headers[body is not None], body)
         after = answer.header(b"retry-after") if answer.status in PASSING else b""
         return answer.status, answer.content, float(after) if after.isdigit() else 0.0
+
+    def _call(self, *request: Any) -> RawAnswer:
+        """The answer; where the kept connection fails, as servers close one that was idle, that of a new one."""
+        own = self._connection()
+        try:
+            return own.call(*request)
+        except OSError as error:
+            if not own.used or isinstance(error, TimeoutError):
+                raise
+            self.close()
+            return self._connection().call(*request)
 
     def _connection(self) -> Connection:
         """A connection of this thread and process; a forked child must not speak on its parent's."""
         own: Connection | None = getattr(self._local, "connection", None)
         if own is None or own.owner != os.getpid() or not own.open:
-            own = self._local.connection = Connection(self._host, self._port, self._secure, TIMEOUT)
+            where = self._address
+            own = self._local.connection = Connection(where.host, where.port, where.secure, TIMEOUT)
         return own
 
 
@@ -117,22 +130,13 @@ def _jitter(pause: float) -> float:
     return pause * (0.5 + random.random())
 
 
-def _address(url: str) -> tuple[SplitResult, str, int | None]:
-    """An address with its host and port, checked.
-
-    >>> _address("https://[::1]:8765/mixes")[1:]
-    ('::1', 8765)
-    """
+def _address(url: str) -> Address:
     try:
-        parts = urlsplit(url)
-        (parts.hostname or "").encode("idna")  # as a connection will: no part of a name may be empty or too long
-        if parts.scheme in ("http", "https") and parts.hostname:
-            return parts, parts.hostname, parts.port
+        return parse_address(url)
     except ValueError:
-        pass
-    raise checks.InvalidInput(
-        "url", expected="http://HOST:PORT", got=checks.shown(url), remedy="give a server's address"
-    )
+        raise checks.InvalidInput(
+            "url", expected="http://HOST:PORT", got=checks.shown(url), remedy="give a server's address"
+        ) from None
 
 
 class Answer(dict[str, Any]):
@@ -165,7 +169,7 @@ def failure(status: int, content: bytes) -> Exception:
     try:
         error = json.loads(content)["error"]
         code, message, field = str(error["code"]), str(error["message"]), error.get("field")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return StorageError(f"the server answered with status {status}; check that it is one of bestmix")
     if code == "closed":
         return Closed(message)

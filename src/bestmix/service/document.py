@@ -9,7 +9,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bestmix.service.access import rules
-from bestmix.service.connections import Take
+from bestmix.service.whole_requests import Take
 
 BEARER = {
     "type": "http",

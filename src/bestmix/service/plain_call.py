@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bestmix.experiments import Outcome
 from bestmix.service.access import rules
 from bestmix.service.bodies import LARGE, STALL_SECONDS, most_bytes
-from bestmix.service.connections import WHOLE
+from bestmix.service.whole_requests import WHOLE
 
 STALLED = "stalled"  # in place of a message that did not come in time
 ANSWERS = {outcome: json.dumps({"outcome": outcome}, separators=(",", ":")).encode() for outcome in Outcome}
@@ -82,11 +82,13 @@ class PlainCall:
 
     def _is_plain(self, scope: Scope) -> bool:
         """Whether the head tells of JSON of a length that is allowed, and needs no accounting."""
-        length, kind = b"", b""
+        length, kind = b"", None
         for name, value in scope["headers"]:
             if name == b"content-length":
                 length = value
             elif name == b"content-type":
+                if kind is not None:  # of two of them the framework has a rule of its own
+                    return False
                 kind = value
             elif name == b"transfer-encoding":
                 return False

@@ -10,18 +10,21 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from bestmix.service.connections import Connections, Limited, Take, TakeBody, ceiling
+from bestmix.service.connections import Connections, ceiling
+from bestmix.service.http_protocol import Limited
 from bestmix.service.logs import GatheredLines, JsonLines, Sampled
 from bestmix.service.tokens import Tokens
+from bestmix.service.whole_requests import Take, TakeBody
 
 GRACE = 30  # seconds that calls at work have to end
 BACKLOG = 256  # connections that wait to be accepted, fewer than the descriptors that are kept free
+LOGGERS = "bestmix.service", "uvicorn.error", "asyncio"
 SWITCH = 0.001  # seconds after which a thread that computes lets others go on, such as those of workers' calls
 
 
@@ -115,17 +118,22 @@ def configure(app: FastAPI, proxies: str | None = None, connections: Connections
     )
 
 
-def serve(app: FastAPI, listener: socket.socket, proxies: str | None = None) -> None:
-    """Serve until SIGTERM or Ctrl-C; calls at work are answered first."""
-    handler = GatheredLines(sys.stderr)
+def write_log(stream: TextIO) -> None:
+    """Write all that is logged as lines of JSON, also what the event loop has to say of errors that nobody caught."""
+    handler = GatheredLines(stream)
     handler.setFormatter(JsonLines())
     handler.addFilter(Sampled())
-    for name in ("bestmix.service", "uvicorn.error"):
+    for name in LOGGERS:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(logging.INFO)
     # Of threads, processes and tasks no line tells; finding them out takes a good part of the time of a line.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+
+
+def serve(app: FastAPI, listener: socket.socket, proxies: str | None = None) -> None:
+    """Serve until SIGTERM or Ctrl-C; calls at work are answered first."""
+    write_log(sys.stderr)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises it once more when all is done
         signal.signal(number, lambda *_: None)
     sys.setswitchinterval(SWITCH)

@@ -16,10 +16,10 @@ from bestmix.experiments.experiment import joint_tell
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.store import Joint, Prefetch
 from bestmix.service.access import check_own, credentials
-from bestmix.service.connections import Reply, TakeBody
 from bestmix.service.middleware import RAW_HEADERS, RequestMiddleware, Visit
 from bestmix.service.plain_call import ANSWERS, PlainCall, answer_headers
 from bestmix.service.tokens import Fingerprint, Token
+from bestmix.service.whole_requests import Reply, TakeBody
 
 PATTERN = "/v1/experiments/{experiment}/tell"
 LONGEST_ID = 40  # characters of a trial's id

@@ -14,7 +14,7 @@ from bestmix import open_experiment
 from bestmix.experiments.audit import audit
 from bestmix.experiments.errors import OutOfOrder
 from bestmix.experiments.experiment import read_report
-from bestmix.service import connections
+from bestmix.service import held_reports
 from bestmix.service.routes.traffic import Documents, Gathering
 from bestmix.service.tokens import Scope
 
@@ -105,7 +105,7 @@ def test_reports_that_come_together_are_counted_together_and_each_is_answered(tm
 
 
 def test_reports_of_many_edges_wait_for_each_other_and_nobody_else_does(live, running, monkeypatch):
-    monkeypatch.setattr(connections, "GATHER", 1.0)
+    monkeypatch.setattr(held_reports, "GATHER", 1.0)
 
     def sums(k, body=None):
         body = body or json.dumps({"key": f"edge {k}:1", "rows": [row(1, "small", drawn("small", 2, rng))]})

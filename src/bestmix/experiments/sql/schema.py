@@ -4,6 +4,7 @@ Tables of 0.1 are upgraded when they are opened: what came since has defaults, s
 disturbed. Older ones are upgraded on request.
 """
 
+import shlex
 import sqlite3
 from importlib import resources
 from pathlib import Path
@@ -50,7 +51,7 @@ def check(found: str, database: Database) -> None:
     if found < tables.VERSION:
         raise StorageError(
             f"{where}: its tables are of version {found}, older than {tables.VERSION}; stop all workers, then run: "
-            f"bestmix storage upgrade {where}"
+            f"bestmix storage upgrade {shlex.quote(where)}"
         )
 
 

@@ -6,8 +6,9 @@ file gets a rollback journal. A file that is in WAL mode already stays in it: ot
 
 What a commit costs: in WAL mode one sync. With a rollback journal five: its pages, its folder, its header that makes
 them count, then the file, then the header again that ends the transaction. That of the folder is there because SQLite
-opens the journal anew for every transaction, and it cannot be left out; each of the others is what a power cut at some
-point needs. So calls which wait at the same time share a commit instead (``group_commit.py``).
+opens the journal anew for every transaction, one that is kept as well, and it cannot be left out; each of the others
+is what a power cut at some point needs. So calls which wait at the same time share a commit instead
+(``group_commit.py``).
 """
 
 import os
@@ -48,8 +49,9 @@ def prepare(connection: sqlite3.Connection, journal: str | None = None) -> None:
     held = connection.execute("PRAGMA journal_mode").fetchone()[0]
     if held != "wal":
         wanted = journal or ("wal" if wal_is_sound(linked()) else "persist")
-        # A rollback journal that is kept and zeroed commits with one write to a file that is there
-        # already; deleting it would need a sync of the folder, or the deletion may be undone by a power cut.
+        # What ends a transaction is that its journal is deleted, or zeroed where it is kept. A deletion would be safe
+        # from a power cut only after a second sync of the folder, which SQLite leaves out with synchronous = FULL;
+        # zeros are synced with the file that they are in.
         if held != wanted:
             connection.execute(f"PRAGMA journal_mode = {wanted}")
     connection.execute("PRAGMA synchronous = FULL")
