@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.timing import Figure
+from bestmix import Instance
 
 TITLE = "Starting up, each time in a fresh interpreter"
 TRIALS = "arm,quality,dollars\n" + "".join(
@@ -17,6 +18,12 @@ TRIALS = "arm,quality,dollars\n" + "".join(
     for name, quality, dollars in (("small", 0.3, 0.5), ("medium", 0.6, 1.5), ("large", 0.9, 4.0))
     for k in range(5)
 )
+PROBLEM = """
+arms = ["small", "large"]
+[bounds]
+dollars = 2.0
+"""
+TRIAL = """echo '{"reward": 0.5, "costs": {"dollars": 1.0}}'"""
 HELP = """
 import sys
 sys.argv = ["bestmix", "--help"]
@@ -45,26 +52,24 @@ instance = Instance(rng.random(16), 2 * rng.random((1, 16)), [1.0], sigma_reward
 identify(instance.problem, instance.sampler(seed=1), budget=2000)
 {CPU_AND_NUMBA}
 """
+LOG = ["--reward", "quality", "--bound", "dollars=2"]
 COMMANDS = {
-    "bestmix solve": ["solve", "trials.csv", "--reward", "quality", "--bound", "dollars=2"],
+    "bestmix solve": ["solve", "trials.csv", *LOG],
+    "bestmix tradeoff": ["tradeoff", "trials.csv", *LOG, "--cost", "dollars"],
+    "bestmix explain": ["explain", "trials.csv", *LOG],
+    "bestmix limit": ["limit", "trials.csv", *LOG],
+    "bestmix gaps": ["gaps", "guess.toml"],
     "bestmix demo": ["demo", "--budget", "100", "--output", "demo"],
+    "bestmix run": ["run", "problem.toml", "--budget", "60", "--exec", "sh trial.sh {arm}", "--state", "run.json"],
+    "bestmix experiment create": ["experiment", "create", "store.db", "router", "problem.toml", "--budget", "60"],
     "bestmix compare D2P": ["compare", "D2P", "--strategy", "sfsr"],
-    "bestmix plan": [
-        "plan",
-        "trials.csv",
-        "--reward",
-        "quality",
-        "--bound",
-        "dollars=2",
-        "--runs",
-        "500",
-        "--no-figure",
-    ],
+    "bestmix plan": ["plan", "trials.csv", *LOG],
+    "bestmix plan D2P": ["plan", "D2P"],
 }
 MOST_SECONDS = {  # of CPU, in the first start
     "identify, 16 arms, 1 cost, 2,000 trials": 2.0,
+    **dict.fromkeys(COMMANDS),
     "bestmix solve": 2.0,
-    "bestmix demo": None,
     "bestmix compare D2P": 12.0,
     "bestmix plan": 25.0,
 }
@@ -127,11 +132,10 @@ def cold_and_warm(name: str, target: float | None, rounds: int) -> list[Figure]:
     first, second, compiled = [], [], 0
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "trials.csv").write_text(TRIALS)
             cache = Path(folder) / "cache"
-            first.append(start(name, folder, cache))
+            first.append(start(name, with_files(Path(folder) / "first"), cache))
             before = contents(cache)
-            second.append(start(name, folder, cache))
+            second.append(start(name, with_files(Path(folder) / "second"), cache))
             compiled += len(set(contents(cache)) - set(before))
     cold, warm = min(first), min(second)
     numba = "loads Numba" if cold.numba else "without Numba"
@@ -150,10 +154,22 @@ class Start(NamedTuple):
     numba: bool
 
 
-def start(name: str, folder: str, cache: Path) -> Start:
+def with_files(folder: Path) -> Path:
+    """A new folder with what the commands read."""
+    folder.mkdir()
+    (folder / "trials.csv").write_text(TRIALS)
+    (folder / "problem.toml").write_text(PROBLEM)
+    (folder / "trial.sh").write_text(TRIAL)
+    Instance([1.7, 2.6, 2.1], [[0.0, 1.8, 1.3]], [1.0], sigma_cost=0.5).save(folder / "guess.toml")
+    return folder
+
+
+def start(name: str, folder: Path, cache: Path) -> Start:
     code = CLI.format(words=COMMANDS[name]) if name in COMMANDS else IDENTIFY
     env, began = environ | {"NUMBA_CACHE_DIR": str(cache)}, time.perf_counter()
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{name}: {done.stderr}")
     cpu, numba = done.stderr.splitlines()[-1].split()
     return Start(float(cpu), time.perf_counter() - began, numba == "True")
 

@@ -1,7 +1,6 @@
 """Two speeds of one source: the same numbers, and no compiler where there is little to do."""
 
 import os
-import shutil
 import subprocess
 import sys
 from functools import partial
@@ -163,38 +162,6 @@ jit.machine(columns.load)(np.ones((1, 2)), np.ones(1), np.arange(1), columns.new
     assert said.startswith(jit.SENTENCE)
     assert "bestmix: 1 compiled in " in said
     assert said.endswith("\r\x1b[K")
-
-
-ABOVE = """
-from bestmix.kernels import columns, jit
-print(jit.machine(columns.above)(1.0, 2.0))
-print(sum(jit.machine(columns.above).stats.cache_misses.values()))
-"""
-
-
-def installed(tmp_path):
-    """A copy of the package in which nothing can be kept beside the kernels, whoever asks."""
-    shutil.copytree(SOURCE, tmp_path / "site/bestmix", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "site/bestmix/kernels/__pycache__").write_text("a file, where a folder would be")
-    return tmp_path / "site"
-
-
-def misses(site, home):
-    """How often a function had to be compiled in a process of this user."""
-    environment = {"PYTHONPATH": str(site), "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", ABOVE], env=environment, capture_output=True, text=True, check=True)
-    value, count = done.stdout.split()
-    assert float(value) == -1.0
-    return int(count)
-
-
-def test_two_users_of_a_read_only_installation_keep_machine_code_until_any_kernel_is_edited(tmp_path):
-    site, one, two = installed(tmp_path), tmp_path / "one", tmp_path / "two"
-    assert [misses(site, one), misses(site, two), misses(site, one)] == [1, 1, 0]
-    assert list(one.rglob("columns.above.*.nbi"))
-    with (site / "bestmix/kernels/pairs.py").open("a") as file:
-        file.write("# an edit\n")
-    assert misses(site, one) == 1
 
 
 def test_a_users_score_is_a_kernel_only_if_it_is_compiled():

@@ -89,18 +89,22 @@ def test_few_runs_are_over_in_plain_python_and_the_same(strategy, monkeypatch):
     cell = Cell(bm.catalog.load("D2P"), strategy, 2000, seed=3)
     compiled = cell.run(0, 1, runs=6)
     monkeypatch.setattr(jit, "ENOUGH_WORK_OF_RUNS", 7 * cell.fast.work)
+    monkeypatch.setattr(jit, "_plain_work", jit.PlainWork())
     with monkeypatch.context() as few:
         few.setattr(jit, "machine", None)
         plain = cell.run(0, 1, runs=6)
     np.testing.assert_array_equal(plain.outcome, compiled.outcome)
     np.testing.assert_array_equal(plain.pulls, compiled.pulls)
     np.testing.assert_allclose(plain.regret, compiled.regret, rtol=0, atol=1e-9)
+    assert jit._plain_work.steps == 6 * cell.fast.work
+    monkeypatch.setattr(jit, "_plain_work", jit.PlainWork())
     sizes = []
     monkeypatch.setattr(type(cell.fast), "call", lambda self, speed, *_: sizes.append(speed is not jit._in_python))
-    cell._block(0, 6, runs=6)
     cell._block(0, 6, runs=8)
     replace(cell, beside=2)._block(0, 6, runs=6)  # another cell needs the machine code as well
-    assert sizes == [False, True, True]
+    cell._block(0, 6, runs=6)
+    cell._block(0, 1, runs=1)  # what was done before counts too
+    assert sizes == [True, True, False, True]
 
 
 def test_runs_that_stop_by_themselves_are_compiled_since_their_length_is_not_known():

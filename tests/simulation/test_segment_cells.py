@@ -107,6 +107,7 @@ def test_limits_on_means_alone_run_as_the_instance_of_arrays():
 def test_few_runs_are_plain_python_and_many_are_compiled(monkeypatch):
     asked = []
     monkeypatch.setattr(jit, "machine", lambda kernel: asked.append(kernel) or jit._in_python(kernel))
+    monkeypatch.setattr(jit, "_plain_work", jit.PlainWork())
     cell = SegmentCell(INSTANCE, bm.Challenger(rounds=6), 90, 0)
     few = cell.run(0, 1, 2)
     assert not asked

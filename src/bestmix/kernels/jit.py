@@ -11,9 +11,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
@@ -71,6 +70,14 @@ class Speed(Protocol):
         """The kernel, to be called."""
 
 
+@dataclass
+class PlainWork:
+    """Steps of simulated runs that this process has done in plain Python."""
+
+    steps: float = 0.0
+
+
+_plain_work = PlainWork()
 _kernels: "WeakKeyDictionary[Callable[..., object], Options]" = WeakKeyDictionary()
 _machines: "WeakKeyDictionary[Callable[..., object], dict[Form, Any]]" = WeakKeyDictionary()
 _lock = threading.RLock()  # simulated runs ask for machine code from several threads
@@ -127,13 +134,20 @@ def speed_for(work: float) -> Speed:
     return _in_python if work < ENOUGH_WORK else machine
 
 
-def speed_for_runs(work: float, segments: bool = False) -> Speed:
+def speed_for_runs(work: float, segments: bool = False, now: float = 0.0) -> Speed:
     """How to call the kernels of simulated runs, or of a search for gaps, of so many steps of an innermost loop in all.
+
+    ``now`` are those that follow at once. What was done in plain Python before counts too: many small simulations, as a
+    plan makes them, would otherwise take as long as a compiler does several times over.
 
     >>> speed_for_runs(work=10)(plain)(3)
     3
     """
-    return _in_python if work < (ENOUGH_WORK_OF_SEGMENT_RUNS if segments else ENOUGH_WORK_OF_RUNS) else machine
+    with _lock:
+        if work + _plain_work.steps >= (ENOUGH_WORK_OF_SEGMENT_RUNS if segments else ENOUGH_WORK_OF_RUNS):
+            return machine
+        _plain_work.steps += now
+    return _in_python
 
 
 def is_kernel(function: Callable[..., object]) -> bool:
@@ -242,9 +256,18 @@ def _compile(function: FunctionType, options: Options, form: Form) -> Any:
     inside = {"forceinline": options.inline, "inline": "always" if options.substitute else "never"}
     ways = _linked(form) if numba.version_info.short == LINKED else {}
     result = compiler(nogil=True, error_model="numpy", **ways, **inside)(function)
+    if not is_machine(result):  # by NUMBA_DISABLE_JIT
+        return _in_python(result) if form.entry else result
     if options.keep and form.entry:
-        result._cache = _disk_cache(function, form)
+        _keep(result, function)
     return result
+
+
+def _keep(dispatcher: Any, function: FunctionType) -> None:
+    """Read machine code from disk where it is kept, and keep it there."""
+    from bestmix.kernels.kept_code import kept_code
+
+    dispatcher._cache = kept_code(function) or dispatcher._cache
 
 
 def _linked(form: Form) -> dict[str, Any]:
@@ -254,27 +277,6 @@ def _linked(form: Form) -> dict[str, Any]:
     pipeline = linking.EntryCompiler if form.entry else linking.InnerCompiler
     wrappers = {"no_cpython_wrapper": not form.entry, "no_cfunc_wrapper": True}
     return {"_nrt": form.counts, "pipeline_class": pipeline, **wrappers}
-
-
-def _disk_cache(function: FunctionType, form: Form) -> Any:
-    """Numba's cache of a function's machine code, which counts as stale when any kernel's source has changed.
-
-    Machine code holds that of its callees, and Numba itself would only look at the file of the function. It is kept
-    beside the files, or in the user's cache folder where they cannot be written.
-    """
-    caching: Any = import_module("numba.core.caching")
-    result = caching.FunctionCache(function)
-    # Python's way in: what kernels call is part of its machine code
-    name = f"{result._impl.filename_base}.entry".lower()
-    result._cache_file = caching.IndexDataCacheFile(result.cache_path, name, _sources())
-    return result
-
-
-@cache
-def _sources() -> str:
-    """Digest of all kernels' sources."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _names(code: CodeType) -> set[str]:

@@ -62,7 +62,8 @@ class SegmentCell(Cell):
         """Outcomes of the first ``size`` runs of a block; few runs in all are over before a compiler would be."""
         answers, rng = self._new_answers(size), self.generator(block)
         if self.fast is not None:
-            self.fast.call(jit.speed_for_runs(self.fast.work * runs, segments=True), rng, answers)
+            work = self.fast.work
+            self.fast.call(jit.speed_for_runs(work * runs, segments=True, now=work * size), rng, answers)
         else:
             for run in range(size):
                 self._one_by_one(rng, run, answers)

@@ -39,7 +39,7 @@ class Replication:
 
     def some(self, runs: int, rng: np.random.Generator, *arrays: Any) -> None:
         """Some of so many runs; few are over in plain Python before a compiler would be."""
-        speed = jit.speed_for_runs(self.work * runs)
+        speed = jit.speed_for_runs(self.work * runs, now=self.work * len(arrays[0]))
         self.call(partial(jit.machine, without=self.without) if speed is jit.machine else speed, rng, *arrays)
 
     def call(self, speed: jit.Speed, rng: np.random.Generator, *arrays: Any) -> None:
