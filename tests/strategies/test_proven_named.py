@@ -78,8 +78,8 @@ def test_later_trials_that_name_another_basis_prove_nothing(edition):
 def test_another_basis_is_named_after_more_trials_only():
     naming = replace(named_after(100), basis=[0, 2])
     evidence = told(EASY.problem, [120] * 3, EASY.means)
-    assert look(evidence, ONES, 0.05, naming).naming is naming
-    second = look(told(EASY.problem, [130] * 3, EASY.means), ONES, 0.05, naming).naming
+    assert look(evidence, ONES, 0.05, naming, 5).naming is naming
+    second = look(told(EASY.problem, [130] * 3, EASY.means), ONES, 0.05, naming, 5).naming
     assert (second.number, second.basis) == (2, [0, 1])
 
 
@@ -122,16 +122,16 @@ def test_with_many_arms_each_edition_is_certain_sooner_than_the_one_before():
             naming[edition] = found.naming
             if found.certain:
                 first.setdefault(edition, n)
-        if 3 not in first and proven_support.is_certain(evidence, ONES, 1e-4):
+        if 3 not in first and proven_support.is_certain(evidence, ONES, 1e-4, edition=3):
             first[3] = n
     assert first[5] < first[4] < first[3]
 
 
 def test_rounds_are_shorter_near_the_end_from_the_fifth_edition_on():
     naming, evidence = named_after(100), told(EASY.problem, [700] * 3, EASY.means)
-    proven = look(evidence, ONES, 0.05, naming).evidence.min()
+    proven = look(evidence, ONES, 0.05, naming, 5).evidence.min()
     delta = 0.05 * np.exp(-1.05 * proven / 2) / naming.allowed(0.05)  # 5% more evidence is asked for than there is
-    assert look(evidence, ONES, delta, naming).missing == pytest.approx(0.05)
+    assert look(evidence, ONES, delta, naming, 5).missing == pytest.approx(0.05)
     memory = {"quota": None, "basis": [], "reasons": {}, "naming": naming.to_dict()}
     strategies = [Challenger(delta=delta, proven=True, sigma=1.0, edition=edition) for edition in (4, 5)]
     usual, near = (sum(one.close(evidence, 10**6, memory)[0]["quota"]) for one in strategies)
@@ -147,6 +147,11 @@ def test_a_run_of_the_fourth_edition_goes_on_as_it_began():
     before = replace(SURE, edition=4)
     assert [drive(before, EASY, seed).trials for seed in range(4)] == [178, 96, 96, 105]
     assert [drive(SURE, EASY, seed).trials for seed in range(4)] != [178, 96, 96, 105]
+
+
+def test_the_sixth_edition_proves_as_the_fifth():
+    fifth, sixth = (drive(replace(SURE, edition=edition), EASY, 3) for edition in (5, 6))
+    assert (sixth.memory, sixth.trials) == (fifth.memory, fifth.trials)
 
 
 def test_a_saved_run_goes_on_as_if_it_had_not_been_saved(tmp_path):

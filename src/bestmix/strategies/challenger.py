@@ -47,8 +47,8 @@ NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the f
 FLOOR = 0.1  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 LEAST_DELTA = 1e-200  # parts of a smaller one are no numbers
-CLEAR = 2.5  # z-score from which on a condition is no longer in doubt: all of them, before trials go to the margin
-RESERVE = conditions.Reserve(floor=FLOOR, doubt=CLEAR)  # where the budget is fixed, from the sixth edition on
+CLEAR_Z = 2.5  # z-score from which on a condition is not in doubt: all of them, before trials go to the margin
+RESERVE = conditions.Reserve(floor=FLOOR, doubt=CLEAR_Z)  # where the budget is fixed, from the sixth edition on
 NEWER = (
     "tolerance",
     "proven",
@@ -378,7 +378,7 @@ class Challenger:
 
     def _narrows(self, lot: Lot, least: float) -> bool:
         """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""
-        return self.margin_share is not None and lot.late(self.margin_share) and least >= CLEAR
+        return self.margin_share is not None and lot.late(self.margin_share) and least >= CLEAR_Z
 
     def _close_program(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         """The same for segments, limits on shares, relative limits and partly known arms."""

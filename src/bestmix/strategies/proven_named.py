@@ -21,10 +21,11 @@ from bestmix.problems.solution import Solution, solve_means
 from bestmix.strategies import proven_joint
 from bestmix.strategies.proven_support import INFEASIBLE, Conditions, columns_of, none_keeps, shrunk, units
 
-CLEAR = {4: 3.0, 5: 2.0}  # squared distance from which on a basis is named, by edition
+LEAST_TO_NAME = 2.0  # squared distance of the nearest condition from which on a basis is named
+LEAST_IN_FOURTH = 3.0  # and in the fourth edition
 AGAIN = 1.25  # times the trials of the last naming, before another basis is named
 LATER = 0.1  # of what is left of delta: for all bases that are named later
-FAR = 1e6  # squared distances beyond are as good as this one
+MOST_PROVEN = 1e6  # squared distances beyond are as good as this one
 SOON = 0.3  # of the trials that are missing in a round, where that is less than usual
 SHORTEST = 0.2  # of a usual round
 
@@ -103,10 +104,10 @@ class Look:
             spread = conditions.spread_of(j, state, state.counts)
             if spread > 0.0 and state.gap[j] < np.inf:
                 promised = state.gap[j] ** 2 / spread
-                state.gap[j] = math.sqrt(min(max((promised + proven) / 2.0, 0.0), FAR) * spread)
+                state.gap[j] = math.sqrt(min(max((promised + proven) / 2.0, 0.0), MOST_PROVEN) * spread)
 
 
-def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None, edition: int = 5) -> Look:
+def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None, edition: int) -> Look:
     """Whether the answer of the estimates is right for certain, with a chance of error of ``delta`` in all looks."""
     bound = evidence.problem.bound
     solution = solve_means(evidence.means, bound)
@@ -117,7 +118,8 @@ def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None,
     basis = sorted(int(j) for j in solution.basis)
     changed = naming is not None and not naming.is_of(bound)
     if naming is None or changed or (basis != naming.basis and evidence.counts.sum() >= AGAIN * naming.counts.sum()):
-        return Look(False, _name(evidence, basis, scale, naming, CLEAR[edition]))
+        least = LEAST_IN_FOURTH if edition == 4 else LEAST_TO_NAME
+        return Look(False, _name(evidence, basis, scale, naming, least))
     if basis != naming.basis:
         return Look(False, naming)
     counts, means = naming.later(evidence)
@@ -150,13 +152,13 @@ def _is_answer(columns: Floats, basis: list[int]) -> bool:
     return bool((weights > 0).all() and (columns[others, 0] - columns[others, 1:] @ prices < 0).all())
 
 
-def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, clear: float) -> Naming | None:
+def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, least: float) -> Naming | None:
     """The estimates' basis, as soon as it is clear enough to be worth a proof; until then the one before."""
     means, bound, unknown = evidence.means, evidence.problem.bound, len(evidence.counts)
     columns = columns_of(means, bound, units(means, bound, scale))
     counts = np.full(len(columns), np.inf)
     counts[:unknown] = evidence.counts
-    if Conditions(columns, basis, counts, np.sign(scale)).nearest(counts) < clear:
+    if Conditions(columns, basis, counts, np.sign(scale)).nearest(counts) < least:
         return before
     number = 1 if before is None else before.number + 1
     return Naming(number, basis, evidence.counts.astype(float), means[:unknown].copy(), bound.tolist())

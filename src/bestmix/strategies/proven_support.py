@@ -22,7 +22,7 @@ from bestmix.strategies.proven_scales import scales
 
 RHOS = 5.0 * 8.0 ** np.arange(4)  # trials at which the mixtures are sharpest, each with the same weight
 INFEASIBLE = 0.1  # of delta: that no mix is said to keep the limits though one does
-FAR = 1e3  # in units of the scales
+FAR_POINT = 1e3  # units of the scales from zero: exact points beyond measure coordinates without noise in their own
 NONE = 1e-12  # below it a singular value counts as zero, relative to the largest
 LEAST = 1e-100  # of the largest value of a metric: a smaller scale counts as this one, so that squares are numbers
 
@@ -42,7 +42,7 @@ def joint_scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
     return found if apart else found * math.sqrt(len(found))
 
 
-def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int = 2) -> bool:
+def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int) -> bool:
     """Whether the answer of the estimates, a support or that no mix keeps the limits, is right for certain.
 
     With probability 1 - ``delta`` no wrong answer is ever called certain, however the trials are allocated. The first
@@ -57,8 +57,8 @@ def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int = 2
     columns = columns_of(evidence.means, bound, units(evidence.means, bound, scale))
     counts = np.full(len(columns), np.inf)
     counts[:unknown] = evidence.counts
-    held = Conditions(columns, list(solution.basis), counts, np.sign(scale), edition)
-    return held.all_hold((1.0 - INFEASIBLE) * delta)
+    held = Conditions(columns, list(solution.basis), counts, np.sign(scale))
+    return held.all_hold((1.0 - INFEASIBLE) * delta, edition)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +74,13 @@ class Conditions:
     basis: list[int]
     counts: Floats  # (K + L,), infinite for what is known
     scale: Floats  # (1 + L,)
-    edition: int = 2
 
-    def all_hold(self, delta: float) -> bool:
+    def all_hold(self, delta: float, edition: int) -> bool:
         """Whether they do for certain."""
-        many = len(RHOS) ** 2 if self.edition == 1 else 1
+        many = len(RHOS) ** 2 if edition == 1 else 1
         if self.nearest(self.counts) < self.level(delta, many):  # the distances below are smaller yet
             return False
-        return all(self._holds(j, delta) for j in [None, *self.others])
+        return all(self._holds(j, delta, edition) for j in [None, *self.others])
 
     @property
     def others(self) -> list[int]:
@@ -92,7 +91,7 @@ class Conditions:
         """Squared distance to where the first of them fails."""
         return min([self.primal(counts), *(self.dual(j, counts) for j in self.others)])
 
-    def _holds(self, j: int | None, delta: float) -> bool:
+    def _holds(self, j: int | None, delta: float, edition: int) -> bool:
         """Whether no truth that differs in the basis and in column ``j`` is near enough for all pairs of mixtures."""
         basis, level = self.counts[self.basis], self.level(delta, len(RHOS) ** 2)
         beyond = [
@@ -100,7 +99,7 @@ class Conditions:
             for own in RHOS
             for rho in RHOS
         ]
-        if self.edition == 1:
+        if edition == 1:
             return max(beyond) >= level
         return 2.0 * float(np.logaddexp.reduce(np.array(beyond) / 2.0)) >= level
 
@@ -194,7 +193,7 @@ def _measured(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple
     # The unit of a coordinate without noise is free; where exact points are far away it is such that their direction
     # has no noise but for what it has: a share of 1 / far^2 would pass for none.
     far = np.abs(exact / unit)[:, scale > 0].max(initial=0.0)
-    unit = np.where(scale > 0, unit, 1.0 / far if far > FAR else 1.0)
+    unit = np.where(scale > 0, unit, 1.0 / far if far > FAR_POINT else 1.0)
     free = _null(exact / unit)
     value, vector = np.linalg.eigh(free.T @ ((scale > 0)[:, None] * free))
     measured, without = value > NONE, value <= NONE
