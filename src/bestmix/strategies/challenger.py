@@ -372,9 +372,7 @@ class Challenger:
     def _look(self, evidence: Evidence, memory: Memory) -> proven_named.Look:
         """What the trials since a basis was named have proven of it."""
         scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
-        before = memory.get("naming")
-        naming = None if before is None else proven_named.Naming.from_dict(before)
-        return proven_named.look(evidence, scale, self._delta, naming, self.edition)
+        return proven_named.look(evidence, scale, self._delta, _naming(memory), self.edition)
 
     def _narrows(self, lot: Lot, least: float) -> bool:
         """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""
@@ -488,6 +486,11 @@ class Challenger:
             return memory
         return memory | {"quota": [0] * len(problem.cells)}
 
+    def carried(self, problem: Problem, memory: Memory) -> Memory:
+        """The naming: its number whatever comes, and all of it where the question stays."""
+        naming = _naming(memory)
+        return {} if naming is None else {"naming": naming.carried(problem).to_dict()}
+
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """All of them."""
         return np.arange(len(problem.columns))
@@ -547,6 +550,12 @@ def check_edition(edition: int) -> None:
         raise checks.InvalidInput(
             "edition", expected="1, 2, 3, 4, 5 or 6", got=checks.shown(edition), remedy="leave it out for the newest"
         )
+
+
+def _naming(memory: Memory) -> proven_named.Naming | None:
+    """The basis that is being proven."""
+    found = memory.get("naming")
+    return None if found is None else proven_named.Naming.from_dict(found)
 
 
 def _speed(evidence: Evidence) -> jit.Speed:

@@ -27,6 +27,7 @@ from bestmix.strategies.protocol import (
     Extendable,
     Memory,
     Strategy,
+    carried,
     check_problem,
     decides_from_counts,
     least_scatter,
@@ -182,6 +183,10 @@ class Paid:
             raise not_extendable(self.strategy, self.spend.say(old), self.spend.say(new))
         over = memory["quota"] is None and problem.cells
         return {**memory, "amount": new} | ({"quota": [0] * len(problem.cells)} if over else {})
+
+    def carried(self, problem: Problem, memory: Memory) -> Memory:
+        """What the strategy goes on with where rounds are planned anew."""
+        return carried(self.strategy, problem, memory)
 
     def after(self, evidence: Evidence, memory: Memory) -> Memory:
         """Memory of a run that starts from trials which were paid for otherwise."""

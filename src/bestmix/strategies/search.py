@@ -406,7 +406,7 @@ class Search:
         if found.shrinks or not set(problem.cells) <= set(self.problem.cells):
             check_payable(recipe, moments, under_way, memory)
         here = found.trials - sum(m.count for m in gone.values())
-        memory, owed = begin_again(recipe, here, moments, under_way, memory)
+        memory, owed = begin_again(recipe, self.problem, here, moments, under_way, memory)
         memory |= {"arriving": True} if self.memory.get("arriving") else {}
         quota = self.strategy.quota(problem, max(here, len(moments)), memory)
         counts = np.array([m.count for m in moments], dtype=np.int64)
