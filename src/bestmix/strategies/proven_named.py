@@ -20,7 +20,8 @@ from bestmix.kernels import conditions
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import Solution, solve_means
 from bestmix.strategies import proven_joint
-from bestmix.strategies.proven_support import INFEASIBLE, Conditions, columns_of, none_keeps, shrunk, units
+from bestmix.strategies.proven_columns import columns_of, is_answer, units
+from bestmix.strategies.proven_support import INFEASIBLE, Conditions, none_keeps, shrunk
 
 LEAST_TO_NAME = 2.0  # squared distance of the nearest condition from which on a basis is named
 LEAST_IN_FOURTH = 3.0  # and in the fourth edition
@@ -84,12 +85,16 @@ class Naming:
         asked = self.asked(problem)
         return replace(asked, question=asked.question or {})
 
-    def later(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        """Trials of each unknown arm since then (K0,), and the means of all arms (K, 1 + L) in these or as known."""
+    def later(self, evidence: Evidence, scale: Floats) -> tuple[Floats, Floats]:
+        """Trials of each unknown arm since then (K0,), and the means of all arms (K, 1 + L) in these or as known.
+
+        What has no noise is the same in all trials, and needs no difference, which would be rounded.
+        """
         counts, means = evidence.counts - self.counts, evidence.means.copy()
         unknown = len(counts)
         total = evidence.counts[:, None] * means[:unknown] - self.counts[:, None] * self.means
-        means[:unknown] = total / np.maximum(counts, 1.0)[:, None]
+        later = total / np.maximum(counts, 1.0)[:, None]
+        means[:unknown] = np.where(scale > 0, later, means[:unknown])
         return counts, means
 
 
@@ -150,7 +155,7 @@ def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None,
         return Look(False, _name(evidence, basis, scale, naming, least))
     if basis != naming.basis:
         return Look(False, naming)
-    counts, means = naming.later(evidence)
+    counts, means = naming.later(evidence, scale)
     if not counts.all():
         return Look(False, naming, counts, np.zeros(len(means) + len(bound)))
     if edition == 4:
@@ -158,8 +163,7 @@ def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None,
     else:
         proven = proven_joint.evidence(basis, naming.counts, naming.means, counts, means, bound, scale)
     again, wanted = solve_means(means, bound), -2.0 * naming.log_allowed(delta)
-    columns = columns_of(means, bound, units(means, bound, scale))
-    same = _has_a_basis(again, bound) and sorted(again.basis) == basis and _is_answer(columns, basis)
+    same = _has_a_basis(again, bound) and sorted(again.basis) == basis and is_answer(means, bound, scale, basis)
     missing = wanted / max(float(proven.min()), 1.0) - 1.0
     return Look(same and bool(proven.min() >= wanted), naming, counts, proven, missing)
 
@@ -171,18 +175,6 @@ def _is_time(evidence: Evidence, naming: Naming) -> bool:
 
 def _has_a_basis(solution: Solution, bound: Floats) -> bool:
     return solution.status == "optimal" and len(solution.basis) == 1 + len(bound)
-
-
-def _is_answer(columns: Floats, basis: list[int]) -> bool:
-    """Whether all weights of a basis are positive and all other reduced costs negative, without a tolerance."""
-    others = [j for j in range(len(columns)) if j not in basis]
-    total = np.eye(columns.shape[1] - 1)[-1]
-    try:
-        weights = np.linalg.solve(columns[basis, 1:].T, total)
-        prices = np.linalg.solve(columns[basis, 1:], columns[basis, 0])
-    except np.linalg.LinAlgError:
-        return False
-    return bool((weights > 0).all() and (columns[others, 0] - columns[others, 1:] @ prices < 0).all())
 
 
 def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, least: float) -> Naming | None:
