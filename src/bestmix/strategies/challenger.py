@@ -445,6 +445,14 @@ class Challenger:
             what = "what is proven rests" if self.proven else "decisions rest"
             check_within(problem.metrics, ranges, rows, f"{what} on the range: start anew with a wider one")
 
+    def exact_measures(self, problem: Problem) -> list[int]:
+        """Places of the measures whose noise has the scale 0."""
+        given = self.sigma.values() if isinstance(self.sigma, Mapping) else [self.sigma]
+        if self.sigma is None or all(given):
+            return []
+        scale = proven_scales.scales(problem, self.sigma, self.ranges)
+        return [int(place) for place in np.flatnonzero(scale == 0)]  # each row is of the measure in its place
+
     def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
         """The mix to deploy as things stand (K,), where a tolerance asks for a certified one; else None.
 

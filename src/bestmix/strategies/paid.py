@@ -18,6 +18,7 @@ from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
+from bestmix.strategies.exact_values import exact_measures
 from bestmix.strategies.protocol import (
     AHEAD,
     MOST_TRIALS,
@@ -176,6 +177,10 @@ class Paid:
                 raise checks.InvalidInput(
                     self.spend.unit, expected="what the trial has cost, at least 0", got=f"{least:g}"
                 )
+
+    def exact_measures(self, problem: Problem) -> list[int]:
+        """Those of the strategy."""
+        return exact_measures(self.strategy, problem)
 
     def extended(self, problem: Problem, old: float, new: float, memory: Memory) -> Memory:
         """Memory under a larger amount; a run that was over decides once more."""
