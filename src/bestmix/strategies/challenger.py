@@ -89,6 +89,7 @@ class Challenger:
         noise its standard deviation. Without a tolerance the metrics of a trial must be independent, or Gaussian
         without correlation. A name is that of a metric, ``"reward"`` for the goal, or the text of a limit, whose bound
         may change later. A tail such as ``p(seconds > 2)`` is 0 or 1, so that its scale is one half if none is given.
+        A metric with the scale 0 has the same value in all trials of an arm, and another one is refused.
     ranges
         The lowest and the highest value of metrics by name, such as ``{"reward": (0, 500)}``; a trial outside is
         refused. An arm whose trials were all alike in such a metric then does not count as known: its mean may still be
