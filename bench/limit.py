@@ -14,6 +14,7 @@ from bestmix import Challenger, Instance, Problem, catalog, families, limit, sim
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.simulation.results import wilson
+from bestmix.strategies.challenger import NEWEST
 from bestmix.strategies.proven_named import look
 from bestmix.theory import LowerBound
 
@@ -67,7 +68,7 @@ def false_proofs(what: str, runs: int) -> Figure:
         sums, naming = trials.cumsum(axis=1), None
         for n in np.unique(np.geomspace(5, TIES_CAP, 60).astype(int)):
             told = [Moments.from_statistics(int(n), row[n - 1] / n, n * np.eye(2)) for row in sums]
-            found = look(Evidence(problem, told), np.ones(2), TIES_DELTA, naming)
+            found = look(Evidence(problem, told), np.ones(2), TIES_DELTA, naming, NEWEST)
             naming = found.naming
             if found.certain:
                 wrong += 1

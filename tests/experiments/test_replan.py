@@ -122,6 +122,26 @@ def test_another_budget(storage, name, strategy, budget):
     assert audit(exp) == []
 
 
+def test_a_proof_goes_on_through_another_budget_and_its_number_through_other_arms(storage, name):
+    means, rng = {"a": (1.7, 0.0), "b": (2.6, 1.8), "c": (0.5, 0.8)}, np.random.default_rng(0)
+    exp = storage.create(name, PROBLEM, 2000, Challenger(delta=1e-9, proven=True, sigma=0.5))
+
+    def make(most):
+        while exp.state.complete < most and (trials := exp.ask(10)):
+            rows = [np.array(means[t.arm]) + 0.5 * rng.normal(size=2) for t in trials]
+            exp.tell_many([(t, row[0], row[1:]) for t, row in zip(trials, rows, strict=True)])
+        return exp.run_state().memory["naming"]
+
+    naming = make(60)
+    for budget in (1900, 1950):
+        exp.change(budget=budget)
+        assert exp.run_state().memory["naming"] == naming
+    exp.change(arms=["a", "b"])
+    again = make(90)
+    assert (again["number"], again["question"]["arms"]) == (naming["number"] + 1, ["a", "b"])
+    assert audit(exp) == []
+
+
 def test_results_of_slots_that_were_closed_count_beside_the_plan(storage, name, clock):
     exp = storage.create(name, PROBLEM, 60, Challenger(rounds=6), lease=10.0)
     late = exp.ask(4)

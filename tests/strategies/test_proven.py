@@ -7,7 +7,7 @@ from tests.strategies.searches import NOISE, drive, plain
 from bestmix import Challenger, Instance, Problem, Search, open_experiment, solve
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.strategies import proven
+from bestmix.strategies import proven, proven_support
 from bestmix.strategies.enough import Tolerance
 
 RANGES = {"reward": (0, 3), "x": (-1, 2.5)}
@@ -54,6 +54,26 @@ def test_that_no_mix_keeps_the_limits_is_proven_too():
     search = drive(SURE.start(instance.problem), instance, 0)
     assert not search.recommend().feasible
     assert SURE.mixture(search.problem, search.memory) is None
+
+
+@pytest.mark.parametrize("scale", [[0.3, 0.3], [0.3, 0.0]], ids=["noisy", "exact"])
+@pytest.mark.parametrize(("cost", "kept"), [(0.5, True), (9.0, False)])
+def test_nothing_is_certain_while_an_arm_was_never_tried(scale, cost, kept):
+    sums = [Moments(2).plus(np.full((900, 2), [1.0, cost])), Moments(2)]
+    evidence = Evidence(Problem(["a", "new"], {"x": 1.0}), sums)
+    verdict = proven.judge(evidence, np.array(scale), 0.05, Tolerance(0.1, relative=False))
+    assert (verdict.mixture.tolist(), verdict.certified, verdict.enough) == ([1.0, 0.0], kept, False)
+    assert verdict.to_dict()["regret"] is None
+    assert not proven_support.none_keeps(evidence, np.array(scale), 0.05)
+
+
+def test_a_new_arm_without_a_trial_leaves_the_verdict_open():
+    instance = Instance([1.0, 2.0], [[3.2, 3.4]], [1.0], **NOISE)
+    search = drive(SURE.start(instance.problem, 100), instance, 0)
+    assert search.memory["certificate"] is None
+    search.change(arms=[*instance.arms, "new"], budget=search.trials)
+    assert search.done
+    assert not search.memory["certificate"]["certified"]
 
 
 @pytest.mark.parametrize(

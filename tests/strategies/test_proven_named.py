@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestmix import Challenger, Instance, Problem, solve
+from bestmix import Challenger, Instance, Problem, Spend, solve
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.kernels import conditions
@@ -35,8 +35,8 @@ def named_after(trials, means=EASY.means, edition=5):
     return look(told(EASY.problem, [trials] * 3, means), ONES, 0.05, None, edition).naming
 
 
-def drive(strategy, instance, seed, most=10**9):
-    search, rng = strategy.start(instance.problem), np.random.default_rng(seed)
+def drive(strategy, instance, seed, most=10**9, budget=None):
+    search, rng = strategy.start(instance.problem, budget), np.random.default_rng(seed)
     while (owed := search.ask()) and search.trials < most:
         for arm, count in owed.items():
             rows = instance.draw(instance.arms.index(arm), count, rng)
@@ -45,7 +45,7 @@ def drive(strategy, instance, seed, most=10**9):
 
 
 def test_all_namings_together_have_what_the_verdict_infeasible_leaves():
-    chances = [Naming(k, [], np.empty(0), np.empty((0, 1))).allowed(0.2) for k in range(1, 60)]
+    chances = [np.exp(Naming(k, [], np.empty(0), np.empty((0, 1))).log_allowed(0.2)) for k in range(1, 60)]
     assert sum(chances) == pytest.approx(0.2 * (1 - INFEASIBLE))
     assert chances[0] > 0.8 * 0.2
 
@@ -71,15 +71,15 @@ def test_later_trials_that_name_another_basis_prove_nothing(edition):
     together = (3000 * EASY.means + 1000 * later) / 4000
     assert sorted(solve_means(together, EASY.bound).basis) == naming.basis
     found = look(told(EASY.problem, [4000] * 3, together), ONES, 0.05, naming, edition)
-    assert edition == 5 or found.evidence.min() > -2 * np.log(naming.allowed(0.05))  # distances have no sign
+    assert edition == 5 or found.evidence.min() > -2 * naming.log_allowed(0.05)  # distances have no sign
     assert not found.certain
 
 
 def test_another_basis_is_named_after_more_trials_only():
     naming = replace(named_after(100), basis=[0, 2])
     evidence = told(EASY.problem, [120] * 3, EASY.means)
-    assert look(evidence, ONES, 0.05, naming).naming is naming
-    second = look(told(EASY.problem, [130] * 3, EASY.means), ONES, 0.05, naming).naming
+    assert look(evidence, ONES, 0.05, naming, 5).naming is naming
+    second = look(told(EASY.problem, [130] * 3, EASY.means), ONES, 0.05, naming, 5).naming
     assert (second.number, second.basis) == (2, [0, 1])
 
 
@@ -122,16 +122,18 @@ def test_with_many_arms_each_edition_is_certain_sooner_than_the_one_before():
             naming[edition] = found.naming
             if found.certain:
                 first.setdefault(edition, n)
-        if 3 not in first and proven_support.is_certain(evidence, ONES, 1e-4):
+        if 3 not in first and proven_support.is_certain(evidence, ONES, 1e-4, edition=3):
             first[3] = n
     assert first[5] < first[4] < first[3]
 
 
 def test_rounds_are_shorter_near_the_end_from_the_fifth_edition_on():
     naming, evidence = named_after(100), told(EASY.problem, [700] * 3, EASY.means)
-    proven = look(evidence, ONES, 0.05, naming).evidence.min()
-    delta = 0.05 * np.exp(-1.05 * proven / 2) / naming.allowed(0.05)  # 5% more evidence is asked for than there is
-    assert look(evidence, ONES, delta, naming).missing == pytest.approx(0.05)
+    proven = look(evidence, ONES, 0.05, naming, 5).evidence.min()
+    delta = (
+        0.05 * np.exp(-1.05 * proven / 2) / np.exp(naming.log_allowed(0.05))
+    )  # 5% more evidence is asked for than there is
+    assert look(evidence, ONES, delta, naming, 5).missing == pytest.approx(0.05)
     memory = {"quota": None, "basis": [], "reasons": {}, "naming": naming.to_dict()}
     strategies = [Challenger(delta=delta, proven=True, sigma=1.0, edition=edition) for edition in (4, 5)]
     usual, near = (sum(one.close(evidence, 10**6, memory)[0]["quota"]) for one in strategies)
@@ -147,6 +149,11 @@ def test_a_run_of_the_fourth_edition_goes_on_as_it_began():
     before = replace(SURE, edition=4)
     assert [drive(before, EASY, seed).trials for seed in range(4)] == [178, 96, 96, 105]
     assert [drive(SURE, EASY, seed).trials for seed in range(4)] != [178, 96, 96, 105]
+
+
+def test_the_sixth_edition_proves_as_the_fifth():
+    fifth, sixth = (drive(replace(SURE, edition=edition), EASY, 3) for edition in (5, 6))
+    assert (sixth.memory, sixth.trials) == (fifth.memory, fifth.trials)
 
 
 def test_a_saved_run_goes_on_as_if_it_had_not_been_saved(tmp_path):
@@ -188,20 +195,90 @@ def test_a_proof_of_another_bound_begins_anew(edition):
     assert (found.naming.number, found.naming.bound) == (2, [0.9])
     again = Naming.from_dict(json.loads(json.dumps(found.naming.to_dict())))
     assert again.to_dict() == found.naming.to_dict()
-    kept = {key: value for key, value in naming.to_dict().items() if key != "bound"}
+    kept = without(without(naming.to_dict(), "bound"), "question")
     assert look(later, ONES, 0.05, Naming.from_dict(kept), edition).certain  # as it was saved before
+
+
+def test_a_limit_that_is_turned_round_is_another_question():
+    """Their bounds are the same number: -0.0 and 0.0."""
+    before, after = (Problem(["a", "b"], limits=[f"x {relation} 0"]) for relation in (">=", "<="))
+    means = np.array([[1.0, 0.6], [0.0, -0.5]])
+    naming = look(told(before, [100] * 2, means), ONES, 0.05, None, 5).naming
+    assert naming.bound == after.bound.tolist()
+    found = look(told(after, [20_000] * 2, means), ONES, 0.05, naming, 5)
+    assert (naming.number, found.naming.number, found.naming.question["limits"]) == (1, 2, ["x <= 0"])
+
+
+def test_numbers_of_namings_have_no_end():
+    naming = replace(named_after(100), number=400)
+    assert not look(told(EASY.problem, [200] * 3, EASY.means), ONES, 1e-4, naming, 5).certain
+    assert naming.log_allowed(1e-4) == pytest.approx(np.log(0.81e-4) - 399 * np.log(10.0))
+
+
+def change_and_back(search, **changes):
+    """The naming before, in between and after."""
+    problem, found = search.problem, [search.memory["naming"]]
+    search.change(**changes)
+    found.append(search.memory["naming"])
+    search.change(bounds=problem.bounds, arms=problem.arms)
+    return [*found, search.memory["naming"]]
+
+
+@pytest.mark.parametrize("money", [False, True])
+def test_another_budget_leaves_a_proof_as_it_is(money):
+    def budget(amount):
+        return Spend(amount, "dollars", prices=dict.fromkeys(EASY.arms, 1.0)) if money else int(amount)
+
+    search = drive(replace(SURE, delta=1e-30, confidence=None), EASY, 3, 400, budget(3000.0))
+    naming = search.memory["naming"]
+    assert sum(naming["counts"]) < search.trials
+    for amount in (2700.0, 2850.0):
+        search.change(budget=budget(amount))
+        assert search.memory["naming"] == naming
+    search.extend(budget(3000.0))
+    assert search.memory["naming"] == naming
+
+
+def test_namings_are_numbered_through_all_that_a_run_is_asked():
+    """Each is wrong with a chance of its own, and these add up to the chance of error."""
+    search = drive(replace(SURE, delta=1e-9, confidence=None), EASY, 3, 120)
+    first, between, after = change_and_back(search, bounds={"cost0": 0.9}, arms=["arm0", "arm1", "new"])
+    assert first == between == after  # nothing was named in between: the proof goes on
+    search.change(arms=["arm0", "arm1"])
+    assert (search.memory["naming"]["number"], search.memory["naming"]["question"]["arms"]) == (2, ["arm0", "arm1"])
+    search.change(arms=["arm0", "arm1", "arm2"], bounds={"cost0": 0.8})
+    assert search.memory["naming"]["number"] == 3
+
+
+def test_a_naming_that_was_saved_without_its_question_is_of_the_problem_so_far():
+    search = drive(replace(SURE, delta=1e-9, confidence=None), EASY, 3, 120)
+    naming = search.memory["naming"]
+    saved = {**search.to_dict(), "memory": {**search.memory, "naming": without(naming, "question")}}
+    again = Search.from_dict(json.loads(json.dumps(saved)))
+    again.change(budget=10**6)
+    assert again.memory["naming"] == naming
+    other = Naming.from_dict(without(naming, "question")).carried(replace_bound(EASY.problem, 0.9))
+    assert not other.is_of(EASY.problem)  # arms may have changed since
+
+
+def without(data, name):
+    return {key: value for key, value in data.items() if key != name}
 
 
 def replace_bound(problem, bound):
     return Problem(problem.arms, dict.fromkeys(problem.costs, bound))
 
 
-def test_an_answer_has_positive_weights_without_a_tolerance():
-    """The program forgives a little of the spread of the costs, which may be a lot in units of the noise."""
-    columns = proven_support.columns_of(np.array([[1.0, 1.0], [0.0, 1e11]]), np.array([0.0]))
-    assert solve_means(np.array([[1.0, 1.0], [0.0, 1e11]]), np.array([0.0])).status == "optimal"
-    assert not proven_named._is_answer(columns, [0, 2])
-    columns = proven_support.columns_of(EASY.means, np.array(EASY.bound))
-    assert proven_named._is_answer(columns, [0, 1])
-    assert not proven_named._is_answer(columns, [1, 2])
-    assert not proven_named._is_answer(columns[[0, 0, 1]], [0, 1])
+@BOTH
+@pytest.mark.parametrize("price", [0.1, 0.3, 0.7, 1.1, 0.25])
+def test_an_exact_cost_at_its_bound_is_a_tie_however_its_sums_are_rounded(price, edition):
+    """Of columns at a tie none is the answer: a mean of 0.1 that is rounded to just above it is none either."""
+    problem, exact, naming = Problem(["a", "b", "c"], {"x": price}), np.array([0.3, 0.0]), None
+    for n in range(7, 400, 9):
+        rows = [np.full((n, 2), [reward, times * price]) for reward, times in ((1.0, 1.0), (2.0, 3.0), (0.2, 0.5))]
+        evidence = Evidence(problem, [Moments(2).plus(table) for table in rows])
+        found = look(evidence, exact, 0.05, naming, edition)
+        naming = found.naming
+        assert not found.certain
+    assert not proven_support.is_certain(evidence, exact, 0.05, edition=3)
+    assert naming.later(evidence, exact)[1][0, 1] == price

@@ -272,8 +272,22 @@ def _replay(contents: Contents, course: Course, strategy: Strategy) -> Iterator[
         yield f"replay: the strategy does not take the trials ({error})"
         return
     memory = {name: value for name, value in now.memory.items() if name != QUEUE}  # of the store, not the strategy's
-    if not alike(step.memory, memory) or not alike([*map(vars, step.rounds)], [*map(vars, now.rounds)]):
+    if not alike(_as_kept(step.memory, memory), memory) or not alike(
+        [*map(vars, step.rounds)], [*map(vars, now.rounds)]
+    ):
         yield "replay: the strategy gets to another point with the same trials"
+
+
+def _as_kept(memory: Mapping[str, Any], kept: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A memory without what namings were not kept with at first.
+
+    >>> _as_kept({"naming": {"number": 1, "question": {}}}, {"naming": {"number": 1}})
+    {'naming': {'number': 1}}
+    """
+    named, now = kept.get("naming"), memory.get("naming")
+    if named is None or now is None:
+        return memory
+    return {**memory, "naming": {name: value for name, value in now.items() if name in named or name != "question"}}
 
 
 def alike(first: Any, second: Any) -> bool:

@@ -1,13 +1,16 @@
 """The calls on a running experiment, as ``store.py`` describes them, in any store's transaction."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from bestmix import checks
 from bestmix.answers.moments import Moments
 from bestmix.experiments import item_slots, planning, purses
 from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
+from bestmix.experiments.exact_results import ExactResults
 from bestmix.experiments.model import Outcome, Row
 from bestmix.experiments.revision import Revision, Setup
 from bestmix.experiments.store import Transaction, fingerprint
@@ -186,7 +189,8 @@ def tell(transaction: Transaction, lease_clock: LeaseClock, results: Sequence[Re
     rows = {row.number: row for row in find(transaction, [number for number, _ in results])}
     changed: dict[int, Row] = {}
     counted: list[Row] = []
-    outcomes = [_take(transaction, lease_clock, rows, number, values, changed, counted) for number, values in results]
+    taking = Taking(transaction, lease_clock, rows, ExactResults(transaction, setup))
+    outcomes = [_take(taking, number, values, changed, counted) for number, values in results]
     if changed:
         late = [row for row in changed.values() if row.state == "surplus"]
         extra = _note(transaction, setup, counted, late)
@@ -209,11 +213,12 @@ def tell_each(
     changed: dict[int, Row] = {}
     counting: list[Row] = []  # whose results are not in the sums yet
     outcomes: list[Outcome | Exception] = []
+    taking = Taking(transaction, lease_clock, rows, ExactResults(transaction, setup))
     for number, values in results:
         counted: list[Row] = []
         try:
-            outcome = _take(transaction, lease_clock, rows, number, values, changed, counted)
-        except (UnknownTrial, Conflict, Closed) as error:  # before anything of it was changed
+            outcome = _take(taking, number, values, changed, counted)
+        except (checks.InvalidInput, Conflict, Closed) as error:  # before anything of it was changed
             outcomes.append(error)
             continue
         if outcome is not Outcome.repeated:
@@ -264,16 +269,20 @@ def _found(transaction: Transaction, rows: Mapping[int, Row], number: int) -> Ro
     return rows[number]
 
 
+class Taking(NamedTuple):
+    """What results are taken with: ``rows`` are the trials seen so far, as they have become."""
+
+    transaction: Transaction
+    lease_clock: LeaseClock
+    rows: dict[int, Row]
+    exact: ExactResults
+
+
 def _take(
-    transaction: Transaction,
-    lease_clock: LeaseClock,
-    rows: dict[int, Row],
-    number: int,
-    values: tuple[float, ...],
-    changed: dict[int, Row],
-    counted: list[Row],
+    taking: Taking, number: int, values: tuple[float, ...], changed: dict[int, Row], counted: list[Row]
 ) -> Outcome:
-    """Decide what one result is; ``rows`` are the trials seen so far, as they have become."""
+    """Decide what one result is."""
+    transaction, lease_clock, rows, exact = taking
     head, row = transaction.head, _found(transaction, rows, number)
     if row.values is not None:
         if row.values == values:
@@ -283,6 +292,7 @@ def _take(
         )
     if head.status == "stopped":
         raise Closed(f"tell: the experiment was stopped and takes no more results (trial {row.number}); drop it")
+    exact.check(row.arm, values)
     rival = None if _holds(row) else _rival(transaction, rows, row.slot)
     dropped = rival is None and not _holds(row)
     row.values, row.told, changed[row.number] = values, lease_clock.clock.now(), row

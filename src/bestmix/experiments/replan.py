@@ -175,7 +175,7 @@ def _replan(
     if found.shrinks or not set(revised.problem.cells) <= set(setup.problem.cells):
         check_payable(revised.recipe, moments, under_way, memory)
     here = calls.left_budget(found.trials, revision, sums)
-    begun, owed = begin_again(revised.recipe, here, moments, under_way, memory)
+    begun, owed = begin_again(revised.recipe, setup.problem, here, moments, under_way, memory)
     made = transaction.complete_in(transaction.head.round + 1)
     handed = [int(n) + made.get(arm, 0) for arm, n in enumerate(leased)]
     plan = owed + np.array(revision.chosen(handed), dtype=np.int64)

@@ -20,6 +20,7 @@ from bestmix.experiments.model import Row
 from bestmix.problems.items import Items
 from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
+from bestmix.strategies.earlier import check_tables
 from bestmix.strategies.protocol import MOST_TRIALS, Checking, decides_from_counts
 from bestmix.strategies.rounds import Recipe
 
@@ -84,6 +85,7 @@ def _start(recipe: Recipe, budget: int, log: Log, tables: list[Floats], now: flo
     if isinstance(recipe.strategy, Checking):
         for table in tables:
             recipe.strategy.check_trials(recipe.problem, table)
+    check_tables(recipe.problem, recipe.strategy, tables)
     if decides_from_counts(recipe.strategy):
         return _in_full(recipe, budget, tables, log.weight, now)
     if log.weight != 1.0:

@@ -20,7 +20,7 @@ from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 from bestmix.kernels.triples import FEW, SIGN, SOME, ZERO, to_one
 
-CLEAR = 1e-6  # weights of a triple of columns of size one that no rounding makes
+LEAST_WEIGHT = 1e-6  # weights of a triple of columns of size one that no rounding makes
 BLOCK = 8  # pairs that are looked at together
 ROW = SOME + BLOCK
 MASK = SOME - 1  # leaves a position as it is, and tells the compiler that it is not negative
@@ -151,7 +151,9 @@ def revalue(n: int, score: Floats, incumbents: Incumbents) -> bool:
         value = (a * w[GAIN + p] + b * w[GAIN + q] + c * w[GAIN + r]) / (
             a * w[PART + p] + b * w[PART + q] + c * w[PART + r]
         )
-        clear = ((a > CLEAR) & (b > CLEAR) & (c > CLEAR)) | ((a < -CLEAR) & (b < -CLEAR) & (c < -CLEAR))
+        clear = ((a > LEAST_WEIGHT) & (b > LEAST_WEIGHT) & (c > LEAST_WEIGHT)) | (
+            (a < -LEAST_WEIGHT) & (b < -LEAST_WEIGHT) & (c < -LEAST_WEIGHT)
+        )
         value = value if clear else -np.inf
         score[j], w[OPEN + j] = value, value
         some += clear

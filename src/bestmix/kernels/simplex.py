@@ -23,7 +23,7 @@ PRICE = 1e-12  # a reduced cost below this share of its terms counts as zero
 WORTHLESS = 1e-16  # and one below this: rewards scaled to one are not known any better
 FEASIBLE = 1e-10  # total violation, in units of the cost spreads, that still counts as feasible
 TIE = 1e-12
-CLEAR = 1e-6  # differences on scaled columns that no rounding makes
+LEAST_GAP = 1e-6  # differences on scaled columns that no rounding makes
 VIOLATION, VALUE = 0.0, 1.0  # phases: the weight of the rewards in the objective
 STEEPEST, BLAND = 0, 1  # rules for the pivots: the largest reduced cost, or the first one, which never cycles
 WELL_CONDITIONED = 1e-6  # determinant above which an inverse is written in closed form
@@ -121,15 +121,15 @@ def maximise(program: Program, basis: Basis) -> int:
 def stays_best(program: Program, basis: Basis) -> bool:
     """Whether a pair on either side of the bound is the best one by a margin; then its inverse and prices are set."""
     column, u, e = basis.column, program.u, program.e
-    if not exists(program, basis) or not (u[column[0], 0] < -CLEAR and u[column[1], 0] > CLEAR):
+    if not exists(program, basis) or not (u[column[0], 0] < -LEAST_GAP and u[column[1], 0] > LEAST_GAP):
         return False
-    if not invert_two(program, basis) or not min(basis.work[0, 1], basis.work[1, 1]) > CLEAR:
+    if not invert_two(program, basis) or not min(basis.work[0, 1], basis.work[1, 1]) > LEAST_GAP:
         return False
     set_prices(program, basis, VALUE)
     slope, level = basis.work[3, 0], basis.work[3, 1]
     for j in range(e.shape[0]):
         d = program.mu[j] - level * e[j] - slope * u[j, 0]
-        if not d < -CLEAR and j != column[0] and j != column[1]:
+        if not d < -LEAST_GAP and j != column[0] and j != column[1]:
             return False
     return True
 

@@ -19,11 +19,11 @@ from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import rounds
 from bestmix.strategies.paid import OWN, Paid
-from bestmix.strategies.protocol import MOST_TRIALS, Memory, Strategy, decides_from_counts
+from bestmix.strategies.protocol import MOST_TRIALS, Memory, Strategy, carried, decides_from_counts
 from bestmix.strategies.purse import ROUNDING, Purse, at_least_one
 from bestmix.strategies.rounds import Recipe
 
-KEPT = ("began",)  # entries of a strategy's memory that a change leaves as they are
+KEPT = ("began",)  # entries of the memory of rounds that are bought which a change leaves as they are
 
 
 @dataclass(frozen=True)
@@ -181,15 +181,24 @@ def retired(strategy: Strategy, memory: Memory, problem: Problem, sums: Mapping[
 
 
 def begin_again(
-    recipe: Recipe, budget: int, moments: list[Moments], under_way: Integers, memory: Memory
+    recipe: Recipe, before: Problem, budget: int, moments: list[Moments], under_way: Integers, memory: Memory
 ) -> tuple[Memory, Integers]:
     """The memory of a run that plans anew from its trials and those under way, and what a first round lacks of each.
 
+    ``before`` is the problem until then.
+
     >>> from bestmix import Uniform
-    >>> log = [Moments(1).plus(np.array([[1.0], [2.0], [3.0]])), Moments(1)]
-    >>> begin_again(Recipe(Problem(["a", "b"]), Uniform()), 8, log, np.array([0, 1]), {})
+    >>> log, problem = [Moments(1).plus(np.array([[1.0], [2.0], [3.0]])), Moments(1)], Problem(["a", "b"])
+    >>> begin_again(Recipe(problem, Uniform()), problem, 8, log, np.array([0, 1]), {})
     ({'over': False}, array([1, 3]))
     """
+    begun, owed = _planned_anew(recipe, budget, moments, under_way, memory)
+    return begun | carried(recipe.strategy, before, memory), owed
+
+
+def _planned_anew(
+    recipe: Recipe, budget: int, moments: list[Moments], under_way: Integers, memory: Memory
+) -> tuple[Memory, Integers]:
     counts = np.array([m.count for m in moments], dtype=np.int64) + under_way
     if isinstance(recipe.strategy, Paid):
         return _bought_again(recipe.strategy, Evidence(recipe.problem, moments), under_way, memory)

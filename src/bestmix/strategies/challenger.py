@@ -47,8 +47,8 @@ NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the f
 FLOOR = 0.1  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 LEAST_DELTA = 1e-200  # parts of a smaller one are no numbers
-CLEAR = 2.5  # z-score from which on a condition is no longer in doubt: all of them, before trials go to the margin
-RESERVE = conditions.Reserve(floor=FLOOR, doubt=CLEAR)  # where the budget is fixed, from the sixth edition on
+CLEAR_Z = 2.5  # z-score from which on a condition is not in doubt: all of them, before trials go to the margin
+RESERVE = conditions.Reserve(floor=FLOOR, doubt=CLEAR_Z)  # where the budget is fixed, from the sixth edition on
 NEWER = (
     "tolerance",
     "proven",
@@ -89,6 +89,7 @@ class Challenger:
         noise its standard deviation. Without a tolerance the metrics of a trial must be independent, or Gaussian
         without correlation. A name is that of a metric, ``"reward"`` for the goal, or the text of a limit, whose bound
         may change later. A tail such as ``p(seconds > 2)`` is 0 or 1, so that its scale is one half if none is given.
+        A metric with the scale 0 has the same value in all trials of an arm, and another one is refused.
     ranges
         The lowest and the highest value of metrics by name, such as ``{"reward": (0, 500)}``; a trial outside is
         refused. An arm whose trials were all alike in such a metric then does not count as known: its mean may still be
@@ -372,13 +373,11 @@ class Challenger:
     def _look(self, evidence: Evidence, memory: Memory) -> proven_named.Look:
         """What the trials since a basis was named have proven of it."""
         scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
-        before = memory.get("naming")
-        naming = None if before is None else proven_named.Naming.from_dict(before)
-        return proven_named.look(evidence, scale, self._delta, naming, self.edition)
+        return proven_named.look(evidence, scale, self._delta, _naming(memory), self.edition)
 
     def _narrows(self, lot: Lot, least: float) -> bool:
         """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""
-        return self.margin_share is not None and lot.late(self.margin_share) and least >= CLEAR
+        return self.margin_share is not None and lot.late(self.margin_share) and least >= CLEAR_Z
 
     def _close_program(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         """The same for segments, limits on shares, relative limits and partly known arms."""
@@ -447,6 +446,14 @@ class Challenger:
             what = "what is proven rests" if self.proven else "decisions rest"
             check_within(problem.metrics, ranges, rows, f"{what} on the range: start anew with a wider one")
 
+    def exact_measures(self, problem: Problem) -> list[int]:
+        """Places of the measures whose noise has the scale 0."""
+        given = self.sigma.values() if isinstance(self.sigma, Mapping) else [self.sigma]
+        if self.sigma is None or all(given):
+            return []
+        scale = proven_scales.scales(problem, self.sigma, self.ranges)
+        return [int(place) for place in np.flatnonzero(scale == 0)]  # each row is of the measure in its place
+
     def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
         """The mix to deploy as things stand (K,), where a tolerance asks for a certified one; else None.
 
@@ -487,6 +494,11 @@ class Challenger:
         if memory["quota"] is not None or not problem.cells:
             return memory
         return memory | {"quota": [0] * len(problem.cells)}
+
+    def carried(self, problem: Problem, memory: Memory) -> Memory:
+        """The naming: its number whatever comes, and all of it where the question stays."""
+        naming = _naming(memory)
+        return {} if naming is None else {"naming": naming.carried(problem).to_dict()}
 
     def columns(self, problem: Problem, memory: Memory) -> Integers | None:
         """All of them."""
@@ -547,6 +559,12 @@ def check_edition(edition: int) -> None:
         raise checks.InvalidInput(
             "edition", expected="1, 2, 3, 4, 5 or 6", got=checks.shown(edition), remedy="leave it out for the newest"
         )
+
+
+def _naming(memory: Memory) -> proven_named.Naming | None:
+    """The basis that is being proven."""
+    found = memory.get("naming")
+    return None if found is None else proven_named.Naming.from_dict(found)
 
 
 def _speed(evidence: Evidence) -> jit.Speed:

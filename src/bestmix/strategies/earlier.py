@@ -13,6 +13,7 @@ from bestmix.answers.moments import Moments
 from bestmix.answers.recommendation import Recommendation
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Cell, Problem
+from bestmix.strategies.exact_values import check_exact, check_exact_sums
 from bestmix.strategies.protocol import Checking, Strategy, decides_from_counts
 
 
@@ -97,6 +98,7 @@ def from_tables(problem: Problem, strategy: Strategy, tables: Sequence[Floats], 
     if isinstance(strategy, Checking):
         for table in tables:
             strategy.check_trials(problem, table)
+    check_tables(problem, strategy, tables)
     marks = marks_of(problem, tables)
     if decides_from_counts(strategy):
         empty = Moments(len(problem.measures))
@@ -108,6 +110,13 @@ def from_tables(problem: Problem, strategy: Strategy, tables: Sequence[Floats], 
             "leave it out, or use Challenger() or Uniform()",
         )
     return Earlier(marks=marks)
+
+
+def check_tables(problem: Problem, strategy: Strategy, tables: Sequence[Floats]) -> None:
+    """Refuse trials of an arm that tell several values of what a strategy takes for exact."""
+    none = Moments(len(problem.measures))
+    for cell, table in zip(problem.cells, tables, strict=True):
+        check_exact(strategy, problem, str(cell), none, problem.rows.measure(table))
 
 
 def from_sums(problem: Problem, strategy: Strategy, sums: Sums, weight: float) -> Earlier:
@@ -124,6 +133,8 @@ def from_sums(problem: Problem, strategy: Strategy, sums: Sums, weight: float) -
             "give a log of them, or use Challenger() or Uniform()",
         )
     taken = [known.get(cell, Moments(len(problem.measures))) for cell in problem.cells]
+    for cell, own in zip(problem.cells, taken, strict=True):
+        check_exact_sums(strategy, problem, str(cell), own)
     return Earlier(None, taken, weight, _marks(problem, [json.dumps(m.to_dict()).encode() for m in taken]))
 
 

@@ -18,6 +18,7 @@ from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
+from bestmix.strategies.exact_values import exact_measures
 from bestmix.strategies.protocol import (
     AHEAD,
     MOST_TRIALS,
@@ -27,6 +28,7 @@ from bestmix.strategies.protocol import (
     Extendable,
     Memory,
     Strategy,
+    carried,
     check_problem,
     decides_from_counts,
     least_scatter,
@@ -176,12 +178,20 @@ class Paid:
                     self.spend.unit, expected="what the trial has cost, at least 0", got=f"{least:g}"
                 )
 
+    def exact_measures(self, problem: Problem) -> list[int]:
+        """Those of the strategy."""
+        return exact_measures(self.strategy, problem)
+
     def extended(self, problem: Problem, old: float, new: float, memory: Memory) -> Memory:
         """Memory under a larger amount; a run that was over decides once more."""
         if not isinstance(self.strategy, Extendable):
             raise not_extendable(self.strategy, self.spend.say(old), self.spend.say(new))
         over = memory["quota"] is None and problem.cells
         return {**memory, "amount": new} | ({"quota": [0] * len(problem.cells)} if over else {})
+
+    def carried(self, problem: Problem, memory: Memory) -> Memory:
+        """What the strategy goes on with where rounds are planned anew."""
+        return carried(self.strategy, problem, memory)
 
     def after(self, evidence: Evidence, memory: Memory) -> Memory:
         """Memory of a run that starts from trials which were paid for otherwise."""

@@ -87,6 +87,14 @@ class Continuing(Protocol):
         """Memory before the first round, after those trials."""
 
 
+@runtime_checkable
+class Carrying(Protocol):
+    """A strategy whose memory has what goes on where a run plans anew, with another budget, other arms or limits."""
+
+    def carried(self, problem: Problem, memory: Memory) -> Memory:
+        """These entries; the problem is the one so far."""
+
+
 class Replicator(Protocol):
     """Simulated runs: fills the arrays that ``kernels/rejects.py`` describes."""
 
@@ -261,6 +269,16 @@ def after_log(strategy: Strategy, evidence: Evidence, memory: Memory) -> Memory:
     {'over': False}
     """
     return strategy.after(evidence, memory) if isinstance(strategy, Continuing) else memory
+
+
+def carried(strategy: Strategy, problem: Problem, memory: Memory) -> Memory:
+    """Entries of the memory that go on where a run of this problem plans anew.
+
+    >>> from bestmix import Uniform
+    >>> carried(Uniform(), Problem(["a"]), {"over": False})
+    {}
+    """
+    return strategy.carried(problem, memory) if isinstance(strategy, Carrying) else {}
 
 
 def look_ahead(strategy: Strategy, problem: Problem, memory: Memory) -> int:

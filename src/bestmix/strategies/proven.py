@@ -27,24 +27,31 @@ RHO = 30.0  # trials at which the mixture is sharpest
 def radius(counts: Floats, pairs: int, delta: float) -> Floats:
     """Half width, in units of the scale, of intervals that hold for ``pairs`` means at all times; 0 for known arms.
 
-    >>> radius(np.array([30.0, np.inf]), pairs=1, delta=0.05).round(3)
-    array([0.668, 0.   ])
+    >>> radius(np.array([30.0, np.inf, 0.0]), pairs=1, delta=0.05).round(3)
+    array([0.668, 0.   ,   inf])
     """
-    n = np.where(np.isfinite(counts), counts, 1.0)
+    n = np.where(np.isfinite(counts) & (counts > 0), counts, 1.0)
     squared = (1.0 + RHO / n) * (2.0 * np.log(pairs / delta) + np.log1p(n / RHO)) / n
-    return np.where(np.isfinite(counts), np.sqrt(squared), 0.0)
+    return np.where(np.isfinite(counts), np.where(counts > 0, np.sqrt(squared), np.inf), 0.0)
 
 
 def judge(evidence: Evidence, scale: Floats, delta: float, tolerance: Tolerance) -> Verdict | None:
-    """The best mix that keeps the limits for certain, with its regret's bound; None when for certain none does."""
+    """The best mix that keeps the limits for certain, with its regret's bound; None when for certain none does.
+
+    An arm without trials may be any good, and keep any limit: nothing is the best, or impossible, before it was tried.
+    """
     unknown, means, bound = len(evidence.counts), evidence.means, evidence.problem.bound
     counts = np.r_[evidence.counts, np.full(len(means) - unknown, np.inf)]
-    width = radius(counts, unknown * len(scale), delta)[:, None] * scale
+    tried = counts > 0
+    means, width = np.where(tried[:, None], means, 0.0), np.zeros_like(means)
+    width[tried] = radius(counts[tried], unknown * len(scale), delta)[:, None] * scale
     raised, lowered = means.copy(), means.copy()
     raised[:, 1:] += width[:, 1:]
     lowered[:, 1:] -= width[:, 1:]
-    safe = solve_means(raised, bound)
+    safe = solve_means(raised, bound, evidence.tried)
     p = safe.mixture
+    if not tried.all():
+        return Verdict(p, np.inf, tolerance.of(float(p @ means[:, 0])), safe.status != "infeasible")
     # r_a - r.p is off by at most (1 - p_a) w_a + sum_{k != a} p_k w_k
     lowered[:, 0] += (1.0 - 2.0 * p) * width[:, 0] + p @ width[:, 0] - p @ means[:, 0]
     best = solve_means(lowered, bound)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.strategies.proven_support import columns_of, distance, nearest, units
+from bestmix.strategies.proven_columns import columns_of, units
+from bestmix.strategies.proven_support import distance, nearest
 
 ALONG = 2.75  # variance of the mixture where the arms move as for the condition to fail, times the trials of an arm
 ACROSS = 0.25  # and across

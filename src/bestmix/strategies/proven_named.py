@@ -9,7 +9,7 @@ docs/explanation/proven.md has the theorem and its proof.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,60 +17,94 @@ import numpy as np
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats
 from bestmix.kernels import conditions
+from bestmix.problems.problem import Problem
 from bestmix.problems.solution import Solution, solve_means
 from bestmix.strategies import proven_joint
-from bestmix.strategies.proven_support import INFEASIBLE, Conditions, columns_of, none_keeps, shrunk, units
+from bestmix.strategies.proven_columns import columns_of, is_answer, units
+from bestmix.strategies.proven_support import INFEASIBLE, Conditions, none_keeps, shrunk
 
-CLEAR = {4: 3.0, 5: 2.0}  # squared distance from which on a basis is named, by edition
+LEAST_TO_NAME = 2.0  # squared distance of the nearest condition from which on a basis is named
+LEAST_IN_FOURTH = 3.0  # and in the fourth edition
 AGAIN = 1.25  # times the trials of the last naming, before another basis is named
 LATER = 0.1  # of what is left of delta: for all bases that are named later
-FAR = 1e6  # squared distances beyond are as good as this one
+MOST_PROVEN = 1e6  # squared distances beyond are as good as this one
 SOON = 0.3  # of the trials that are missing in a round, where that is less than usual
 SHORTEST = 0.2  # of a usual round
 
 
 @dataclass(frozen=True, eq=False)
 class Naming:
-    """A basis that the estimates named, the number of the naming, the sums of the trials until then, and the bounds."""
+    """A basis that the estimates named, the number of the naming, the sums of the trials until then, and of what it is.
+
+    The numbers go on through all that a run is asked, so that all its namings together have the chance of error.
+    """
 
     number: int
     basis: list[int]
     counts: Floats  # (K0,)
     means: Floats  # (K0, 1 + L)
     bound: list[float] | None = None  # None in what was saved before bounds were kept
+    question: dict[str, list[str]] | None = None  # arms and limits; None in what was saved before these were
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Naming":
         """What ``to_dict`` told."""
         counts, means = np.array(data["counts"], float), np.array(data["means"], float)
-        return cls(data["number"], list(data["basis"]), counts, means, data.get("bound"))
+        return cls(data["number"], list(data["basis"]), counts, means, data.get("bound"), data.get("question"))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         sums = {"counts": self.counts.tolist(), "means": self.means.tolist()}
-        kept = {} if self.bound is None else {"bound": self.bound}
-        return {"number": self.number, "basis": self.basis, **sums, **kept}
+        kept = {"bound": self.bound, "question": self.question}
+        known = {name: value for name, value in kept.items() if value is not None}
+        return {"number": self.number, "basis": self.basis, **sums, **known}
 
-    def allowed(self, delta: float) -> float:
-        """The chance that this basis is called certain though it is wrong.
+    def log_allowed(self, delta: float) -> float:
+        """Logarithm of the chance that this basis is called certain though it is wrong.
 
-        >>> some = [Naming(k, [], np.empty(0), np.empty((0, 1))).allowed(0.1) for k in (1, 2, 3)]
-        >>> [round(chance, 5) for chance in some]
+        >>> some = [Naming(k, [], np.empty(0), np.empty((0, 1))).log_allowed(0.1) for k in (1, 2, 3)]
+        >>> [round(math.exp(chance), 5) for chance in some]
         [0.081, 0.0081, 0.00081]
         """
-        return (1.0 - INFEASIBLE) * delta * (1.0 - LATER) * LATER ** (self.number - 1)
+        first = (1.0 - INFEASIBLE) * delta * (1.0 - LATER)
+        return math.log(first) + (self.number - 1) * math.log(LATER)  # the chance itself may be too small for a number
 
-    def is_of(self, bound: Floats) -> bool:
-        """Whether the problem is still the one of the naming; a proof of another one begins anew."""
-        return self.bound is None or self.bound == bound.tolist()
+    def is_of(self, problem: Problem) -> bool:
+        """Whether the problem is still the one of the naming; the proof of another one needs a naming of its own."""
+        if self.bound is not None and self.bound != problem.bound.tolist():
+            return False
+        return self.question is None or self.question == question_of(problem)
 
-    def later(self, evidence: Evidence) -> tuple[Floats, Floats]:
-        """Trials of each unknown arm since then (K0,), and the means of all arms (K, 1 + L) in these or as known."""
+    def asked(self, problem: Problem) -> "Naming":
+        """The same with its question, where that was not kept and is the problem's."""
+        known = self.question is not None or not self.is_of(problem)
+        return self if known else replace(self, question=question_of(problem))
+
+    def carried(self, problem: Problem) -> "Naming":
+        """The same where other arms may come; without its question it is of the problem so far, or of no later one."""
+        asked = self.asked(problem)
+        return replace(asked, question=asked.question or {})
+
+    def later(self, evidence: Evidence, scale: Floats) -> tuple[Floats, Floats]:
+        """Trials of each unknown arm since then (K0,), and the means of all arms (K, 1 + L) in these or as known.
+
+        What has no noise is the same in all trials, and needs no difference, which would be rounded.
+        """
         counts, means = evidence.counts - self.counts, evidence.means.copy()
         unknown = len(counts)
         total = evidence.counts[:, None] * means[:unknown] - self.counts[:, None] * self.means
-        means[:unknown] = total / np.maximum(counts, 1.0)[:, None]
+        later = total / np.maximum(counts, 1.0)[:, None]
+        means[:unknown] = np.where(scale > 0, later, means[:unknown])
         return counts, means
+
+
+def question_of(problem: Problem) -> dict[str, list[str]]:
+    """What a basis is named for, in the order of its columns: a bound alone does not tell ``x <= 0`` from ``x >= 0``.
+
+    >>> question_of(Problem(["a", "b"], limits=["x >= 0"]))
+    {'arms': ['a', 'b'], 'limits': ['x >= 0']}
+    """
+    return {"arms": list(problem.names), "limits": [str(limit) for limit in problem.limits]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,63 +137,57 @@ class Look:
             spread = conditions.spread_of(j, state, state.counts)
             if spread > 0.0 and state.gap[j] < np.inf:
                 promised = state.gap[j] ** 2 / spread
-                state.gap[j] = math.sqrt(min(max((promised + proven) / 2.0, 0.0), FAR) * spread)
+                state.gap[j] = math.sqrt(min(max((promised + proven) / 2.0, 0.0), MOST_PROVEN) * spread)
 
 
-def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None, edition: int = 5) -> Look:
+def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None, edition: int) -> Look:
     """Whether the answer of the estimates is right for certain, with a chance of error of ``delta`` in all looks."""
-    bound = evidence.problem.bound
+    problem, bound = evidence.problem, evidence.problem.bound
+    naming = None if naming is None else naming.asked(problem)
     solution = solve_means(evidence.means, bound)
     if solution.status == "infeasible":
         return Look(none_keeps(evidence, scale, INFEASIBLE * delta), naming)
     if not _has_a_basis(solution, bound) or not evidence.counts.all():
         return Look(False, naming)
     basis = sorted(int(j) for j in solution.basis)
-    changed = naming is not None and not naming.is_of(bound)
-    if naming is None or changed or (basis != naming.basis and evidence.counts.sum() >= AGAIN * naming.counts.sum()):
-        return Look(False, _name(evidence, basis, scale, naming, CLEAR[edition]))
+    if naming is None or not naming.is_of(problem) or (basis != naming.basis and _is_time(evidence, naming)):
+        least = LEAST_IN_FOURTH if edition == 4 else LEAST_TO_NAME
+        return Look(False, _name(evidence, basis, scale, naming, least))
     if basis != naming.basis:
         return Look(False, naming)
-    counts, means = naming.later(evidence)
+    counts, means = naming.later(evidence, scale)
     if not counts.all():
         return Look(False, naming, counts, np.zeros(len(means) + len(bound)))
     if edition == 4:
         proven = _proven(naming, counts, means, bound, scale)
     else:
         proven = proven_joint.evidence(basis, naming.counts, naming.means, counts, means, bound, scale)
-    again, wanted = solve_means(means, bound), -2.0 * math.log(naming.allowed(delta))
-    columns = columns_of(means, bound, units(means, bound, scale))
-    same = _has_a_basis(again, bound) and sorted(again.basis) == basis and _is_answer(columns, basis)
+    again, wanted = solve_means(means, bound), -2.0 * naming.log_allowed(delta)
+    same = _has_a_basis(again, bound) and sorted(again.basis) == basis and is_answer(means, bound, scale, basis)
     missing = wanted / max(float(proven.min()), 1.0) - 1.0
     return Look(same and bool(proven.min() >= wanted), naming, counts, proven, missing)
+
+
+def _is_time(evidence: Evidence, naming: Naming) -> bool:
+    """Whether there are enough more trials to name another basis."""
+    return bool(evidence.counts.sum() >= AGAIN * naming.counts.sum())
 
 
 def _has_a_basis(solution: Solution, bound: Floats) -> bool:
     return solution.status == "optimal" and len(solution.basis) == 1 + len(bound)
 
 
-def _is_answer(columns: Floats, basis: list[int]) -> bool:
-    """Whether all weights of a basis are positive and all other reduced costs negative, without a tolerance."""
-    others = [j for j in range(len(columns)) if j not in basis]
-    total = np.eye(columns.shape[1] - 1)[-1]
-    try:
-        weights = np.linalg.solve(columns[basis, 1:].T, total)
-        prices = np.linalg.solve(columns[basis, 1:], columns[basis, 0])
-    except np.linalg.LinAlgError:
-        return False
-    return bool((weights > 0).all() and (columns[others, 0] - columns[others, 1:] @ prices < 0).all())
-
-
-def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, clear: float) -> Naming | None:
+def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None, least: float) -> Naming | None:
     """The estimates' basis, as soon as it is clear enough to be worth a proof; until then the one before."""
-    means, bound, unknown = evidence.means, evidence.problem.bound, len(evidence.counts)
-    columns = columns_of(means, bound, units(means, bound, scale))
+    means, problem, unknown = evidence.means, evidence.problem, len(evidence.counts)
+    columns = columns_of(means, problem.bound, units(means, problem.bound, scale))
     counts = np.full(len(columns), np.inf)
     counts[:unknown] = evidence.counts
-    if Conditions(columns, basis, counts, np.sign(scale)).nearest(counts) < clear:
+    if Conditions(columns, basis, counts, np.sign(scale)).nearest(counts) < least:
         return before
     number = 1 if before is None else before.number + 1
-    return Naming(number, basis, evidence.counts.astype(float), means[:unknown].copy(), bound.tolist())
+    sums = evidence.counts.astype(float), means[:unknown].copy()
+    return Naming(number, basis, *sums, problem.bound.tolist(), question_of(problem))
 
 
 def _proven(naming: Naming, counts: Floats, means: Floats, bound: Floats, scale: Floats) -> Floats:

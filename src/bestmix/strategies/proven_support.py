@@ -18,13 +18,13 @@ from bestmix.arrays import Floats
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import solve_means
 from bestmix.strategies.proven import radius
+from bestmix.strategies.proven_columns import columns_of, is_answer, units
 from bestmix.strategies.proven_scales import scales
 
 RHOS = 5.0 * 8.0 ** np.arange(4)  # trials at which the mixtures are sharpest, each with the same weight
 INFEASIBLE = 0.1  # of delta: that no mix is said to keep the limits though one does
-FAR = 1e3  # in units of the scales
+FAR_POINT = 1e3  # units of the scales from zero: exact points beyond measure coordinates without noise in their own
 NONE = 1e-12  # below it a singular value counts as zero, relative to the largest
-LEAST = 1e-100  # of the largest value of a metric: a smaller scale counts as this one, so that squares are numbers
 
 
 def joint_scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
@@ -42,7 +42,7 @@ def joint_scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
     return found if apart else found * math.sqrt(len(found))
 
 
-def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int = 2) -> bool:
+def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int) -> bool:
     """Whether the answer of the estimates, a support or that no mix keeps the limits, is right for certain.
 
     With probability 1 - ``delta`` no wrong answer is ever called certain, however the trials are allocated. The first
@@ -57,8 +57,9 @@ def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int = 2
     columns = columns_of(evidence.means, bound, units(evidence.means, bound, scale))
     counts = np.full(len(columns), np.inf)
     counts[:unknown] = evidence.counts
-    held = Conditions(columns, list(solution.basis), counts, np.sign(scale), edition)
-    return held.all_hold((1.0 - INFEASIBLE) * delta)
+    held = Conditions(columns, list(solution.basis), counts, np.sign(scale))
+    sure = held.all_hold((1.0 - INFEASIBLE) * delta, edition)
+    return sure and is_answer(evidence.means, bound, scale, held.basis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +75,13 @@ class Conditions:
     basis: list[int]
     counts: Floats  # (K + L,), infinite for what is known
     scale: Floats  # (1 + L,)
-    edition: int = 2
 
-    def all_hold(self, delta: float) -> bool:
+    def all_hold(self, delta: float, edition: int) -> bool:
         """Whether they do for certain."""
-        many = len(RHOS) ** 2 if self.edition == 1 else 1
+        many = len(RHOS) ** 2 if edition == 1 else 1
         if self.nearest(self.counts) < self.level(delta, many):  # the distances below are smaller yet
             return False
-        return all(self._holds(j, delta) for j in [None, *self.others])
+        return all(self._holds(j, delta, edition) for j in [None, *self.others])
 
     @property
     def others(self) -> list[int]:
@@ -92,7 +92,7 @@ class Conditions:
         """Squared distance to where the first of them fails."""
         return min([self.primal(counts), *(self.dual(j, counts) for j in self.others)])
 
-    def _holds(self, j: int | None, delta: float) -> bool:
+    def _holds(self, j: int | None, delta: float, edition: int) -> bool:
         """Whether no truth that differs in the basis and in column ``j`` is near enough for all pairs of mixtures."""
         basis, level = self.counts[self.basis], self.level(delta, len(RHOS) ** 2)
         beyond = [
@@ -100,7 +100,7 @@ class Conditions:
             for own in RHOS
             for rho in RHOS
         ]
-        if self.edition == 1:
+        if edition == 1:
             return max(beyond) >= level
         return 2.0 * float(np.logaddexp.reduce(np.array(beyond) / 2.0)) >= level
 
@@ -194,7 +194,7 @@ def _measured(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple
     # The unit of a coordinate without noise is free; where exact points are far away it is such that their direction
     # has no noise but for what it has: a share of 1 / far^2 would pass for none.
     far = np.abs(exact / unit)[:, scale > 0].max(initial=0.0)
-    unit = np.where(scale > 0, unit, 1.0 / far if far > FAR else 1.0)
+    unit = np.where(scale > 0, unit, 1.0 / far if far > FAR_POINT else 1.0)
     free = _null(exact / unit)
     value, vector = np.linalg.eigh(free.T @ ((scale > 0)[:, None] * free))
     measured, without = value > NONE, value <= NONE
@@ -217,31 +217,13 @@ def _null(rows: Floats) -> Floats:
     return np.asarray(directions[rank:].T)
 
 
-def units(means: Floats, bound: Floats, scale: Floats) -> Floats:
-    """What to measure each metric in (1 + L,): the scale of its noise, or its largest value where it has no noise.
-
-    The proof is then the same whatever the metrics were told in. A scale may be raised: the noise obeys that one too.
-
-    >>> units(np.array([[3.0, 1.0, 8.0], [5.0, 2.0, 2.0]]), np.array([4.0, 1.0]), np.array([0.5, 0.0, 1e-300]))
-    array([5.e-001, 4.e+000, 8.e-100])
-    """
-    largest = np.abs(np.vstack([means, np.append(0.0, bound)])).max(axis=0)
-    found = np.where(scale > 0, np.maximum(scale, LEAST * largest), largest)
-    return np.where(found > 0, found, 1.0)
-
-
-def columns_of(means: Floats, bound: Floats, unit: Floats | float = 1.0) -> Floats:
-    """Every column of the program (K + L, 1 + L + 1): reward, costs above their bounds, and its part in the total.
-
-    Metrics are in the given units (1 + L,), unused parts of limits too.
-    """
-    arms = np.column_stack([(means - np.append(0.0, bound)) / unit, np.ones(len(means))])
-    slacks = np.column_stack([np.zeros(len(bound)), np.eye(len(bound)), np.zeros(len(bound))])
-    return np.vstack([arms, slacks])
-
-
 def none_keeps(evidence: Evidence, scale: Floats, delta: float) -> bool:
-    """Whether for certain no mix keeps the limits: none does with the costs at the lower ends of their intervals."""
+    """Whether for certain no mix keeps the limits: none does with the costs at the lower ends of their intervals.
+
+    An arm that was not tried yet may keep them.
+    """
+    if not evidence.counts.all():
+        return False
     means = evidence.means.copy()
     width = radius(evidence.counts.astype(float), means[: len(evidence.counts), 1:].size, delta)
     means[: len(evidence.counts), 1:] -= width[:, None] * scale[1:]

@@ -34,6 +34,7 @@ from bestmix.strategies.budget_changes import (
 )
 from bestmix.strategies.earlier import Earlier, Sums, from_sums, from_tables, marks_of, ranges_of, sums_of_answer
 from bestmix.strategies.ending import ending
+from bestmix.strategies.exact_values import check_exact
 from bestmix.strategies.paid import Paid, account_of, check_chosen, once_more, paid
 from bestmix.strategies.protocol import (
     MOST_TRIALS,
@@ -254,6 +255,7 @@ class Search:
         if isinstance(self.strategy, Checking):
             self.strategy.check_trials(self.problem, rows)
         rows = self.problem.rows.measure(rows)
+        check_exact(self.strategy, self.problem, str(self.problem.cells[position]), self.moments[position], rows)
         owed = self._owed_by(position)
         if len(rows) > owed and not (self.arriving and not self.done):
             if self.done:
@@ -406,7 +408,7 @@ class Search:
         if found.shrinks or not set(problem.cells) <= set(self.problem.cells):
             check_payable(recipe, moments, under_way, memory)
         here = found.trials - sum(m.count for m in gone.values())
-        memory, owed = begin_again(recipe, here, moments, under_way, memory)
+        memory, owed = begin_again(recipe, self.problem, here, moments, under_way, memory)
         memory |= {"arriving": True} if self.memory.get("arriving") else {}
         quota = self.strategy.quota(problem, max(here, len(moments)), memory)
         counts = np.array([m.count for m in moments], dtype=np.int64)

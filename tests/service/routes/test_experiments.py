@@ -30,6 +30,20 @@ def test_a_new_experiment_has_the_newest_edition_and_an_old_one_its_own(running)
     assert "edition" not in found["strategy"]
 
 
+def test_a_result_that_differs_where_there_is_no_noise_is_refused(running):
+    scales = {"reward": 0.3, "dollars": 0.0}
+    open_experiment(running.storage, "r", PROBLEM, 400, Challenger(0.9, proven=True, sigma=scales))
+    given = running.json("POST", "/v1/experiments/r/ask", {"n": 9})[1]["trials"]
+    first, second = [trial["id"] for trial in given if trial["arm"] == given[0]["arm"]][:2]
+    result = {"trial": first, "reward": 1.0, "costs": {"dollars": 0.5}}
+    assert running.json("POST", "/v1/experiments/r/tell", result) == (200, {"outcome": "counted"})
+    other = {"trial": second, "reward": 1.0, "costs": {"dollars": 0.6}}
+    for call, body in (("tell", other), ("tell_many", {"results": [other]})):
+        status, told = running.json("POST", f"/v1/experiments/r/{call}", body)
+        assert (status, told["error"]["field"]) == (422, "dollars")
+        assert "since its scale is 0" in told["error"]["message"]
+
+
 def test_an_experiment_over_plain_http(running):
     body = {"name": "r", "problem": PROBLEM.to_dict(), "budget": 4, "strategy": {"kind": "Uniform"}}
     status, made = running.json("POST", "/v1/experiments", body)
