@@ -47,8 +47,8 @@ NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the f
 FLOOR = 0.1  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 LEAST_DELTA = 1e-200  # parts of a smaller one are no numbers
-CLEAR_Z = 2.5  # z-score from which on a condition is not in doubt: all of them, before trials go to the margin
-RESERVE = conditions.Reserve(floor=FLOOR, doubt=CLEAR_Z)  # where the budget is fixed, from the sixth edition on
+CLEAR_Z = 2.5  # z-score of every condition, from which on trials may go to the margin
+RESERVE = conditions.Reserve(floor=FLOOR, doubt=3.0)  # where the budget is fixed, from the sixth edition on
 NEWER = (
     "tolerance",
     "proven",
