@@ -86,7 +86,7 @@ def recommend(
         history=tuple(history),
         note=note,
         **_deployment(evidence, solution, deployed),
-        **_certificate(evidence, solution, deployed, chance),
+        **_certificate(evidence, solution, deployed, chance, SAFETY if safety is None else safety),
         **common,  # type: ignore[arg-type]
     )
 
@@ -122,7 +122,7 @@ def deployable(
     if not judgeable(evidence):
         return _unjudged(evidence, solution)
     if wanted is None:
-        odds = margins.trust(chance, margins.CostLimits(data, bound).events)
+        odds = margins.shown_odds(margins.CostLimits(data, bound), chance)
         return margins.described(data, bound, solution.mixture, odds)._replace(certified=False)
     left = np.isin(np.arange(len(data.means)), usable)
     found = margins.safe_mix(data._replace(counts=np.where(left, data.counts, 0.0)), bound, chance, wanted)
@@ -202,13 +202,16 @@ def in_units(limit: Limit, row: list[float], units: tuple[float, float]) -> Mean
     return MeanCost(factor * mean + summand, abs(factor) * error, (ends[0], ends[1]), factor * bound + summand, chance)
 
 
-def _certificate(evidence: Evidence, solution: Solution, found: SafeMix, chance: float | None) -> dict[str, Any]:
+def _certificate(
+    evidence: Evidence, solution: Solution, found: SafeMix, chance: float | None, safety: float
+) -> dict[str, Any]:
     """What the mix is worth; nothing where there is no spread to go by."""
     problem = evidence.problem
     if not judgeable(evidence):
         return {}
     prices = solution.dual if solution.feasible else np.zeros(len(problem.bounds))
-    proof = certificate.certify(evidence.estimates, found.mixture, problem.bound, chance, prices, LEVEL)
+    asked = problem.bound, chance, prices, LEVEL, safety, found.certified
+    proof = certificate.certify(evidence.estimates, found.mixture, *asked)
     return {
         # Nothing is known of an arm without trials: it may be much better.
         "regret": proof.regret if evidence.counts.all() else math.inf,

@@ -164,7 +164,7 @@ def _worth(
     """What the mix is worth; nothing where there is no spread to go by."""
     if not program.judgeable or not found.mixture.any():
         return {}
-    proof = certify_program(program, found.mixture, best.chance, best.prices, LEVEL, safety)
+    proof = certify_program(program, found.mixture, best.chance, best.prices, LEVEL, safety, found.certified)
     low, high = proof.value_interval
     arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
     return {

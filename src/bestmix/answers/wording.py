@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MOST_LETTERS = 22  # of a name that has to share its room
 MOST_SEGMENTS = 4  # whose mixes a sentence tells
 NEARLY_CERTAIN = 0.995
+SURELY = 0.95
 NOTHING = 1e-9  # of the value: a gain that is none
 RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
 SMALLEST_STEP = 1e-300  # a number whose second digit could be too small for a float is not rounded up
@@ -137,9 +138,17 @@ def _worth(rec: "Recommendation") -> str:
         parts.append(f"and no single option{judged} keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
         gain = measured(abs(rec.gain), reach(rec.gain, rec.gain_interval))
-        best = f"the best single option{' that surely keeps the limits' if rec.limits else ''}, {rec.single}"
+        best = f"the best single option{_as_surely(rec)}, {rec.single}"
         parts.append(f"and {gain} {more if rec.gain >= 0 else less} than {best}{_unshown(rec.gain_interval)}")
     return ", ".join(parts)
+
+
+def _as_surely(rec: "Recommendation") -> str:
+    """Which single options a mix is compared with: surely is with the wanted certainty, where that is 95% or more."""
+    if not rec.limits:
+        return ""
+    wanted = rec.safety if rec.safety is not None else SURELY
+    return " that surely keeps the limits" if wanted >= SURELY else f" that keeps the limits with {100 * wanted:.6g}% certainty"
 
 
 def _tried_everywhere(rec: "Recommendation") -> bool:
