@@ -53,18 +53,19 @@ def certify(
     prices: Floats,
     level: float = 0.95,
     safety: float = 0.95,
-    certified: bool = False,
+    certified: bool | None = None,
 ) -> Certificate:
     """Certificate of a mix; ``prices`` are the shadow prices of the optimum at the estimates, a good start.
 
-    ``level`` is that of the intervals and of the regret, ``safety`` the certainty that a single arm must keep the limits
-    with. A mix of one arm that is ``certified`` is that single arm.
+    ``level`` is that of the intervals and of the regret, ``safety`` the certainty with which a single arm must keep the
+    limits. A mix of one arm that is ``certified`` is that single arm, and where it is False, and no mix was, there is no
+    single arm either; None is for a mix of which nothing was asked.
     """
     data, bound, tried = data._replace(means=rounded(data.means)), rounded(bound), usable(data)
     inner, p = chosen(data, tried), mixture[tried]
     risk = 1.0 - level
     own = certified and np.count_nonzero(p) == 1
-    single = int(np.argmax(p)) if own else safe_arm(inner, bound, chance, safety)
+    single = None if certified is False else safe_arm(inner, bound, chance, safety) if not own else int(np.argmax(p))
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
         regret=regret_bound(inner, p, bound, regret_tail(risk, chance), prices),

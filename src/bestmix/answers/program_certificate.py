@@ -35,18 +35,20 @@ def certify_program(
     prices: Floats,
     level: float = 0.95,
     safety: float | None = 0.95,
-    certified: bool = False,
+    certified: bool | None = None,
 ) -> ProgramCertificate:
     """Certificate of a mix of usable columns (n,); ``prices`` are those of the optimum at the estimates.
 
     ``safety`` is the certainty that was asked of the mix, None for the optimum at the estimates: the mix that is the
     same in all segments is judged alike, and a single arm too, with the certainty ``level`` where none was asked. A mix
-    of one arm that is ``certified`` is that single arm.
+    of one arm that is ``certified`` is that single arm, and where it is False, and no mix was, there is no single arm
+    either; None is for a mix of which nothing was asked.
     """
     inner, some = restricted(program)
     x, risk = weights[some.columns], 1.0 - level
-    own = _only_arm(inner, x) if certified else None
-    single = safe_arm(inner, chance, level if safety is None else safety) if own is None else own
+    single = _only_arm(inner, x) if certified else None
+    if single is None and certified is not False:
+        single = safe_arm(inner, chance, level if safety is None else safety)
     common = common_mix(inner, chance, safety) if len(program.weight) > 1 else None
 
     def against(other: Floats | None) -> tuple[float | None, tuple[float, float] | None]:

@@ -241,7 +241,7 @@ def _surely(tail: Floats, odds: float) -> float:
 
 def _estimated(tail: Floats, odds: float, safety: float) -> float:
     """Chance that all limits are kept, as if their noise were independent; below what was not certified."""
-    together = 1.0 - float(told(1.0 - np.prod(1.0 - tail), odds))
+    together = 1.0 - float(told(np.asarray(1.0 - np.prod(1.0 - tail)), odds))
     return min(together, safety - MISSING * (1.0 - safety))
 
 

@@ -393,7 +393,7 @@ def _pieces(knots: Sequence[Knot], names: Sequence[str]) -> Iterable[Piece]:
 
 
 def _safe(found: TradeOff, evidence: Evidence, binary: Flags, safety: float, points: int) -> tuple[SafePoint, ...]:
-    if not found.pieces or evidence.pooled is None:
+    if not found.pieces or evidence.pooled is None or evidence.vanishing.any():
         return ()
     data = _data(evidence, binary)
     curve = [_safe_point(evidence, data, found.cost, bound, safety) for bound in _bounds(found, points)]
@@ -456,7 +456,7 @@ def _safe_point(evidence: Evidence, data: Estimates, cost: str, bound: float, sa
 
 
 def _safe_program(found: TradeOff, evidence: Evidence, safety: float, points: int) -> tuple[SafePoint, ...]:
-    if not found.pieces or not program_of(evidence).judgeable:
+    if not found.pieces or not program_of(evidence).judgeable or evidence.vanishing.any():
         return ()
     curve = [_safe_program_point(evidence, found.cost, bound, safety) for bound in _bounds(found, points)]
     return _rising(found, [point for point in curve if point is not None])

@@ -34,14 +34,22 @@ def sentence(rec: "Recommendation") -> str:
         some = mix_text(rec.mixture) if len(rec.mixture) <= MOST_SEGMENTS else "the table below"
         return f"There is no answer for {listed(unserved)} yet: no arm was tried there. So far, of all users: {some}."
     if rec.violation and not rec.feasible:
-        failing = ", ".join(f"{_beyond(rec, cost)} its bound" for cost in rec.violation)
-        return f"No mix keeps all bounds. The closest is {_mix(rec)}: {failing}, {_reward(rec)}."
+        return _infeasible(rec)
     if not rec.feasible:
         kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
         return f"{kept}: {_verb(rec).lower()} {mix_text(rec.mixture)}: {_reward(rec)}.{_risk(rec)}"
     if rec.certified or (rec.limits and len(met_at_estimates(rec)) == len(rec.limits)):
         return _certified(rec)
     return _guess(rec) if rec.safety is None or rec.certainty is None else _uncertain(rec)
+
+
+def _infeasible(rec: "Recommendation") -> str:
+    """The closest mix; that there is none within the bounds is certain only where it breaks a known one."""
+    failing = ", ".join(f"{_beyond(rec, cost)} its bound" for cost in rec.violation)
+    closest = f"The closest is {_mix(rec)}: {failing}, {_reward(rec)}."
+    if not rec.limits or any(limit.surely_broken for limit in rec.limits.values()):
+        return f"No mix keeps all bounds. {closest}"
+    return f"At the estimates no mix keeps all bounds. {closest}{_risk(rec)}"
 
 
 def _certified(rec: "Recommendation") -> str:
@@ -120,7 +128,8 @@ def _risk(rec: "Recommendation") -> str:
     if not rec.limits:
         return ""
     if rec.certainty is None:
-        return " How likely the limits are kept cannot be said: no arm has two trials."
+        why = "" if any(e.trials > 1 for e in rec.estimates.values()) else ": no arm has two trials"
+        return f" How likely the limits are kept cannot be said{why}."
     return f" Estimated chance that all limits are kept: {chance_text(rec.certainty)}."
 
 
@@ -148,7 +157,9 @@ def _as_surely(rec: "Recommendation") -> str:
     if not rec.limits:
         return ""
     wanted = rec.safety if rec.safety is not None else SURELY
-    return " that surely keeps the limits" if wanted >= SURELY else f" that keeps the limits with {100 * wanted:.6g}% certainty"
+    if wanted >= SURELY:
+        return " that surely keeps the limits"
+    return f" that keeps the limits with {100 * wanted:.6g}% certainty"
 
 
 def _tried_everywhere(rec: "Recommendation") -> bool:
@@ -163,8 +174,9 @@ def _unshown(interval: tuple[float, float]) -> str:
 
 
 def _alone(rec: "Recommendation") -> tuple[str, ...]:
-    """The arm of a mix of one."""
-    return tuple(rec.mixture) if len(rec.mixture) == 1 else ()
+    """The arm of a mix of one, in all segments."""
+    arms = {arm: None for part in rec.by_segment.values() for arm in part} if rec.by_segment else rec.mixture
+    return tuple(arms) if len(arms) == 1 else ()
 
 
 def _verb(rec: "Recommendation") -> str:
