@@ -312,11 +312,17 @@ def tradeoff(
 
 def _with_own(found: TradeOff, rec: Recommendation) -> TradeOff:
     """With the recommendation's own mix at its own bound, and its interval, which knows more than means and errors."""
-    if not rec.certified or rec.safety != found.safety or not found.safe:
+    if not rec.certified or rec.safety != found.safety or not found.safe or _more_certain(found, rec):
         return found
     own = SafePoint(found.bound, rec.value, rec.value_interval, dict(rec.mixture))
     others = [point for point in found.safe if point.bound != found.bound]
     return replace(found, safe=_rising(found, [own, *others], own))
+
+
+def _more_certain(found: TradeOff, rec: Recommendation) -> bool:
+    """Whether the recommended mix earns less because it is more certain than the line; its strategy asked for that."""
+    point, surplus = found.safe_at(found.bound), (rec.certainty or 0.0) - (rec.safety or 0.0)
+    return point is not None and surplus > 0 and rec.problem.goal.sign * (point.value - rec.value) > 0
 
 
 def _of_evidence(
