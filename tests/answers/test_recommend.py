@@ -293,21 +293,25 @@ def test_nothing_is_claimed_of_values_whose_squares_vanish(scale, which):
         rec = from_log(log, bounds={"c1": bound}, segment=segment)
         assert (rec.certified, rec.certainty, rec.support_probability, rec.single) == (False, None, None, None)
         assert f"Values of {which} are too small to be squared: change the unit of measurement." in rec.note
-        assert not math.isfinite(rec.regret) and "cannot be said" in rec.sentence()
+        assert not math.isfinite(rec.regret)
+        assert "cannot be said" in rec.sentence()
 
 
 def test_values_next_to_nothing_beside_others_are_as_good_as_zero():
     told = exact([[1.0, 1.0], [2.0, 3.0]], [[0.2, 0.2]] * 2, 60)
     plain = from_log(told | {"c1": [0.0] * 60 + told["c1"][60:]}, bounds={"c1": 2.0})
     tiny = from_log(told | {"c1": [1e-200] * 60 + told["c1"][60:]}, bounds={"c1": 2.0})
-    assert tiny.certified and tiny.mixture == pytest.approx(plain.mixture, abs=1e-3) and not tiny.note
+    assert tiny.certified
+    assert tiny.mixture == pytest.approx(plain.mixture, abs=1e-3)
+    assert not tiny.note
     free = from_log(told | {"c1": [0.0] * 120}, bounds={"c1": 0.5})
-    assert free.certified and not free.note
+    assert free.certified
+    assert not free.note
 
 
 def test_the_chance_of_a_limit_that_the_estimates_break_is_calibrated_by_simulation():
-    # True costs are spread around the bound like the estimates: of the 300 to 420 of 700 runs above it a fourth keeps it.
-    # The share that keeps it is within 0.1 of the claims' mean: false alarms below 1e-4 (four standard errors of 0.023).
+    # True costs are spread around the bound like the estimates: of 300 to 420 runs above it about a fourth keeps it. The
+    # share that keeps it is within 0.1 of the claims' mean: false alarms below 1e-4 (four standard errors of 0.023).
     rng, claims, kept = np.random.default_rng(5), [], []
     for _ in range(700):
         true = 1.0 + rng.normal(0.0, 0.02)
@@ -345,6 +349,7 @@ def test_what_is_not_certified_is_below_the_wanted_certainty():
 def test_arms_with_one_and_the_same_reward_have_no_support_that_is_the_only_right_one(reward):
     told = exact([[1.0, 1.0], [1.0, 3.0]], [[0.1, 0.1]] * 2, 30) | {"reward": [reward] * 60}
     rec = from_log(told, bounds={"c1": 2.0})
-    assert rec.certified and rec.support_probability is None
+    assert rec.certified
+    assert rec.support_probability is None
     assert rec.note == "Other mixes earn exactly as much at the estimates, so that no support is the only right one."
     assert "above 99%" not in str(rec).splitlines()[-2]

@@ -58,8 +58,8 @@ def certify(
     """Certificate of a mix; ``prices`` are the shadow prices of the optimum at the estimates, a good start.
 
     ``level`` is that of the intervals and of the regret, ``safety`` the certainty with which a single arm must keep the
-    limits. A mix of one arm that is ``certified`` is that single arm, and where it is False, and no mix was, there is no
-    single arm either; None is for a mix of which nothing was asked.
+    limits. A mix of one arm that is ``certified`` is that single arm, and where it is False, and no mix was, there is
+    no single arm either; None is for a mix of which nothing was asked.
     """
     data, bound, tried = data._replace(means=rounded(data.means)), rounded(bound), usable(data)
     inner, p = chosen(data, tried), mixture[tried]

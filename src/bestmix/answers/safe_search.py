@@ -221,7 +221,7 @@ def shown_odds(limits: Limits, chance: float | None, odds: float | None = None) 
 
     To certify with a chance that cannot be said takes the least one, which would make of a chance of 16% one below 1%.
     One over the number of arms covers the choice of any, and with one arm there is no choice (measured:
-    docs/research/safety.md).
+    docs/howto/safety.md).
     """
     unknown = _unknown(limits)
     if chance is None or unknown == 1:

@@ -70,7 +70,7 @@ def refit(
             asked, trials, arm=arm, reward=reward, segment=segment, drop_missing=drop_missing, before=before
         )
     new = asked.refitted(found.answer)
-    kept = output is None and not force and _certified(old) and not found.answer.certified
+    kept = output is None and not force and wanted is not None and _certified(old) and not found.answer.certified
     if not kept:
         new.save(output or policy)
     outputs = common.Outputs(figure, report)
@@ -78,7 +78,7 @@ def refit(
     if as_json:
         outputs.save(found.answer, title)
         data = {"old_weights": _weights(old), "deployed": {c: m.to_dict() for c, m in found.deployed.items()}}
-        data |= {"left_out": dict(found.left_out)}
+        data |= {"left_out": dict(found.left_out), "idle": list(found.idle), "saved": not kept}
         typer.echo(json.dumps(found.answer.to_dict() | data, indent=1, allow_nan=False))
         _end(policy, kept)
         return
