@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib.util
+import pkgutil
 import re
 import shlex
 import sys
@@ -17,6 +18,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 WRITTEN = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "_generated"} & set(path.parts))
 WRITTEN += [DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES = [path for path in WRITTEN if path.is_relative_to(DOCS) and "research" not in path.parts]
+OTHERS = {"db", "edge"}  # files, and names in others' systems, not in the package
 FENCE = re.compile(r"^```(?P<head>[^\n]*)\n(?P<body>.*?)^```$", re.M | re.S)
 
 
@@ -97,6 +99,21 @@ def test_links_between_pages_lead_somewhere():
     for page in WRITTEN:
         for target in re.findall(r"\]\(([^)#:]+\.(?:md|png))\)", page.read_text()):
             assert "_generated" in target or (page.parent / target).is_file(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_every_module_and_name_that_a_page_refers_to_is_there(page):
+    for name in re.findall(r"(?<![\w./-])bestmix((?:\.\w+)+)(?![\w/-])", page.read_text()):
+        if name[1:] not in OTHERS:
+            assert found(f"bestmix{name}"), f"{page.name}: bestmix{name}"
+
+
+def found(name):
+    """Whether a dotted name is that of a module, or of something in one."""
+    try:
+        return pkgutil.resolve_name(name) is not None
+    except (ImportError, AttributeError):
+        return False
 
 
 def cells(row):

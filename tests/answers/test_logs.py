@@ -54,7 +54,7 @@ def test_known_arms_join_and_the_log_need_not_hold_them():
 def test_one_trial_arms_have_no_interval_and_a_note():
     table = {"arm": ["a", "b", "b"], "reward": [1.0, 2.0, 2.2]}
     found = from_log(table)
-    assert found.note == "One trial only, so no interval: a."
+    assert found.note == "One trial only, so no interval of its own: a."
     assert found.estimates["a"].reward_interval == (-np.inf, np.inf)
     assert found.support == ("b",)
     alone = from_log({"arm": ["a"], "reward": [1.0]})

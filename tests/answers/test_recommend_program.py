@@ -162,7 +162,9 @@ def test_an_equality_that_no_mix_meets_is_a_contradiction():
     rec = from_log(told, limits=["d = 9"])
     assert (rec.feasible, rec.certified, rec.certainty) == (False, False, 0.0)
     assert rec.violation == pytest.approx({"d = 9": 7.9})
-    assert rec.sentence().startswith("No mix keeps all bounds. The closest is b: d 7.9 below its bound")
+    assert rec.sentence().startswith(
+        "At the estimates no mix keeps all bounds. The closest is b: d 7.9 below its bound"
+    )
     met = from_log(told, limits=["d = 1.1"])
     assert (met.feasible, met.certified, met.certainty, met.policy().certainty) == (True, False, None, None)
     assert met.sentence().startswith("Use b. 'd = 1.1' is met at the estimates; it earns 1.150")

@@ -6,7 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from bestmix import SFSR, Instance, Known, Problem, catalog, from_log, solve, tradeoff
+from bestmix import SFSR, Challenger, Instance, Known, Problem, catalog, from_log, identify, solve, tradeoff
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.recommend import recommend
 from bestmix.answers.tradeoff import SafePoint, _rising
 
 THREE = Instance([1.0, 1.75, 2.0], [[0.0, 1.0, 2.0]], [1.0], costs=["dollars"])
@@ -98,10 +100,12 @@ def test_known_arms_take_part_and_untried_ones_do_not():
 
 def test_sentences_tell_the_change_in_digits_that_mean_something(found):
     texts = found.sentences()
-    assert texts[1].startswith("A limit on dollars that is 20% higher (3.6 instead of 3) would mean 0.0")
-    assert " more quality (" in texts[1]
-    assert " less quality (" in texts[2]
-    assert "Kept with 95% certainty, the best mix has a mean quality of " in texts[-1]
+    assert texts[2].startswith(
+        "Kept with 95% certainty, a limit on dollars that is 20% higher (3.6 instead of 3) would"
+    )
+    assert " more quality (" in texts[2]
+    assert " less quality (" in texts[3]
+    assert "Kept with 95% certainty, the best mix has a mean quality of " in texts[1]
     assert "(now)" in str(found)
 
 
@@ -193,13 +197,16 @@ def test_a_mix_that_is_certain_of_a_tighter_limit_is_so_of_a_looser_one(least):
 
 def test_sentences_in_the_words_of_goal_and_limit():
     texts = at_least(points=3).sentences()
-    assert texts[0].startswith("With a limit on quality of at least 0.72 the best mix is ")
+    assert texts[0].startswith("At the estimates, with a limit on quality of at least 0.72 the best mix is ")
     assert "and has a mean dollars of " in texts[0]
-    tighter = r"A limit on quality of 0\.79\d+ instead of 0\.72, the largest that a mix keeps, would mean"
-    assert re.match(tighter, texts[1])
-    assert " less dollars (" in texts[2]
-    assert texts[3].startswith("Below 0.")
-    assert "Kept with 95% certainty, the best mix has a mean dollars of " in texts[4]
+    tighter = (
+        r"At the estimates, a limit on quality of 0\.79\d+ instead of 0\.72, the largest that a mix keeps, would mean"
+    )
+    assert "Kept with 95% certainty, the best mix has a mean dollars of " in texts[1]
+    assert re.match(tighter, texts[2])
+    assert texts[3].startswith("Kept with 95% certainty, a limit on quality")
+    assert " less dollars (" in texts[3]
+    assert texts[4].startswith("At the estimates, below 0.")
     header, *rows = str(at_least(points=3)).split("\n\n")[1].splitlines()
     assert header.split("  ")[0] == "limit on quality of at least"
     assert rows[1].startswith("up to 0.")
@@ -216,3 +223,27 @@ def test_a_tail_moves_between_nothing_and_all():
 def test_a_bound_to_look_at_is_a_finite_number(bound):
     with pytest.raises(ValueError, match="bound: expected a finite number"):
         tradeoff(Instance([1.0, 2.0], [[0.0, 3.0]], [1.0])).at(bound)
+
+
+def test_where_nothing_is_certain_at_the_limit_the_first_that_is_so_is_said():
+    rng = np.random.default_rng(3)
+    told = {"arm": ["a"] * 60 + ["b"] * 60, "reward": rng.normal(1.0, 0.1, 120).tolist()}
+    told["refusal"] = [0.0] * 59 + [1.0] + [0.0] * 57 + [1.0] * 3
+    found = tradeoff(told, "refusal", bounds={"refusal": 0.03})
+    assert found.safe_at(0.03) is None
+    first = found.safe[0].bound
+    assert f"there is no mix at a limit of 0.03; from about {first:.4g} on the best one earns" in found.sentences()[1]
+    assert from_log(told, bounds={"refusal": first}).certified
+    assert not from_log(told, bounds={"refusal": 0.9 * first}).certified
+
+
+def test_all_points_have_one_certainty_also_where_a_strategy_asked_for_more():
+    instance = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.3, sigma_cost=0.2)
+    strategy = Challenger(confidence=0.95, tolerance=0.05)
+    rec = identify(instance.problem, instance.sampler(seed=1), 20_000, strategy)
+    found = tradeoff(rec, points=5)
+    assert rec.certainty > 0.97
+    assert rec.safety == 0.95
+    plain = recommend(Evidence(instance.problem, list(rec.told)), np.arange(4), strategy="log")
+    assert found.safe_at(1.0).value == pytest.approx(plain.value, rel=1e-3)
+    assert plain.value > rec.value

@@ -43,7 +43,7 @@ def test_a_chance_is_not_moved_beyond_one():
 def test_a_value_is_shown_with_the_longer_side_of_its_interval():
     one = tradeoff(Instance([1.0, 2.0], [[0.0, 2.0]], [1.0]))
     safe = (SafePoint(1.0, 1.4, (1.1, 1.5), {"arm0": 1.0}),)
-    assert "1.40 ± 0.30 at a limit of 1." in replace(one, safe=safe, safety=0.95).sentences()[-1]
+    assert "1.40 ± 0.30 at a limit of 1." in replace(one, safe=safe, safety=0.95).sentences()[1]
 
 
 def test_a_limit_that_never_costs_anything():

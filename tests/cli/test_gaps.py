@@ -1,7 +1,11 @@
 import json
+import math
+from types import SimpleNamespace
 
 import pytest
 from tests.cli.commands import invoke
+
+from bestmix.cli import gaps
 
 pytestmark = pytest.mark.usefixtures("place")
 
@@ -37,3 +41,9 @@ def test_mistakes(words, complaint):
     result = invoke(*words)
     assert result.exit_code == 2
     assert complaint in result.stderr
+
+
+def test_gaps_that_are_proven_are_not_said_to_be_the_best_found():
+    known = SimpleNamespace(proven=False, upper=1.0, budget=100, noise="n", sfsr_exponent=0.0, any_exponent=math.inf)
+    assert "best found" not in gaps._bounds(known, gaps_proven=True)
+    assert "best found" in gaps._bounds(known, gaps_proven=False)

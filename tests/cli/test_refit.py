@@ -94,9 +94,9 @@ def test_it_says_what_changes_and_what_is_left_out(place):
     assert f"│ l │ 50.0% │ {weights['l']:.1%} │" in told
     kept = json.loads(refit(*words, "--json").stdout)["deployed"]["dollars"]["mean"] <= 1.0
     verdict = "would have kept" if kept else "would not have kept"
-    assert f"The old weights {verdict} 'dollars <= 1' on the fresh trials: estimated dollars " in told
+    assert f"At the estimates the old weights {verdict} 'dollars <= 1' on the fresh trials: dollars " in told
     chance = json.loads(refit(*words, "--json").stdout)["deployed"]["dollars"]["chance"]
-    assert f", kept {chance_text(chance)}." in told
+    assert f"; chance that they keep it {chance_text(chance)}." in told
     assert "Left out, because the policy has no such arm: 2 of 'xl'" in told
     data = json.loads(refit(*words, "--json").stdout)
     assert data["old_weights"] == {"s": 0.5, "l": 0.5}
@@ -115,3 +115,30 @@ def test_no_verdict_on_an_equality_or_on_a_ratio_without_a_value():
     assert told == "With the old weights load is 0.150 ± 0.020 on the fresh trials, where 'load = 0.5' was asked for."
     unknown = MeanCost(math.nan, math.nan, (math.nan, math.nan), 0.01, math.nan)
     assert _would_have(unknown, ratio).startswith("'x / y <= 1%' cannot be judged on the fresh trials")
+
+
+def test_a_certified_policy_is_not_replaced_in_place_by_one_that_is_not(place):
+    rows = [f"l,{2 + 0.1 * k},{9.0 * (-1) ** k}\n" for k in range(4)]
+    (place / "wild.csv").write_text("model,quality,dollars\n" + "".join(rows))
+    known = {"s": Known(1.0, {"dollars": 0.999})}
+    old = Policy({"s": 0.5, "l": 0.5}, {"dollars": 0.998}, True, 0.95, 0.95, known)
+    old.save(place / "policy.json")
+    words = place / "policy.json", place / "wild.csv", *NAMES
+    result = refit(*words)
+    assert result.exit_code == 1
+    assert "the new weights are not: it was left as it is" in " ".join(result.stderr.split())
+    assert Policy.load(place / "policy.json") == old
+    assert not json.loads(refit(*words, "--json").stdout)["saved"]
+    assert refit(*words, "-o", place / "new.json").exit_code == 0
+    assert refit(*words, "--force").exit_code == 0
+    assert Policy.load(place / "policy.json") != old
+
+
+def test_a_policy_that_gave_up_an_arm_can_be_fitted_again(place):
+    known = {"s": Known(1.0, {"dollars": 0.0})}
+    Policy({"s": 0.5, "l": 0.5, "gone": 0.0}, {"dollars": 1.0}, True, 0.95, 0.95, known).save(place / "policy.json")
+    for _ in range(2):
+        result = refit(place / "policy.json", place / "fresh.csv", *NAMES)
+        assert result.exit_code == 0, result.stderr
+        assert "Without weight and without trials, so it stays out: gone." in " ".join(result.stdout.split())
+        assert Policy.load(place / "policy.json").weights["gone"] == 0.0

@@ -85,7 +85,7 @@ def test_parquet(tmp_path):
 def test_no_mix_within_bounds_is_an_answer(options):
     result = solve(*options[:-1], "dollars=-1")
     assert result.exit_code == 0
-    assert "No mix keeps all bounds" in result.stdout
+    assert "no mix keeps all bounds" in result.stdout
 
 
 @pytest.mark.parametrize(

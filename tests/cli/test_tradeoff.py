@@ -28,7 +28,10 @@ def test_sentences_a_table_and_a_figure(place, trials):
     result = run(*trials, "--cost", "dollars", "--figure", "f.png")
     assert result.exit_code == 0, result.output
     text = " ".join(result.stdout.split())
-    assert "A limit on dollars that is 20% higher (6 instead of 5) would mean 0.14 more quality (2.14 -> 2.28)." in text
+    assert "Kept with 95% certainty, a limit on dollars that is 20% higher (6 instead of 5) would mean " in text
+    assert "at the estimated means" in text
+    assert "at the given means" in run("A2").stdout
+    assert "stimate" not in run("A2").stdout
     assert "limit on dollars" in text
     assert (place / "f.png").stat().st_size > 1000
 

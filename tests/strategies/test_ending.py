@@ -40,3 +40,20 @@ def test_an_experiment_that_is_over_says_why():
 def _draw(rng, arm):
     reward, dollars = rng.normal({"a": (1.0, 0.0), "b": (2.0, 2.0)}[arm], 0.1)
     return reward, {"dollars": dollars}
+
+
+@pytest.mark.parametrize("safety", [None, 0.95, 0.999])
+def test_what_was_certified_is_named_where_another_mix_is_recommended(safety):
+    strategy = Challenger(0.95, tolerance=0.05)
+    rec = identify(INSTANCE.problem, INSTANCE.sampler(seed=1), 5_000, strategy, safety=safety)
+    assert rec.trials < 5_000
+    own = "certainty the mix keeps all limits and is within 0.05"
+    assert (own in rec.note) == (safety == 0.95)
+    assert ("certainty another mix, 5" in rec.note) == (safety != 0.95)
+
+
+def test_no_rule_is_said_to_have_stopped_a_run_whose_squares_vanish():
+    tiny = Instance([1e-300, 2e-300], [[1e-300, 3e-300]], [2e-300], sigma_reward=2e-301, sigma_cost=2e-301)
+    rec = identify(tiny.problem, tiny.sampler(seed=1), 400, Challenger(0.95))
+    assert "Stopped" not in rec.note
+    assert "too small to be squared" in rec.note

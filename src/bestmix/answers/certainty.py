@@ -36,6 +36,36 @@ def z_scores(evidence: Evidence, solution: Solution, data: Estimates | None = No
 
 def basis_z_scores(data: Estimates, bound: Floats, basis: Integers) -> Floats | None:
     """The same of the columns of a basis, by estimates in which known arms come last; None for a singular basis."""
+    state = _loaded(data, bound, basis)
+    if state is None:
+        return None
+    z, gap = jit.speed_for(len(state.gap) * data.means.shape[1] ** 2)(conditions.z_scores)(state), state.gap
+    z[np.isinf(z) & (gap < -DUST)] = -np.inf
+    z[_harmless(state, np.isinf(z) & (np.abs(gap) <= DUST))] = np.inf
+    z[np.isnan(gap)] = np.nan
+    return np.asarray(z[:-1])
+
+
+def tied(evidence: Evidence, solution: Solution) -> bool:
+    """Whether other mixes earn exactly as much at the estimates, by differences that have no spread at all.
+
+    Such are arms with one and the same reward. The conditions of the support hold, but it is not the only right one,
+    and of values of 0 and 1 that were the same in all trials it is not even known that they are equal.
+    """
+    if evidence.pooled is None or solution.status != "optimal":
+        return False
+    state = _loaded(evidence.support_estimates, evidence.problem.bound, np.array(solution.basis))
+    if state is None:
+        return False
+    z = jit.speed_for(len(state.gap) * evidence.means.shape[1] ** 2)(conditions.z_scores)(state)
+    still = np.isinf(z) & (np.abs(state.gap) <= DUST)
+    other = still & ~_harmless(state, still)
+    other[state.basis.column] = False
+    return bool(other[:-1].any())
+
+
+def _loaded(data: Estimates, bound: Floats, basis: Integers) -> conditions.State | None:
+    """The conditions of a basis with their variances; None for a singular one."""
     counts = data.counts[np.isfinite(data.counts)].astype(np.int64)
     unknown, (arms, size) = len(counts), data.means.shape
     state = conditions.new_state(unknown, arms, len(bound))
@@ -51,11 +81,7 @@ def basis_z_scores(data: Estimates, bound: Floats, basis: Integers) -> Floats | 
     speed(conditions.conditions)(state)
     if data.shared is not None:
         share_items(state, data)
-    z, gap = speed(conditions.z_scores)(state), state.gap
-    z[np.isinf(z) & (gap < -DUST)] = -np.inf
-    z[_harmless(state, np.isinf(z) & (np.abs(gap) <= DUST))] = np.inf
-    z[np.isnan(gap)] = np.nan
-    return np.asarray(z[:-1])
+    return state
 
 
 def share_items(state: conditions.State, data: Estimates) -> None:

@@ -10,18 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.answers.cone import spread
+from bestmix.answers.cone import DUST, spread
+from bestmix.answers.safe_search import best_alone, single_tail
 from bestmix.answers.safety import (
     CostLimits,
     Estimates,
-    affordable,
     chosen,
     freedoms,
     margins,
     mean_variances,
     regret_tail,
     rounded,
-    trust,
     usable,
 )
 from bestmix.answers.shared_items import floored, mean_covariances, of_row
@@ -47,13 +46,26 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    data: Estimates, mixture: Floats, bound: Floats, chance: float | None, prices: Floats, level: float = 0.95
+    data: Estimates,
+    mixture: Floats,
+    bound: Floats,
+    chance: float | None,
+    prices: Floats,
+    level: float = 0.95,
+    safety: float = 0.95,
+    certified: bool | None = None,
 ) -> Certificate:
-    """Certificate of a mix; ``prices`` are the shadow prices of the optimum at the estimates, a good start."""
+    """Certificate of a mix; ``prices`` are the shadow prices of the optimum at the estimates, a good start.
+
+    ``level`` is that of the intervals and of the regret, ``safety`` the certainty with which a single arm must keep the
+    limits. A mix of one arm that is ``certified`` is that single arm, and where it is False, and no mix was, there is
+    no single arm either; None is for a mix of which nothing was asked.
+    """
     data, bound, tried = data._replace(means=rounded(data.means)), rounded(bound), usable(data)
     inner, p = chosen(data, tried), mixture[tried]
     risk = 1.0 - level
-    single = safe_arm(inner, bound, affordable(risk, trust(chance, CostLimits(inner, bound).events)))
+    own = certified and np.count_nonzero(p) == 1
+    single = None if certified is False else safe_arm(inner, bound, chance, safety) if not own else int(np.argmax(p))
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
         regret=regret_bound(inner, p, bound, regret_tail(risk, chance), prices),
@@ -86,11 +98,14 @@ def _reward_margins(data: Estimates, tail: float, sign: float) -> Floats:
     return margins(data, tail, sign, REWARD)[:, 0]
 
 
-def safe_arm(data: Estimates, bound: Floats, risk: float) -> int | None:
-    """Best arm that alone keeps all limits, by the rule of the safe mix; None when there is none."""
-    margin = margins(data, risk / max(len(bound), 1))
-    fits = (data.means[:, 1:] + margin <= bound).all(axis=1)
-    return int(np.argmax(np.where(fits, data.means[:, 0], -np.inf))) if fits.any() else None
+def safe_arm(data: Estimates, bound: Floats, chance: float | None, safety: float) -> int | None:
+    """Best arm that alone keeps all limits, judged as any mix is; None when there is none."""
+    limits = CostLimits(data, bound)
+    margin = margins(data, single_tail(chance, limits.events, safety))
+    dust = DUST * np.maximum(np.abs(bound), np.abs(data.means[:, 1:]))
+    fits = np.flatnonzero((data.means[:, 1:] + margin <= bound + dust).all(axis=1))
+    found = best_alone(limits, chance, np.eye(len(data.means))[fits], data.means[fits, 0], safety)
+    return None if found is None else int(fits[found])
 
 
 def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, prices: Floats) -> float:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from bestmix.answers.blocks import Blocks
     from bestmix.answers.safety import Estimates
 
+SMALLEST = 1e-145  # of the largest value of a measure: the squares of smaller deviations are no floats any more
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -39,6 +41,25 @@ class Evidence:
         known = self.problem.partly_known
         means = np.array([m.mean() for m in self.moments]).reshape(known.shape)
         return np.vstack([np.where(np.isnan(known), means, known), self.problem.known_measures])
+
+    @cached_property
+    def vanishing(self) -> Flags:
+        """Measures that are so small everywhere that their squares vanish (M,): they would seem to have no spread.
+
+        Values next to nothing beside larger ones, or under a larger bound, are as good as zero.
+        """
+        sizes = np.nanmax(np.abs(self.measured), axis=0, initial=0.0)
+        for limit in self.problem.limits:
+            if len(limit.columns) == 1 and limit.arm is None:
+                place = self.problem.rows.measures.index(limit.columns[0])
+                sizes[place] = max(sizes[place], abs(limit.bound))
+        return np.asarray((sizes > 0.0) & (sizes < SMALLEST) & self.counts.any())
+
+    @property
+    def scale_note(self) -> str:
+        """Why nothing is said of values that are too small; no text where none are."""
+        names = " and ".join(name for name, tiny in zip(self.problem.measures, self.vanishing, strict=True) if tiny)
+        return f"Values of {names} are too small to be squared: change the unit of measurement." if names else ""
 
     @cached_property
     def means(self) -> Floats:

@@ -189,7 +189,8 @@ def read_texts(
 
 def _note(evidence: Evidence, note: str) -> str:
     single = [evidence.problem.trial_names[place] for place in np.flatnonzero(evidence.counts == 1)]
-    return f"One trial only, so no interval: {', '.join(single[:5])}." if single else note
+    lonely = f"One trial only, so no interval of its own: {', '.join(single[:5])}." if single else ""
+    return " ".join(filter(None, [lonely, note]))
 
 
 def log_problem(

@@ -8,7 +8,7 @@ from bestmix.answers import program_cone
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_regret import regret_bound
 from bestmix.answers.program_safety import ProgramLimits, common_arms, entry_margins
-from bestmix.answers.safe_search import affordable, certain, regret_tail, trust
+from bestmix.answers.safe_search import best_alone, certain, regret_tail, single_tail
 from bestmix.arrays import Floats, Integers
 
 REWARD = slice(0, 1)
@@ -35,15 +35,20 @@ def certify_program(
     prices: Floats,
     level: float = 0.95,
     safety: float | None = 0.95,
+    certified: bool | None = None,
 ) -> ProgramCertificate:
     """Certificate of a mix of usable columns (n,); ``prices`` are those of the optimum at the estimates.
 
     ``safety`` is the certainty that was asked of the mix, None for the optimum at the estimates: the mix that is the
-    same in all segments is judged alike.
+    same in all segments is judged alike, and a single arm too, with the certainty ``level`` where none was asked. A mix
+    of one arm that is ``certified`` is that single arm, and where it is False, and no mix was, there is no single arm
+    either; None is for a mix of which nothing was asked.
     """
     inner, some = restricted(program)
     x, risk = weights[some.columns], 1.0 - level
-    single = safe_arm(inner, affordable(risk, trust(chance, ProgramLimits(inner).events)))
+    single = _only_arm(inner, x) if certified else None
+    if single is None and certified is not False:
+        single = safe_arm(inner, chance, level if safety is None else safety)
     common = common_mix(inner, chance, safety) if len(program.weight) > 1 else None
 
     def against(other: Floats | None) -> tuple[float | None, tuple[float, float] | None]:
@@ -74,17 +79,28 @@ def _alone(program: NoisyProgram, arm: int) -> Floats:
     return np.where(program.layout.arm == arm, program.weight[program.segment], 0.0)
 
 
-def safe_arm(program: NoisyProgram, risk: float) -> int | None:
-    """Best arm that alone, in all segments, keeps all limits by the rule of the safe mix; None when there is none."""
-    limits, best, value = ProgramLimits(program), None, -np.inf
-    cones = limits.cones(risk / max(int(limits.noisy.sum()), 1))
-    for arm in np.unique(program.layout.arm):
-        x, line = _alone(program, arm), limits.line
-        served = np.bincount(line.segment, x, len(line.weight)) >= line.weight
-        level = np.abs(x @ line.rows - line.right)[line.equality]
-        if served.all() and not program_cone.fails(line, cones, x, 0.0).any() and (level < 1e-9).all():
-            best, value = (int(arm), float(x @ line.mu)) if x @ line.mu > value else (best, value)
-    return best
+def _only_arm(program: NoisyProgram, weights: Floats) -> int | None:
+    """The arm of a mix of one, in all segments; None where it has several."""
+    used = np.unique(program.layout.arm[weights > 0])
+    return int(used[0]) if len(used) == 1 else None
+
+
+def safe_arm(program: NoisyProgram, chance: float | None, safety: float) -> int | None:
+    """Best arm that alone, in all segments, keeps all limits, judged as any mix is; None when there is none."""
+    limits = ProgramLimits(program)
+    cones = limits.cones(single_tail(chance, limits.events, safety))
+    arms = [int(arm) for arm in np.unique(program.layout.arm) if _may_serve(program, limits, cones, int(arm))]
+    alone = np.array([_alone(program, arm) for arm in arms]).reshape(len(arms), len(limits.line.mu))
+    found = best_alone(limits, chance, alone, alone @ limits.line.mu, safety)
+    return None if found is None else arms[found]
+
+
+def _may_serve(program: NoisyProgram, limits: ProgramLimits, cones: program_cone.Cones, arm: int) -> bool:
+    """Whether an arm is in all segments, meets equalities, and keeps each limit were the others in no danger."""
+    x, line = _alone(program, arm), limits.line
+    served = np.bincount(line.segment, x, len(line.weight)) >= line.weight
+    level = np.abs(x @ line.rows - line.right)[line.equality]
+    return bool(served.all() and not program_cone.fails(line, cones, x, 0.0).any() and (level < 1e-9).all())
 
 
 def common_mix(program: NoisyProgram, chance: float | None, safety: float | None) -> Floats | None:

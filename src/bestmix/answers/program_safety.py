@@ -20,9 +20,9 @@ from bestmix.answers.safe_search import (
     judged,
     nothing,
     search,
+    shown_odds,
     spread_out,
     tails_at,
-    trust,
 )
 from bestmix.answers.safety import binomial_margins, freedoms, rounded
 from bestmix.arrays import Flags, Floats
@@ -191,8 +191,8 @@ def safe_program_mix(program: NoisyProgram, chance: float | None, safety: float 
 
 
 def program_odds(program: NoisyProgram, chance: float | None) -> float:
-    """The odds of ``trust`` for a mix of this program."""
-    return trust(chance, ProgramLimits(restricted(program)[0]).events)
+    """The odds of ``shown_odds`` for a mix of this program."""
+    return shown_odds(ProgramLimits(restricted(program)[0]), chance)
 
 
 def described_program_mix(program: NoisyProgram, weights: Floats, odds: float) -> SafeMix:

@@ -21,6 +21,7 @@ from bestmix.problems.quantities import Column, Ratio
 from bestmix.problems.solution import Solution, solve_means
 
 LEVEL = 0.95  # of the intervals
+EQUAL = "Other mixes earn exactly as much at the estimates, so that no support is the only right one."
 SAFETY = 0.95  # certainty that all limits are kept, where nothing else is wanted
 
 
@@ -69,8 +70,11 @@ def recommend(
         solution = solve_means(evidence.means, problem.bound, usable)
         if solution.feasible:
             note = "The arms left by the search have no feasible mix, although all arms together have one."
-    z = certainty.z_scores(evidence, solution) if feasible else None
+    note = " ".join(filter(None, [note, evidence.scale_note]))
+    z = certainty.z_scores(evidence, solution) if feasible and judgeable(evidence) else None
     chance = certainty.support_probability(z)
+    equal = chance is not None and certainty.tied(evidence, solution)
+    note = " ".join(filter(None, [note, EQUAL if equal else ""]))
     deployed = _as_certified(evidence, certified, chance, safety)
     if deployed is None:
         deployed = deployable(evidence, solution, usable, chance, safety, mixes)
@@ -81,12 +85,12 @@ def recommend(
         shadow_prices=dict(zip(problem.costs, map(float, solution.dual), strict=True)) if feasible else {},
         basis=tuple(problem.columns[j] for j in solution.basis),
         estimates=estimates,
-        support_probability=chance,
+        support_probability=None if equal else chance,
         z_scores={} if z is None else dict(zip(problem.columns, map(float, z), strict=True)),
         history=tuple(history),
         note=note,
         **_deployment(evidence, solution, deployed),
-        **_certificate(evidence, solution, deployed, chance),
+        **_certificate(evidence, solution, deployed, chance, safety),
         **common,  # type: ignore[arg-type]
     )
 
@@ -105,8 +109,8 @@ def _rates_events(evidence: Evidence) -> bool:
 
 
 def judgeable(evidence: Evidence) -> bool:
-    """Whether there is any spread to go by: an arm with two trials, or known arms alone."""
-    return evidence.pooled is not None or not evidence.counts.any()
+    """Whether there is any spread to go by: an arm with two trials, or known arms alone; and a scale that shows it."""
+    return (evidence.pooled is not None or not evidence.counts.any()) and not evidence.vanishing.any()
 
 
 def deployable(
@@ -122,7 +126,7 @@ def deployable(
     if not judgeable(evidence):
         return _unjudged(evidence, solution)
     if wanted is None:
-        odds = margins.trust(chance, margins.CostLimits(data, bound).events)
+        odds = margins.shown_odds(margins.CostLimits(data, bound), chance)
         return margins.described(data, bound, solution.mixture, odds)._replace(certified=False)
     left = np.isin(np.arange(len(data.means)), usable)
     found = margins.safe_mix(data._replace(counts=np.where(left, data.counts, 0.0)), bound, chance, wanted)
@@ -202,13 +206,16 @@ def in_units(limit: Limit, row: list[float], units: tuple[float, float]) -> Mean
     return MeanCost(factor * mean + summand, abs(factor) * error, (ends[0], ends[1]), factor * bound + summand, chance)
 
 
-def _certificate(evidence: Evidence, solution: Solution, found: SafeMix, chance: float | None) -> dict[str, Any]:
+def _certificate(
+    evidence: Evidence, solution: Solution, found: SafeMix, chance: float | None, safety: float | None
+) -> dict[str, Any]:
     """What the mix is worth; nothing where there is no spread to go by."""
     problem = evidence.problem
     if not judgeable(evidence):
         return {}
     prices = solution.dual if solution.feasible else np.zeros(len(problem.bounds))
-    proof = certificate.certify(evidence.estimates, found.mixture, problem.bound, chance, prices, LEVEL)
+    asked = (SAFETY, None) if safety is None else (safety, found.certified)
+    proof = certificate.certify(evidence.estimates, found.mixture, problem.bound, chance, prices, LEVEL, *asked)
     return {
         # Nothing is known of an arm without trials: it may be much better.
         "regret": proof.regret if evidence.counts.all() else math.inf,
@@ -265,6 +272,7 @@ def _intervals(evidence: Evidence, a: int, t: float) -> list[tuple[float, float]
     moments, mean, learnt = evidence.moments[a], evidence.measured[a], np.isnan(evidence.problem.partly_known[a])
     spread = np.diag(moments.covariance()) if moments.count > 1 else np.ones_like(mean)
     half = np.where(learnt, t * np.sqrt(spread / max(moments.count, 1)), 0.0)
+    half[learnt & evidence.vanishing] = np.inf
     low, high = mean - half, mean + half
     events = evidence.events[a] & learnt & (moments.count > 1)
     low[events], high[events] = margins.share_interval(mean[events], moments.count, (1.0 - LEVEL) / 2.0)

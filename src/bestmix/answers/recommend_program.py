@@ -46,7 +46,8 @@ def recommend_program(
     if not best.feasible:
         best = noisy_program.solve(judged)
     wanted = None if certified is None else certified[places(problem)]
-    found = _deployed(program, best, common["safety"], wanted)
+    spread = program.judgeable and not evidence.vanishing.any()
+    found = _deployed(program, best, common["safety"], wanted) if spread else _unjudged(program, best)
     return Recommendation(
         feasible=best.feasible,
         best_guess=_shares(problem, best.weights),
@@ -54,22 +55,17 @@ def recommend_program(
         shadow_prices=_prices(evidence, best) if best.feasible else {},
         basis=tuple(_column(problem, int(j)) for j in best.basis if j < len(problem.columns)),
         estimates=estimates,
-        support_probability=best.chance,
-        z_scores={} if best.z is None else _named_scores(problem, best.z),
-        note="" if best.feasible else _contradiction(evidence, best),
+        support_probability=best.chance if spread else None,
+        z_scores={} if best.z is None or not spread else _named_scores(problem, best.z),
+        note=" ".join(filter(None, ["" if best.feasible else _contradiction(evidence, best), evidence.scale_note])),
         **_deployment(evidence, program, found, best.feasible),
-        **_worth(problem, program, best, found, common["safety"]),
+        **(_worth(problem, program, best, found, common["safety"]) if spread else {}),
         **common,
     )
 
 
 def _deployed(program: NoisyProgram, best: Optimum, safety: float | None, certified: Floats | None) -> SafeMix:
-    """The mix to deploy; the optimum at the estimates where no safety is wanted or nothing can be said."""
-    if not program.judgeable:
-        limits, unknown = program.limits, np.full(program.limits, math.nan)
-        nothing = np.zeros(len(best.weights))
-        flags = np.zeros(limits, dtype=np.bool_)
-        return SafeMix(best.weights, -best.slack, unknown, unknown, math.nan, not limits, flags, nothing)
+    """The mix to deploy; the optimum at the estimates where no safety is wanted."""
     if safety is None:
         return program_safety.described_program_mix(program, best.weights, program_odds(program, best.chance))
     if certified is not None:
@@ -77,6 +73,15 @@ def _deployed(program: NoisyProgram, best: Optimum, safety: float | None, certif
         if found.certified:
             return found
     return program_safety.safe_program_mix(program, best.chance, safety)
+
+
+def _unjudged(program: NoisyProgram, best: Optimum) -> SafeMix:
+    """The optimum at the estimates, of which nothing can be said."""
+    limits, unknown = program.limits, np.full(program.limits, math.nan)
+    flags = np.zeros(limits, dtype=np.bool_)
+    return SafeMix(
+        best.weights, -best.slack, unknown, unknown, math.nan, not limits, flags, np.zeros(len(best.weights))
+    )
 
 
 def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix, feasible: bool) -> dict[str, Any]:
@@ -101,7 +106,7 @@ def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix, feasi
 def mean_costs(evidence: Evidence, program: NoisyProgram, found: SafeMix) -> list[MeanCost]:
     """Every limit in its own units."""
     low, high = np.full_like(found.mean, -np.inf), np.full_like(found.mean, np.inf)
-    if program.judgeable:
+    if program.judgeable and not evidence.vanishing.any():
         inner, some = noisy_program.restricted(program)
         low, high = ProgramLimits(inner).interval(found.mixture[some.columns], (1.0 - LEVEL) / 2.0)
     table = np.column_stack([found.mean, found.error, low, high, found.kept]).tolist()
@@ -162,9 +167,10 @@ def _worth(
     problem: Problem, program: NoisyProgram, best: Optimum, found: SafeMix, safety: float | None
 ) -> dict[str, Any]:
     """What the mix is worth; nothing where there is no spread to go by."""
-    if not program.judgeable or not found.mixture.any():
+    if not found.mixture.any():
         return {}
-    proof = certify_program(program, found.mixture, best.chance, best.prices, LEVEL, safety)
+    certified = None if safety is None else found.certified
+    proof = certify_program(program, found.mixture, best.chance, best.prices, LEVEL, safety, certified)
     low, high = proof.value_interval
     arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
     return {

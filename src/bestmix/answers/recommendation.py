@@ -194,7 +194,8 @@ class Recommendation:
     value_interval
         95% interval of the mixture's mean reward.
     single, gain, gain_interval
-        The best arm that alone keeps all limits with 95% certainty, and what the mixture earns more than it.
+        The best arm that alone keeps all limits with the wanted certainty (95% where none is), judged as the mixture
+        is, and what the mixture earns more than it.
     by_segment
         With segments: the mixture within each. ``mixture`` and the estimates are then by arm in segment.
     common_mixture, segments_worth, segments_worth_interval

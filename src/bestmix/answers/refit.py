@@ -36,11 +36,14 @@ class Refit:
         By limit, the mean that the policy as it is has on the fresh trials; empty where some arm has none of them.
     left_out
         Rows of arms that the policy does not have, by arm.
+    idle
+        Arms of weight zero that stay out, because nobody has tried them: a policy gives them no traffic.
     """
 
     answer: Recommendation
     deployed: Mapping[str, MeanCost]
     left_out: Mapping[str, int]
+    idle: tuple[str, ...] = ()
 
 
 def refit(policy: Policy, trials: Any, **options: Any) -> Recommendation:
@@ -72,12 +75,15 @@ def refit_whole(
     >>> found.deployed["dollars"].mean, found.left_out
     (1.0, {'x': 1})
     """
-    problem = policy.knowing(known or {}).problem
-    first, *rest = problem.metrics
-    columns = arm, first if reward == "reward" else reward, rest, drop_missing, segment if problem.segments else None
+    asked = policy.knowing(known or {})
+    first, *rest = asked.problem.metrics
+    columns = arm, first if reward == "reward" else reward, rest, drop_missing, segment if policy.segments else None
     tables = [read_groups(log, *columns) for log in (trials, before) if log is not None]
+    idle = _idle(asked, tables)
+    problem = _without(asked, idle).problem
     all_ = _evidence(problem, tables)
-    untried = [str(cell) for cell, n in zip(problem.cells, all_.counts, strict=True) if not n]
+    pairs = zip(problem.cells, all_.counts, strict=True)
+    untried = [str(cell) for cell, n in pairs if not n and policy.of(cell.segment).get(cell.arm, 0.0) > 0]
     if untried:
         raise checks.InvalidInput(
             "trials", expected=f"fresh trials of {untried[0]!r}", got="none", remedy="try every arm of the policy"
@@ -89,7 +95,25 @@ def refit_whole(
         recommend(all_, all_.tried, strategy="refit", safety=policy.safety),
         _deployed(policy, _evidence(problem, tables[:1])),
         {name: rows for name, rows in strange.items() if rows},
+        idle,
     )
+
+
+def _idle(policy: Policy, tables: Sequence[Tables]) -> tuple[str, ...]:
+    """Arms without weight, trials or known means, that no limit refers to."""
+    parts = policy.by_segment.values() if policy.segments else [policy.weights]
+    tried = {name for table in tables for name, _ in table}
+    named = {limit.arm for limit in policy.problem.limits}
+    unused = [arm for arm in policy.weights if not any(part.get(arm, 0.0) for part in parts)]
+    return tuple(arm for arm in unused if arm not in tried | named | set(policy.known))
+
+
+def _without(policy: Policy, arms: Sequence[str]) -> Policy:
+    """The policy without some arms of weight zero."""
+    data = policy.to_dict()
+    for part in (data, *data["segments"].values()):
+        part["weights"] = {arm: weight for arm, weight in part["weights"].items() if arm not in arms}
+    return Policy.from_dict(data)
 
 
 def _evidence(problem: Problem, tables: Sequence[Tables]) -> Evidence:
@@ -105,10 +129,10 @@ def _evidence(problem: Problem, tables: Sequence[Tables]) -> Evidence:
 def _deployed(policy: Policy, fresh: Evidence) -> dict[str, MeanCost]:
     """Means of what the limits are about, under the policy's own weights."""
     problem, program = fresh.problem, program_of(fresh)
-    if not fresh.counts.all() or not program.judgeable:
-        return {}
     cells = [*problem.cells, *problem.known_cells]
-    within = [policy.of(cells[place].segment)[cells[place].arm] for place in places(problem)]
-    weights = np.array(within) * program.weight[program.segment]
+    within = np.array([policy.of(cells[place].segment)[cells[place].arm] for place in places(problem)])
+    if not program.judgeable or not program.usable[within > 0].all():
+        return {}
+    weights = within * program.weight[program.segment]
     found = described_program_mix(program, weights, 1.0)  # the fresh trials had no say in these weights
     return dict(zip(problem.costs, mean_costs(fresh, program, found), strict=True))

@@ -25,6 +25,7 @@ PRECISION = 18  # halvings of a tail's interval
 HALVINGS = 8  # of a bisection on the size of the margins: two digits
 NEARLY = 1.05  # times a small risk: what FINE of a margin can make of it
 PRECISE = 0.01  # of the factor of trials that would do
+MISSING = 1e-3  # of a risk: by so much at least a certainty that is not certified is below the wanted one
 HOPELESS = 1e-6  # of the margins: more trials than anybody can make
 
 
@@ -114,12 +115,13 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
     if found is not None:
         return described(limits, found, odds, safety, 1.0)
     mixture, times = nearest(limits, affordable(1.0 - safety, odds))
-    result = described(limits, mixture, odds, safety, times)
+    shown = shown_odds(limits, chance, odds)
+    result = described(limits, mixture, odds, safety, times, shown)
     hopeful = np.isfinite(times)
     if (limits.noisy.sum() < 2) if hopeful else not limits.events:
         return result
     likely = limits.likeliest(mixture)
-    better = described(limits, likely, odds, safety)
+    better = described(limits, likely, odds, safety, shown=shown)
     if not hopeful:  # unless noise may explain it, the least violation
         return better if (limits.tails(likely) <= safety).all() else result
     # the trials that would do are those of the mix whose margins have to shrink the least
@@ -140,9 +142,21 @@ def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats
 def judged(limits: Limits, chance: float | None, mixture: Floats, safety: float) -> SafeMix:
     """A given mix as ``search`` would judge it: certified, up to rounding, if that could have found it."""
     odds = trust(_diluted(limits, chance or 0.0, _strange(limits, mixture)), limits.events)
-    found = described(limits, mixture, odds, safety)
-    close = 1.0 - found.certainty < NEARLY * (1.0 - safety)
-    return described(limits, mixture, odds, safety, 1.0) if close else found
+    close = 1.0 - _surely(limits.tails(mixture), odds) < NEARLY * (1.0 - safety)
+    return described(limits, mixture, odds, safety, 1.0 if close else np.inf, shown_odds(limits, chance, odds))
+
+
+def best_alone(limits: Limits, chance: float | None, alone: Floats, value: Floats, safety: float) -> int | None:
+    """The first in value of some mixes (A, K) that ``judged`` certifies; None when it certifies none of them."""
+    for a in np.argsort(-value, kind="stable"):
+        if judged(limits, chance, alone[a], safety).certified:
+            return int(a)
+    return None
+
+
+def single_tail(chance: float | None, events: int, safety: float) -> float:
+    """The largest tail of a limit with which ``judged`` may certify a mix."""
+    return affordable(NEARLY * (1.0 - safety), trust(chance, events))
 
 
 def _strange(limits: Limits, mixture: Floats) -> float:
@@ -155,8 +169,7 @@ def _diluted(limits: Limits, chance: float, strange: float) -> float:
 
     Of those nothing is known but that they look cheap: one over their number covers the choice of any.
     """
-    unknown = max(int(np.isfinite(limits.counts).sum()), 1)
-    return (1.0 - strange) * chance + strange * min(chance, 1.0 / unknown)
+    return (1.0 - strange) * chance + strange * min(chance, 1.0 / _unknown(limits))
 
 
 def divided(limits: Limits, risk: float) -> Floats | None:
@@ -203,12 +216,54 @@ def _enough(limits: Limits, mixture: Floats, tail: float, most: float) -> float:
     return float(np.exp(high))
 
 
-def described(limits: Limits, mixture: Floats, odds: float, safety: float = 1.0, times: float = np.inf) -> SafeMix:
-    """Any mix with its certainty, at the odds of ``trust``; ``times`` as many trials would do, 1: none are missing."""
+def shown_odds(limits: Limits, chance: float | None, odds: float | None = None) -> float:
+    """The odds with which to tell chances of a mix that is not certified; ``odds`` are those it was reckoned with.
+
+    To certify with a chance that cannot be said takes the least one, which would make of a chance of 16% one below 1%.
+    One over the number of arms covers the choice of any, and with one arm there is no choice (measured:
+    docs/howto/safety.md).
+    """
+    unknown = _unknown(limits)
+    if chance is None or unknown == 1:
+        return CAUTION / unknown
+    return trust(chance, limits.events) if odds is None else odds
+
+
+def _unknown(limits: Limits) -> int:
+    """Columns whose trials may mislead the choice; one at least."""
+    return max(int(np.isfinite(limits.counts).sum()), 1)
+
+
+def _surely(tail: Floats, odds: float) -> float:
+    """Certainty that all limits are kept, however their noise depends on each other: tails add up."""
+    return 1.0 - float(told(np.minimum(tail.sum(), 1.0), odds))
+
+
+def _estimated(tail: Floats, odds: float, safety: float) -> float:
+    """Chance that all limits are kept, as if their noise were independent; below what was not certified."""
+    together = 1.0 - float(told(np.asarray(1.0 - np.prod(1.0 - tail)), odds))
+    return min(together, safety - MISSING * (1.0 - safety))
+
+
+def described(
+    limits: Limits,
+    mixture: Floats,
+    odds: float,
+    safety: float = 1.0,
+    times: float = np.inf,
+    shown: float | None = None,
+) -> SafeMix:
+    """Any mix with its certainty, at the odds of ``trust``; ``times`` as many trials would do, 1: none are missing.
+
+    What is certified holds however the limits depend on each other. Of another mix an estimate is told, at the odds
+    ``shown`` if given: sums of tails would be above one where each of several limits is in doubt.
+    """
     tail, (mean, error) = limits.tails(mixture), limits.means(mixture)
-    certainty = 1.0 - float(told(np.minimum(tail.sum(), 1.0), odds))
+    certainty = _surely(tail, odds)
     certified = times == 1.0 or certainty >= safety
-    certainty = max(certainty, safety) if certified else certainty
+    if not certified:
+        odds = odds if shown is None else shown
+    certainty = max(certainty, safety) if certified else _estimated(tail, odds, safety)
     return SafeMix(
         mixture=mixture,
         mean=mean,

@@ -23,6 +23,7 @@ from bestmix.answers.safe_search import SafeMix as SafeMix
 from bestmix.answers.safe_search import affordable as affordable
 from bestmix.answers.safe_search import described as describe
 from bestmix.answers.safe_search import regret_tail as regret_tail
+from bestmix.answers.safe_search import shown_odds as shown_odds
 from bestmix.answers.safe_search import told as told
 from bestmix.answers.safe_search import trust as trust
 from bestmix.answers.shared_items import of_row

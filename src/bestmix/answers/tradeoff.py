@@ -1,7 +1,7 @@
 """What another limit would earn: the value of the best mix against one bound that moves."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ from bestmix.problems.solution import solve_means
 POINTS = 25  # of the curve of the safe mix
 BEYOND = 0.25  # of the range in which the bound binds: the safe mix goes on to gain above it
 FAR = 4.0  # ranges above the one in which the bound binds: a bound beyond is not shown
+DOUBLINGS, HALVINGS = 7, 4  # of the way beyond the bounds shown, to the first that has a safe mix
 ORDERS = 100.0  # of costs: from here on bounds are spaced by factors
 CHANGES = (0.2, -0.2)  # of the bound, that sentences are about
 REWARD = Goal()  # what is aimed at where nothing else is asked
@@ -122,6 +123,8 @@ class TradeOff:
         What is to be as large, or as small, as possible.
     limit
         The limit as it stands.
+    estimated
+        Whether the means are estimates, or given.
     """
 
     cost: str
@@ -131,6 +134,7 @@ class TradeOff:
     safety: float | None = None
     goal: Goal = REWARD
     limit: Limit | None = None
+    estimated: bool = True
 
     @property
     def label(self) -> str:
@@ -296,9 +300,10 @@ def tradeoff(
         raise checks.InvalidInput("safety", expected="between 0 and 1", got=safety, remedy="0.95 is usual")
     checks.whole("points", points, 2, f"{POINTS} is a good number")
     if isinstance(source, SegmentInstance):
-        return _of_program(_true_program(source), source.problem, cost)
+        return replace(_of_program(_true_program(source), source.problem, cost), estimated=False)
     if isinstance(source, Instance):
-        return _estimated(source.problem, source.arms, source.means, source.bound, cost)
+        found = _estimated(source.problem, source.arms, source.means, source.bound, cost)
+        return replace(found, estimated=False)
     if isinstance(source, Recommendation):
         evidence, binary = of_recommendation(source)
         return _with_own(_of_evidence(evidence, binary, cost, safety, points), source)
@@ -312,11 +317,17 @@ def tradeoff(
 
 def _with_own(found: TradeOff, rec: Recommendation) -> TradeOff:
     """With the recommendation's own mix at its own bound, and its interval, which knows more than means and errors."""
-    if not rec.certified or rec.safety != found.safety or not found.safe:
+    if not rec.certified or rec.safety != found.safety or not found.safe or _more_certain(found, rec):
         return found
     own = SafePoint(found.bound, rec.value, rec.value_interval, dict(rec.mixture))
     others = [point for point in found.safe if point.bound != found.bound]
     return replace(found, safe=_rising(found, [own, *others], own))
+
+
+def _more_certain(found: TradeOff, rec: Recommendation) -> bool:
+    """Whether the recommended mix earns less because it is more certain than the line; its strategy asked for that."""
+    point, surplus = found.safe_at(found.bound), (rec.certainty or 0.0) - (rec.safety or 0.0)
+    return point is not None and surplus > 0 and rec.problem.goal.sign * (point.value - rec.value) > 0
 
 
 def _of_evidence(
@@ -393,11 +404,34 @@ def _pieces(knots: Sequence[Knot], names: Sequence[str]) -> Iterable[Piece]:
 
 
 def _safe(found: TradeOff, evidence: Evidence, binary: Flags, safety: float, points: int) -> tuple[SafePoint, ...]:
-    if not found.pieces or evidence.pooled is None:
+    if not found.pieces or evidence.pooled is None or evidence.vanishing.any():
         return ()
     data = _data(evidence, binary)
-    curve = [_safe_point(evidence, data, found.cost, bound, safety) for bound in _bounds(found, points)]
-    return _rising(found, [point for point in curve if point is not None])
+    return _curve(found, points, lambda bound: _safe_point(evidence, data, found.cost, bound, safety))
+
+
+def _curve(found: TradeOff, points: int, find: Callable[[float], SafePoint | None]) -> tuple[SafePoint, ...]:
+    """The safe mixes at the bounds to show; where none has one, the first looser bound that has."""
+    curve = [point for bound in _bounds(found, points) if (point := find(bound)) is not None]
+    return _rising(found, curve or _first_beyond(found, find))
+
+
+def _first_beyond(found: TradeOff, find: Callable[[float], SafePoint | None]) -> list[SafePoint]:
+    """The tightest bound beyond those shown that has a safe mix, to a few per cent; none where that is far away."""
+    low, high = shown_range(found)
+    start, step = (low, low - high) if found.at_least else (high, high - low)
+    shares = found.limit is not None and isinstance(found.limit.quantity, Tail | Share)
+    near, far, point = 0.0, 0.0, None
+    for k in range(DOUBLINGS):
+        near, far = far, 2.0**k / 4.0
+        bound = start + far * step
+        if abs(bound) > checks.LARGEST or (shares and not 0.0 <= bound <= 1.0) or (point := find(bound)):
+            break
+    for _ in range(HALVINGS if point else 0):
+        middle = (near + far) / 2.0
+        closer = find(start + middle * step)
+        near, far, point = (middle, far, point) if closer is None else (near, middle, closer)
+    return [point] if point else []
 
 
 def _rising(found: TradeOff, points: Iterable[SafePoint], own: SafePoint | None = None) -> tuple[SafePoint, ...]:
@@ -456,10 +490,9 @@ def _safe_point(evidence: Evidence, data: Estimates, cost: str, bound: float, sa
 
 
 def _safe_program(found: TradeOff, evidence: Evidence, safety: float, points: int) -> tuple[SafePoint, ...]:
-    if not found.pieces or not program_of(evidence).judgeable:
+    if not found.pieces or not program_of(evidence).judgeable or evidence.vanishing.any():
         return ()
-    curve = [_safe_program_point(evidence, found.cost, bound, safety) for bound in _bounds(found, points)]
-    return _rising(found, [point for point in curve if point is not None])
+    return _curve(found, points, lambda bound: _safe_program_point(evidence, found.cost, bound, safety))
 
 
 def _safe_program_point(evidence: Evidence, cost: str, bound: float, safety: float) -> SafePoint | None:

@@ -9,7 +9,7 @@ from bestmix.answers.wording import FIXED, measured, reach
 from bestmix.problems.goals import Goal
 
 if TYPE_CHECKING:
-    from bestmix.answers.tradeoff import Outcome, Piece, TradeOff
+    from bestmix.answers.tradeoff import Piece, TradeOff
 
 MOST_NAMES = 4  # of arms in a row of the table
 
@@ -18,8 +18,25 @@ def sentences(found: "TradeOff") -> list[str]:
     """The limit as it is, 20% higher and lower where that is possible, the range in which it matters, the safe mix."""
     if not found.pieces:
         return [f"Whatever the limit on {found.label}, no mix keeps the others."]
-    changes = [_change(found, bound) for bound in found.changed_bounds]
-    return [_now(found), *filter(None, changes), _range(found), *_safe(found)]
+    changes = [_safe_change(found, bound) or _guess(found, _change(found, bound)) for bound in found.changed_bounds]
+    now, ends = _guess(found, _now(found)), _guess(found, _range(found))
+    return [now, *_safe(found), *filter(None, changes), ends]
+
+
+def _guess(found: "TradeOff", sentence: str) -> str:
+    """A sentence about the optimum, which says so where that is one of estimates."""
+    if not found.estimated or not sentence:
+        return sentence
+    return f"At the estimates, {sentence[0].lower()}{sentence[1:]}"
+
+
+def _safe_change(found: "TradeOff", bound: float) -> str:
+    """What another bound would earn with a mix that keeps all limits with certainty; no text where there is none."""
+    now, then = found.safe_at(found.bound), found.safe_at(bound)
+    if now is None or then is None or found.safety is None:
+        return ""
+    changed = _difference(found, bound, now.value, then.value)
+    return f"Kept with {100 * found.safety:.6g}% certainty, {changed[0].lower()}{changed[1:]}"
 
 
 def text(found: "TradeOff") -> str:
@@ -90,25 +107,30 @@ def _mix(mixture: Mapping[str, float]) -> str:
 
 
 def _change(found: "TradeOff", bound: float) -> str:
-    """What another bound would earn."""
+    """What another bound would earn, with the optimum."""
     then, now = found.at(bound), found.at(found.bound)
+    if now.feasible:
+        return _difference(found, bound, now.value, then.value)
+    verb = "would earn" if found.goal == Goal() else f"would give a mean {found.goal.quantity} of"
+    return f"A limit on {found.label}{_moved(found, bound)} {verb} {then.value:.4g}." if then.feasible else ""
+
+
+def _difference(found: "TradeOff", bound: float, now: float, then: float) -> str:
+    """The values of two bounds, and how they differ."""
     limit, own = f"A limit on {found.label}{_moved(found, bound)}", found.goal == Goal()
-    verb = "would earn" if own else f"would give a mean {found.goal.quantity} of"
-    if not now.feasible:
-        return f"{limit} {verb} {then.value:.4g}." if then.feasible else ""
     if _same(then, now):
         return f"{limit} would earn the same." if own else f"{limit} would change nothing."
-    before, after = pair(now.value, then.value)
+    before, after = pair(now, then)
     digits = len(after.partition(".")[2])
-    gain, word = abs(then.value - now.value), "more" if then.value > now.value else "less"
+    gain, word = abs(then - now), "more" if then > now else "less"
     size = f"{gain:.{digits}f}" if digits else f"{gain:.2g}"
     if own:
         return f"{limit} would earn {size} {word} ({before} -> {after})."
     return f"{limit} would mean {size} {word} {found.goal.quantity} ({before} -> {after})."
 
 
-def _same(then: "Outcome", now: "Outcome") -> bool:
-    return abs(then.value - now.value) <= 1e-12 * max(abs(then.value), abs(now.value))
+def _same(then: float, now: float) -> bool:
+    return abs(then - now) <= 1e-12 * max(abs(then), abs(now))
 
 
 def _moved(found: "TradeOff", other: float) -> str:
@@ -130,15 +152,22 @@ def _range(found: "TradeOff") -> str:
 
 def _safe(found: "TradeOff") -> list[str]:
     """What the mix earns that keeps all limits with certainty, at the same bounds."""
-    if found.safety is None or not found.safe:
+    if found.safety is None:
         return []
-    lead = f"Kept with {found.safety:.0%} certainty"
+    certain = f"with {100 * found.safety:.6g}% certainty"
+    if not found.safe:
+        return [f"No mix keeps all limits {certain} at any limit on {found.label} that was looked at."]
+    lead = f"Kept {certain}"
     bounds = (found.bound, *found.changed_bounds)
     known = [(bound, found.safe_at(bound)) for bound in bounds]
     parts = [f"{measured(p.value, reach(p.value, p.interval))} at a limit of {bound:.4g}" for bound, p in known if p]
     lacking = known[0][1] is None and found.keepable(found.bound)
-    missing = f"; nothing at {found.bound:.4g}: too few trials" if lacking else ""
-    return [f"{lead}, the best mix {_earns(found, ', '.join(parts))}{missing}."] if parts else []
+    first = found.safe[-1 if found.at_least else 0]
+    if lacking or not parts:
+        where = f"up to about {first.bound:.4g}" if found.at_least else f"from about {first.bound:.4g} on"
+        earns = _earns(found, measured(first.value, reach(first.value, first.interval)))
+        return [f"{lead} there is no mix at a limit of {found.bound:.4g}; {where} the best one {earns}."]
+    return [f"{lead}, the best mix {_earns(found, ', '.join(parts))}."]
 
 
 def pair(before: float, after: float) -> tuple[str, str]:

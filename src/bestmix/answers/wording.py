@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MOST_LETTERS = 22  # of a name that has to share its room
 MOST_SEGMENTS = 4  # whose mixes a sentence tells
 NEARLY_CERTAIN = 0.995
+SURELY = 0.95
 NOTHING = 1e-9  # of the value: a gain that is none
 RELATIONS = {"<=": "of", ">=": "for at least", "=": "for exactly"}  # between a mean and its bound
 SMALLEST_STEP = 1e-300  # a number whose second digit could be too small for a float is not rounded up
@@ -33,14 +34,22 @@ def sentence(rec: "Recommendation") -> str:
         some = mix_text(rec.mixture) if len(rec.mixture) <= MOST_SEGMENTS else "the table below"
         return f"There is no answer for {listed(unserved)} yet: no arm was tried there. So far, of all users: {some}."
     if rec.violation and not rec.feasible:
-        failing = ", ".join(f"{_beyond(rec, cost)} its bound" for cost in rec.violation)
-        return f"No mix keeps all bounds. The closest is {_mix(rec)}: {failing}, {_reward(rec)}."
+        return _infeasible(rec)
     if not rec.feasible:
         kept = "The arms that the search kept have no mix within the bounds; all arms together have one"
         return f"{kept}: {_verb(rec).lower()} {mix_text(rec.mixture)}: {_reward(rec)}.{_risk(rec)}"
     if rec.certified or (rec.limits and len(met_at_estimates(rec)) == len(rec.limits)):
         return _certified(rec)
     return _guess(rec) if rec.safety is None or rec.certainty is None else _uncertain(rec)
+
+
+def _infeasible(rec: "Recommendation") -> str:
+    """The closest mix; that there is none within the bounds is certain only where it breaks a known one."""
+    failing = ", ".join(f"{_beyond(rec, cost)} its bound" for cost in rec.violation)
+    closest = f"The closest is {_mix(rec)}: {failing}, {_reward(rec)}."
+    if not rec.limits or any(limit.surely_broken for limit in rec.limits.values()):
+        return f"No mix keeps all bounds. {closest}"
+    return f"At the estimates no mix keeps all bounds. {closest}{_risk(rec)}"
 
 
 def _certified(rec: "Recommendation") -> str:
@@ -119,7 +128,8 @@ def _risk(rec: "Recommendation") -> str:
     if not rec.limits:
         return ""
     if rec.certainty is None:
-        return " How likely the limits are kept cannot be said: no arm has two trials."
+        why = "" if any(e.trials > 1 for e in rec.estimates.values()) else ": no arm has two trials"
+        return f" How likely the limits are kept cannot be said{why}."
     return f" Estimated chance that all limits are kept: {chance_text(rec.certainty)}."
 
 
@@ -137,9 +147,19 @@ def _worth(rec: "Recommendation") -> str:
         parts.append(f"and no single option{judged} keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
         gain = measured(abs(rec.gain), reach(rec.gain, rec.gain_interval))
-        best = f"the best single option{' that surely keeps the limits' if rec.limits else ''}, {rec.single}"
+        best = f"the best single option{_as_surely(rec)}, {rec.single}"
         parts.append(f"and {gain} {more if rec.gain >= 0 else less} than {best}{_unshown(rec.gain_interval)}")
     return ", ".join(parts)
+
+
+def _as_surely(rec: "Recommendation") -> str:
+    """Which single options a mix is compared with: surely is with the wanted certainty, where that is 95% or more."""
+    if not rec.limits:
+        return ""
+    wanted = rec.safety if rec.safety is not None else SURELY
+    if wanted >= SURELY:
+        return " that surely keeps the limits"
+    return f" that keeps the limits with {100 * wanted:.6g}% certainty"
 
 
 def _tried_everywhere(rec: "Recommendation") -> bool:
@@ -154,8 +174,9 @@ def _unshown(interval: tuple[float, float]) -> str:
 
 
 def _alone(rec: "Recommendation") -> tuple[str, ...]:
-    """The arm of a mix of one."""
-    return tuple(rec.mixture) if len(rec.mixture) == 1 else ()
+    """The arm of a mix of one, in all segments."""
+    arms = {arm: None for part in rec.by_segment.values() for arm in part} if rec.by_segment else rec.mixture
+    return tuple(arms) if len(arms) == 1 else ()
 
 
 def _verb(rec: "Recommendation") -> str:

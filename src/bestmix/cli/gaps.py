@@ -59,7 +59,7 @@ def gaps(
     if bases:
         console.print(basis_table(found))
     if known:
-        console.print(_bounds(known), markup=False)
+        console.print(_bounds(known, all(gap.proven for gap in (found.support, *found.rivals.values()))), markup=False)
     if least:
         console.print(least.sentence(), markup=False)
     for path in saved:
@@ -110,8 +110,8 @@ def _gap(alternative: Any) -> tuple[str, str]:
     return f"{alternative.gap:.4f}", "proven" if alternative.proven else "best found"
 
 
-def _bounds(known: "ErrorBounds") -> str:
-    sure = "" if known.proven else " (with gaps that are the best found)"
+def _bounds(known: "ErrorBounds", gaps_proven: bool) -> str:
+    sure = "" if known.proven or gaps_proven else " (with gaps that are the best found)"
     most = f"at most {known.upper:.3g}" if known.upper > 0 else "fewer than 1e-300"
     says = f"is wrong in {most} of all cases" if known.upper < 1 else "may err: the bound is one"
     lines = [f"With {known.budget:,} trials SFSR {says}{sure}; {known.noise}."]

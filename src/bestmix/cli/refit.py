@@ -46,6 +46,9 @@ def refit(
         Path | None,
         typer.Option("-o", "--output", help="The new policy (.json or .toml).", show_default="in place of the old"),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a certified policy by one that is not, in place.")
+    ] = False,
     figure: common.Figure = None,
     report: common.Report = None,
     as_json: common.Json = False,
@@ -67,18 +70,36 @@ def refit(
             asked, trials, arm=arm, reward=reward, segment=segment, drop_missing=drop_missing, before=before
         )
     new = asked.refitted(found.answer)
-    new.save(output or policy)
+    kept = output is None and not force and wanted is not None and _certified(old) and not found.answer.certified
+    if not kept:
+        new.save(output or policy)
     outputs = common.Outputs(figure, report)
     title = f"{policy.name}, fitted to {trials.name}"
     if as_json:
         outputs.save(found.answer, title)
         data = {"old_weights": _weights(old), "deployed": {c: m.to_dict() for c, m in found.deployed.items()}}
-        data |= {"left_out": dict(found.left_out)}
+        data |= {"left_out": dict(found.left_out), "idle": list(found.idle), "saved": not kept}
         typer.echo(json.dumps(found.answer.to_dict() | data, indent=1, allow_nan=False))
+        _end(policy, kept)
         return
     common.conclude(found.answer, outputs, title, as_json)
     show_change(old, new, found)
-    common.output().print(f"Saved {output or policy}", markup=False, soft_wrap=True)
+    if not kept:
+        common.output().print(f"Saved {output or policy}", markup=False, soft_wrap=True)
+    _end(policy, kept)
+
+
+def _certified(policy: "Policy") -> bool:
+    """Whether a policy was certified to keep its limits."""
+    return policy.certainty is not None and policy.safety is not None and policy.certainty >= policy.safety
+
+
+def _end(policy: Path, kept: bool) -> None:
+    """Exit with a sentence where a certified policy was not replaced."""
+    if kept:
+        fault = f"{policy} is certified to keep its limits, the new weights are not: it was left as it is"
+        common.messages().print(f"{fault}. Give --force to replace it, or -o for another file.", soft_wrap=True)
+        raise typer.Exit(1)
 
 
 def show_change(old: "Policy", new: "Policy", found: "Refit") -> None:
@@ -95,6 +116,8 @@ def show_change(old: "Policy", new: "Policy", found: "Refit") -> None:
     for cost, limit in zip(found.answer.problem.costs, found.answer.problem.limits, strict=True):
         if cost in found.deployed:
             console.print(_would_have(found.deployed[cost], limit), markup=False)
+    if found.idle:
+        console.print(f"Without weight and without trials, so it stays out: {', '.join(found.idle)}.", markup=False)
     if found.left_out:
         rows = ", ".join(f"{n:,} of {arm!r}" for arm, n in found.left_out.items())
         console.print(f"Left out, because the policy has no such arm: {rows} (rows of the fresh trials).", markup=False)
@@ -111,8 +134,8 @@ def _would_have(found: "MeanCost", limit: "Limit") -> str:
         return f"With the old weights {limit.quantity} is {told} on the fresh trials, where '{limit}' was asked for."
     beyond = limit.sign * (found.mean - found.bound) > 0
     kept = "would not have kept" if beyond else "would have kept"
-    chance = "" if math.isnan(found.chance) else f", kept {kept_text(found)}"
-    return f"The old weights {kept} '{limit}' on the fresh trials: estimated {limit.quantity} {told}{chance}."
+    chance = "" if math.isnan(found.chance) else f"; chance that they keep it {kept_text(found)}"
+    return f"At the estimates the old weights {kept} '{limit}' on the fresh trials: {limit.quantity} {told}{chance}."
 
 
 def _weights(policy: "Policy") -> dict[str, float]:

@@ -101,7 +101,7 @@ def _table(found: "TradeOff") -> Table:
     from bestmix.answers.tradeoff_wording import rows
 
     header, *body = rows(found)
-    table = Table(caption="at the estimated means", caption_justify="left")
+    table = Table(caption=f"at the {'estimated' if found.estimated else 'given'} means", caption_justify="left")
     for name in header:
         table.add_column(Text(name), overflow="fold")
     for row, piece in zip(body, found.pieces, strict=True):

@@ -463,8 +463,10 @@ class Challenger:
         certificate = memory.get("certificate")
         return None if certificate is None or not certificate["certified"] else np.array(certificate["mixture"])
 
-    def stopped_for(self, memory: Memory, feasible: bool) -> str:
+    def stopped_for(self, memory: Memory, feasible: bool, mix: str = "the mix") -> str:
         """What it was certain of when it ended; no text where it has no rule to stop by.
+
+        ``mix`` is what to call the one that it has certified.
 
         >>> Challenger(0.95).stopped_for({}, feasible=True), Challenger().stopped_for({}, feasible=True)
         ('with 95% certainty these are the arms of the best mix', '')
@@ -483,7 +485,7 @@ class Challenger:
         if self.tolerance is None:
             return f"{level} these are the arms of the best mix"
         enough = (memory.get("certificate") or {}).get("enough")
-        return f"{level} the mix keeps all limits and is within {self.tolerance} of the best one" if enough else ""
+        return f"{level} {mix} keeps all limits and is within {self.tolerance} of the best one" if enough else ""
 
     def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
         """Memory under a larger budget: the rounds to come grow, and a run that was over decides once more.

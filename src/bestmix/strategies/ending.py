@@ -1,17 +1,24 @@
 """Why a run ended before its budget was spent, in words."""
 
+import math
 from typing import Protocol, runtime_checkable
 
 from bestmix.answers.recommendation import Recommendation
+from bestmix.answers.wording import mix_text
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, Strategy
+
+SAME = 1e-9  # of a share: rounding
 
 
 @runtime_checkable
 class Stopping(Protocol):
     """A strategy that may end a run before its budget is spent."""
 
-    def stopped_for(self, memory: Memory, feasible: bool) -> str:
-        """What it was certain of when it ended, given the verdict of the estimates; no text where it has no rule."""
+    def stopped_for(self, memory: Memory, feasible: bool, mix: str = "the mix") -> str:
+        """What it was certain of when it ended, given the verdict of the estimates; no text where it has no rule.
+
+        ``mix`` is what to call the mix that it has certified, if it has.
+        """
         ...
 
 
@@ -35,8 +42,19 @@ def ending(strategy: Strategy, rec: Recommendation, memory: Memory, trials: int)
     Stopped: with 95% certainty the mix keeps all limits and is within 5% of the best one, after 30 of 900 trials.
     """
     spent = rec.account is not None or (rec.budget is not None and trials >= rec.budget)
-    if not rec.complete or spent or not isinstance(strategy, Stopping):
+    unsaid = not math.isfinite(rec.value_interval[0])  # values too small to be squared: no rule can go by these
+    if not rec.complete or spent or unsaid or not isinstance(strategy, Stopping):
         return ""
-    why = strategy.stopped_for(memory, rec.feasible)
+    why = strategy.stopped_for(memory, rec.feasible, _certified_mix(rec, memory))
     most = "" if rec.budget is None or rec.budget >= MOST_TRIALS else f" of {rec.budget:,}"
     return f"Stopped: {why}, after {trials:,}{most} trials." if why else ""
+
+
+def _certified_mix(rec: Recommendation, memory: Memory) -> str:
+    """What to call the mix that a strategy has certified: another safety than its own recommends another one."""
+    found = (memory.get("certificate") or {}).get("mixture") or []
+    if len(found) != len(rec.problem.names):
+        return "the mix"
+    certified = {name: p for name, p in zip(rec.problem.names, found, strict=True) if p > 0}
+    same = all(abs(certified.get(name, 0.0) - rec.mixture.get(name, 0.0)) <= SAME for name in rec.problem.names)
+    return "the mix" if same else f"another mix, {mix_text(certified)},"
