@@ -71,22 +71,20 @@ def test_an_estimate_beyond_the_limit_cannot_be_helped():
     assert np.isinf(found.further[0])
 
 
-def test_less_is_spent_with_several_limits_on_events():
+def test_the_third_power_of_the_chance_of_the_support_is_trusted():
     for chance in (0.3, 1.0):
-        assert safe_search.trust(chance, events=1) == safe_search.trust(chance) == pytest.approx(0.8 * chance)
-        assert safe_search.trust(chance, events=2) == safe_search.trust(chance, 3) == pytest.approx(0.7 * chance**2)
-    assert safe_search.trust(None, events=2) == safe_search.trust(0.0) == pytest.approx(0.8 * 0.02)
+        assert safe_search.trust(chance) == pytest.approx(0.8 * chance**3)
+    assert safe_search.trust(None) == safe_search.trust(0.0) == pytest.approx(0.8 * 0.004)
 
 
-def test_the_search_and_the_judge_know_the_limits_on_events():
+def test_the_search_and_the_judge_agree():
     limits = OneLimit(0.6)
-    limits.events = 2
     found = safe_search.search(limits, 0.9, 0.95)
-    assert limits.tails(found.mixture)[0] == pytest.approx(safe_search.affordable(0.05, 0.7 * 0.81))
+    assert limits.tails(found.mixture)[0] == pytest.approx(safe_search.affordable(0.05, 0.8 * 0.729))
     assert safe_search.judged(limits, 0.9, found.mixture, 0.95).certified
     more = found.mixture + np.array([-0.01, 0.01])
     assert not safe_search.judged(limits, 0.9, more, 0.95).certified
-    assert safe_search.judged(OneLimit(0.6), 0.9, more, 0.95).certified
+    assert safe_search.judged(limits, 0.99, more, 0.95).certified
 
 
 def test_told_and_affordable_are_inverse():

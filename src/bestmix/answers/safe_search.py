@@ -3,8 +3,9 @@
 ``Limits`` is what it needs to know of them: ``safety.py`` has them for mean costs of arms, ``program_safety.py`` for
 every kind of limit, in segments too.
 
-The support was chosen from the same trials, which favours arms whose costs look too small. The risk is therefore
-multiplied by the chance that the support is right; how far this repairs it was measured, not proven.
+The support was chosen from the same trials, which favours arms whose costs look too small, and also makes the support
+look likely. The risk is therefore multiplied by the third power of the chance that the support is right; how far this
+repairs it was measured, not proven.
 """
 
 from collections.abc import Callable
@@ -16,9 +17,9 @@ from bestmix.answers.cone import FINE
 from bestmix.arrays import Flags, Floats
 
 CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
-SEVERAL = 2  # limits on 0/1 values from which on less is spent, for the many runs in which nothing can be certified
-EVENT_CAUTION = 0.7  # of the risk, times the square of the chance of the support: what is spent there
-LEAST_CHANCE = 0.02  # of a support; less would ask for margins that no experiment reaches
+POWER = 3  # of the chance of the support: arms that are alike are told apart by luck, and the luckiest looks likely
+LEAST_TRUST = 0.004  # in place of that power; less would ask for margins that no experiment reaches
+LEAST_CHANCE = 0.02  # of a support, likewise
 LUCK = 0.4  # of the risk of a regret above its bound: a support that looks likely after few trials may be a lucky draw
 SURE = 8.0  # standard errors from which on a condition is certain
 PRECISION = 18  # halvings of a tail's interval
@@ -79,14 +80,9 @@ class Limits(Protocol):
         """What each limit is about (L,), at the estimates, and its standard error."""
 
 
-def trust(chance: float | None, events: int = 0) -> float:
-    """Factor of the odds that a limit is broken, for a mix chosen from the same trials.
-
-    ``events`` is the number of limits on values of 0 and 1.
-    """
-    if events < SEVERAL:
-        return CAUTION * max(chance or 0.0, LEAST_CHANCE)
-    return max(EVENT_CAUTION * (chance or 0.0) ** 2, CAUTION * LEAST_CHANCE)
+def trust(chance: float | None) -> float:
+    """Factor of the odds that a limit is broken, for a mix chosen from the same trials."""
+    return CAUTION * max((chance or 0.0) ** POWER, LEAST_TRUST)
 
 
 def told(tail: Floats, factor: float) -> Floats:
@@ -115,7 +111,7 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
     if found is not None:
         return described(limits, found, odds, safety, 1.0)
     mixture, times = nearest(limits, affordable(1.0 - safety, odds))
-    shown = shown_odds(limits, chance, odds)
+    shown = shown_odds(limits, chance)
     result = described(limits, mixture, odds, safety, times, shown)
     hopeful = np.isfinite(times)
     if (limits.noisy.sum() < 2) if hopeful else not limits.events:
@@ -130,20 +126,20 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
 
 def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats | None, float]:
     """The mix of ``search`` where one is certain enough, else None; and the odds that it was reckoned with."""
-    odds = trust(chance, limits.events)
+    odds = trust(chance)
     found = divided(limits, affordable(1.0 - safety, odds))
     strange = 1.0 if found is None else _strange(limits, found)
     if strange > FINE:
-        odds = trust(_diluted(limits, chance or 0.0, strange), limits.events)
+        odds = _diluted(limits, odds, strange)
         found = divided(limits, affordable(1.0 - safety, odds))
     return found, odds
 
 
 def judged(limits: Limits, chance: float | None, mixture: Floats, safety: float) -> SafeMix:
     """A given mix as ``search`` would judge it: certified, up to rounding, if that could have found it."""
-    odds = trust(_diluted(limits, chance or 0.0, _strange(limits, mixture)), limits.events)
+    odds = _diluted(limits, trust(chance), _strange(limits, mixture))
     close = 1.0 - _surely(limits.tails(mixture), odds) < NEARLY * (1.0 - safety)
-    return described(limits, mixture, odds, safety, 1.0 if close else np.inf, shown_odds(limits, chance, odds))
+    return described(limits, mixture, odds, safety, 1.0 if close else np.inf, shown_odds(limits, chance))
 
 
 def best_alone(limits: Limits, chance: float | None, alone: Floats, value: Floats, safety: float) -> int | None:
@@ -154,9 +150,9 @@ def best_alone(limits: Limits, chance: float | None, alone: Floats, value: Float
     return None
 
 
-def single_tail(chance: float | None, events: int, safety: float) -> float:
+def single_tail(chance: float | None, safety: float) -> float:
     """The largest tail of a limit with which ``judged`` may certify a mix."""
-    return affordable(NEARLY * (1.0 - safety), trust(chance, events))
+    return affordable(NEARLY * (1.0 - safety), trust(chance))
 
 
 def _strange(limits: Limits, mixture: Floats) -> float:
@@ -164,12 +160,12 @@ def _strange(limits: Limits, mixture: Floats) -> float:
     return float(mixture[limits.optimum()[0] == 0].sum())
 
 
-def _diluted(limits: Limits, chance: float, strange: float) -> float:
-    """Chance to reckon with when a share of the safe mix is on arms outside the support that the chance is about.
+def _diluted(limits: Limits, odds: float, strange: float) -> float:
+    """Odds to reckon with when a share of the safe mix is on arms outside the support that the chance is about.
 
     Of those nothing is known but that they look cheap: one over their number covers the choice of any.
     """
-    return (1.0 - strange) * chance + strange * min(chance, 1.0 / _unknown(limits))
+    return (1.0 - strange) * odds + strange * min(odds, CAUTION / _unknown(limits))
 
 
 def divided(limits: Limits, risk: float) -> Floats | None:
@@ -216,17 +212,14 @@ def _enough(limits: Limits, mixture: Floats, tail: float, most: float) -> float:
     return float(np.exp(high))
 
 
-def shown_odds(limits: Limits, chance: float | None, odds: float | None = None) -> float:
-    """The odds with which to tell chances of a mix that is not certified; ``odds`` are those it was reckoned with.
+def shown_odds(limits: Limits, chance: float | None) -> float:
+    """The odds with which to tell chances of a mix that is not certified: an estimate, where ``trust`` is a precaution.
 
-    To certify with a chance that cannot be said takes the least one, which would make of a chance of 16% one below 1%.
-    One over the number of arms covers the choice of any, and with one arm there is no choice (measured:
-    docs/howto/safety.md).
+    Where the chance of the support cannot be said, one over the number of arms covers the choice of any, and with one
+    arm there is no choice (measured: docs/howto/safety.md).
     """
     unknown = _unknown(limits)
-    if chance is None or unknown == 1:
-        return CAUTION / unknown
-    return trust(chance, limits.events) if odds is None else odds
+    return CAUTION * (1.0 / unknown if chance is None or unknown == 1 else max(chance, LEAST_CHANCE))
 
 
 def _unknown(limits: Limits) -> int:
