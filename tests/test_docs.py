@@ -18,7 +18,7 @@ DOCS = Path(__file__).resolve().parent.parent / "docs"
 WRITTEN = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "_generated"} & set(path.parts))
 WRITTEN += [DOCS.parent / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PAGES = [path for path in WRITTEN if path.is_relative_to(DOCS) and "research" not in path.parts]
-OTHERS = {"db", "edge"}  # files, and names in others' systems, not in the package
+OTHERS = {"db", "edge", "choice", "metrics"}  # files, and names in others' systems, not in the package
 FENCE = re.compile(r"^```(?P<head>[^\n]*)\n(?P<body>.*?)^```$", re.M | re.S)
 
 

@@ -310,7 +310,7 @@ def test_values_next_to_nothing_beside_others_are_as_good_as_zero():
 
 
 def test_the_chance_of_a_limit_that_the_estimates_break_is_calibrated_by_simulation():
-    # True costs are spread around the bound like the estimates: of 300 to 420 runs above it about a fourth keeps it. The
+    # True costs are spread around the bound like the estimates: of 300 to 420 runs above it a fourth keeps it. The
     # share that keeps it is within 0.1 of the claims' mean: false alarms below 1e-4 (four standard errors of 0.023).
     rng, claims, kept = np.random.default_rng(5), [], []
     for _ in range(700):

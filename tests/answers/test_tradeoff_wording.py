@@ -55,3 +55,7 @@ def test_a_limit_that_never_costs_anything():
 def test_small_differences_keep_their_digits():
     assert pair(0.00021, 0.00024) == ("0.000210", "0.000240")
     assert pair(1e-12, 2e-12) == ("1e-12", "2e-12")
+
+
+def test_values_of_a_hundred_digits_are_written_short():
+    assert pair(1.0e100, 1.5e100) == ("1e+100", "1.5e+100")

@@ -155,3 +155,9 @@ def test_an_option_that_was_not_tried_in_a_segment_is_not_called_unsafe():
     )
     log["cost"] = [3.0 * (a == "dear") + 0.01 * i for i, a in enumerate(log["arm"])]
     assert "tried in every segment" not in from_log(log, bounds={"cost": 9.0}, segment="who").sentence()
+
+
+def test_one_trial_is_not_trials():
+    told = {"arm": ["a"] * 4, "reward": [1.0, 1.1, 0.9, 1.0], "d": [0.8, 0.9, 0.85, 0.84]}
+    rec = replace(from_log(told, bounds={"d": 0.851}), further={"a": 1.0})
+    assert "About 1 more trial of a would do." in rec.sentence()

@@ -11,6 +11,7 @@ from bestmix.problems.goals import Goal
 if TYPE_CHECKING:
     from bestmix.answers.tradeoff import Piece, TradeOff
 
+LONGEST = 1e12  # a value that is written in all its digits
 MOST_NAMES = 4  # of arms in a row of the table
 
 
@@ -177,7 +178,7 @@ def pair(before: float, after: float) -> tuple[str, str]:
     (('0.741', '0.762'), ('12000', '12450'), ('0.5', '0.5'), ('0.00048', '0.01530'))
     """
     sizes = [size for size in map(abs, (after - before, before, after)) if size]
-    if after == before or not (FIXED[0] / 100 < min(sizes) and max(sizes) < math.inf):
+    if after == before or not (FIXED[0] / 100 < min(sizes) and max(sizes) < LONGEST):
         return f"{before:.6g}", f"{after:.6g}"
     places = max(1 - math.floor(math.log10(min(sizes))), 0)
     return f"{before:.{places}f}", f"{after:.{places}f}"

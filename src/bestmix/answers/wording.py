@@ -110,7 +110,8 @@ def _remedy(rec: "Recommendation") -> str:
     trials = {arm: more for arm, more in rec.further.items() if math.isfinite(more)}
     if not trials or len(trials) < len(rec.further):
         return "More trials alone are not likely to do; a looser limit would."
-    parts = [f"{float(f'{more:.1e}'):,.0f} more trials of {arm}" for arm, more in trials.items()]
+    counts = {arm: float(f"{more:.1e}") for arm, more in trials.items()}
+    parts = [f"{n:,.0f} more {'trial' if n == 1 else 'trials'} of {arm}" for arm, n in counts.items()]
     return f"About {' and '.join(parts)} would do."
 
 
