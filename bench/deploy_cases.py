@@ -48,6 +48,8 @@ def some_cases(name: str, count: int, first: int = FIRST_SEED) -> tuple[Case, ..
 
 def random_case(name: str, seed: int) -> Case:
     """One instance of a random family, such as ``"rare2"`` with its two limits."""
+    if name in OTHERS:
+        return OTHERS[name](seed)
     return priced(seed, *PRICED[name]) if name in PRICED else MAKERS[name[:-1]](int(name[-1]), seed)
 
 
@@ -79,6 +81,27 @@ def priced(seed: int, fixed: float, spread: float) -> Case:
     return Case(f"p{spread}.{seed}", means, np.array(instance.bound), sigma, fixed=fixed)
 
 
+def linked(seed: int) -> Case:
+    """Dearer models are better, and a trial that is good is cheap too: easy questions."""
+    rng = np.random.default_rng([seed, 79])
+    while True:
+        quality = rng.uniform(0.3, 0.95, ARMS_PRICED)
+        dollars = 0.2 + 1.2 * (quality - 0.3) + 0.25 * rng.random(ARMS_PRICED)
+        least = rng.uniform(*np.quantile(quality, [0.3, 0.8]))
+        if quality.max() > least + 0.05:  # the least dollars for that quality
+            means, sigma = -np.column_stack([dollars, quality]), np.full((ARMS_PRICED, 2), 0.3)
+            return Case(f"l.{seed}", means, np.array([-least]), sigma, -0.9)
+
+
+def crowded(seed: int) -> Case:
+    """A poor arm that is free, and many good ones that are alike."""
+    rng = np.random.default_rng([seed, 80])
+    means = np.ones((ARMS, 2)) + rng.choice([0.0, 0.05]) * rng.standard_normal((ARMS, 2))
+    means[0] = 0.0
+    return Case(f"c.{seed}", means, np.array([0.7]), np.tile([0.3, 0.5], (ARMS, 1)), rng.choice([-0.9, 0.0, 0.9]))
+
+
+OTHERS: dict[str, Callable[[int], Case]] = {"linked": linked, "crowded": crowded}
 MAKERS: dict[str, Callable[[int, int], Case]] = {
     "uniform": lambda costs, s: gaussian(f"u{costs}.{s}", uniform(ARMS, costs, s)),
     "random": lambda costs, s: gaussian(f"r{costs}.{s}", families.random_instance(ARMS, costs, s, 0.5)),
@@ -87,7 +110,7 @@ MAKERS: dict[str, Callable[[int, int], Case]] = {
     "rare": lambda costs, s: zero_one(f"e{costs}.{s}", uniform(ARMS_01, costs, s + 3000), RARE),
 }
 
-NAMES = (*CATALOG, *(f"{kind}{costs}" for costs in (1, 2, 3) for kind in MAKERS), *PRICED)  # of all families
+NAMES = (*CATALOG, *(f"{kind}{costs}" for costs in (1, 2, 3) for kind in MAKERS), *PRICED, *OTHERS)  # of all families
 
 
 def uniform(arms: int, costs: int, seed: int) -> Instance:

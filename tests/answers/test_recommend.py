@@ -254,7 +254,7 @@ def exact(means, deviations, n, seed=0):
     return log
 
 
-@pytest.mark.parametrize("z", [1.8, 1.9, 2.0, 2.1])
+@pytest.mark.parametrize("z", [1.9, 2.0, 2.1])
 def test_a_certified_answer_of_one_arm_is_the_single_option(z):
     told = exact([[1.0, 1 - 0.1 * z, 1.0], [0.2, 0.5, 1.0]], [[0.1, 1.0, 0.1]] * 2, 100)
     rec = from_log(told, bounds={"c1": 1.0, "c2": 50.0})

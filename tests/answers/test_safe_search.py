@@ -11,7 +11,7 @@ class OneLimit:
 
     counts = np.array([10.0, np.inf])
     noisy = np.array([True])
-    events = 0
+    events, size = 0, 2
 
     def __init__(self, most, width=0.1):
         self.most, self.width = most, width
@@ -75,10 +75,23 @@ def test_the_third_power_of_the_chance_of_the_support_is_trusted():
     for chance in (0.3, 1.0):
         assert safe_search.trust(chance) == pytest.approx(0.8 * chance**3)
     assert safe_search.trust(None) == safe_search.trust(0.0) == pytest.approx(0.8 * 0.004)
+    assert safe_search.trust(0.2, supports=5) == pytest.approx(0.8 * 0.2)  # a fifth covers the choice of any
+
+
+def test_supports_are_counted_up_to_many():
+    limits = OneLimit(0.6)
+    assert safe_search.supports(limits) == 1  # the other arm is known
+    limits.counts = np.full(4, 9.0)
+    assert safe_search.supports(limits) == 4 + 6
+    limits.size = 9
+    assert safe_search.supports(limits) == 15
+    limits.counts = np.full(400, 9.0)
+    assert safe_search.supports(limits) > safe_search.MOST_SUPPORTS
 
 
 def test_the_search_and_the_judge_agree():
     limits = OneLimit(0.6)
+    limits.counts = np.array([10.0, 10.0])
     found = safe_search.search(limits, 0.9, 0.95)
     assert limits.tails(found.mixture)[0] == pytest.approx(safe_search.affordable(0.05, 0.8 * 0.729))
     assert safe_search.judged(limits, 0.9, found.mixture, 0.95).certified

@@ -101,7 +101,7 @@ def _reward_margins(data: Estimates, tail: float, sign: float) -> Floats:
 def safe_arm(data: Estimates, bound: Floats, chance: float | None, safety: float) -> int | None:
     """Best arm that alone keeps all limits, judged as any mix is; None when there is none."""
     limits = CostLimits(data, bound)
-    margin = margins(data, single_tail(chance, safety))
+    margin = margins(data, single_tail(limits, chance, safety))
     dust = DUST * np.maximum(np.abs(bound), np.abs(data.means[:, 1:]))
     fits = np.flatnonzero((data.means[:, 1:] + margin <= bound + dust).all(axis=1))
     found = best_alone(limits, chance, np.eye(len(data.means))[fits], data.means[fits, 0], safety)

@@ -88,7 +88,7 @@ def _only_arm(program: NoisyProgram, weights: Floats) -> int | None:
 def safe_arm(program: NoisyProgram, chance: float | None, safety: float) -> int | None:
     """Best arm that alone, in all segments, keeps all limits, judged as any mix is; None when there is none."""
     limits = ProgramLimits(program)
-    cones = limits.cones(single_tail(chance, safety))
+    cones = limits.cones(single_tail(limits, chance, safety))
     arms = [int(arm) for arm in np.unique(program.layout.arm) if _may_serve(program, limits, cones, int(arm))]
     alone = np.array([_alone(program, arm) for arm in arms]).reshape(len(arms), len(limits.line.mu))
     found = best_alone(limits, chance, alone, alone @ limits.line.mu, safety)

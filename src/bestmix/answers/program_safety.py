@@ -60,6 +60,11 @@ class ProgramLimits:
         others = (used & (data.binary[tried] == 0)[:, None]).any(axis=(0, 2))
         return int((self.noisy & used.any(axis=(0, 2)) & ~others).sum())
 
+    @property
+    def size(self) -> int:
+        """One column of each segment, and one more for each limit."""
+        return len(self.program.layout.sizes) + len(self.noisy)
+
     @cached_property
     def factor(self) -> Floats:
         """What multiplies a segment's weight in the limits of which a column is the reference: (n, R)."""

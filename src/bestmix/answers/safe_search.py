@@ -4,10 +4,11 @@
 every kind of limit, in segments too.
 
 The support was chosen from the same trials, which favours arms whose costs look too small, and also makes the support
-look likely. The risk is therefore multiplied by the third power of the chance that the support is right; how far this
-repairs it was measured, not proven.
+look likely. The risk is therefore multiplied by the third power of the chance that the support is right, or by one over
+the number of supports, which is enough for any of them; how far the former repairs it was measured, not proven.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
@@ -18,8 +19,8 @@ from bestmix.arrays import Flags, Floats
 
 CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
 POWER = 3  # of the chance of the support: arms that are alike are told apart by luck, and the luckiest looks likely
-LEAST_TRUST = 0.004  # in place of that power; less would ask for margins that no experiment reaches
-LEAST_CHANCE = 0.02  # of a support, likewise
+MOST_SUPPORTS = 250  # that the risk is divided by; more would ask for margins that no experiment reaches
+LEAST_CHANCE = 0.02  # of a support, for the same reason
 LUCK = 0.4  # of the risk of a regret above its bound: a support that looks likely after few trials may be a lucky draw
 SURE = 8.0  # standard errors from which on a condition is certain
 PRECISION = 18  # halvings of a tail's interval
@@ -58,6 +59,10 @@ class Limits(Protocol):
     def events(self) -> int:
         """How many of these are on values of 0 and 1."""
 
+    @property
+    def size(self) -> int:
+        """Columns of a support, at most."""
+
     def optimum(self) -> tuple[Floats, bool]:
         """The best mix at the estimates, or the one with the least violation; whether it keeps the limits."""
 
@@ -80,9 +85,19 @@ class Limits(Protocol):
         """What each limit is about (L,), at the estimates, and its standard error."""
 
 
-def trust(chance: float | None) -> float:
-    """Factor of the odds that a limit is broken, for a mix chosen from the same trials."""
-    return CAUTION * max((chance or 0.0) ** POWER, LEAST_TRUST)
+def trust(chance: float | None, supports: int = MOST_SUPPORTS) -> float:
+    """Factor of the odds that a limit is broken, for a mix chosen from the same trials out of so many supports."""
+    return CAUTION * max((chance or 0.0) ** POWER, 1.0 / min(supports, MOST_SUPPORTS))
+
+
+def supports(limits: Limits) -> int:
+    """How many supports there are to choose from, but for what is known; about, when they are very many."""
+    unknown, result = _unknown(limits), 0
+    for size in range(1, min(limits.size, unknown) + 1):
+        result += math.comb(unknown, size)
+        if result > MOST_SUPPORTS:
+            break
+    return result
 
 
 def told(tail: Floats, factor: float) -> Floats:
@@ -126,7 +141,7 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
 
 def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats | None, float]:
     """The mix of ``search`` where one is certain enough, else None; and the odds that it was reckoned with."""
-    odds = trust(chance)
+    odds = trust(chance, supports(limits))
     found = divided(limits, affordable(1.0 - safety, odds))
     strange = 1.0 if found is None else _strange(limits, found)
     if strange > FINE:
@@ -137,7 +152,7 @@ def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats
 
 def judged(limits: Limits, chance: float | None, mixture: Floats, safety: float) -> SafeMix:
     """A given mix as ``search`` would judge it: certified, up to rounding, if that could have found it."""
-    odds = _diluted(limits, trust(chance), _strange(limits, mixture))
+    odds = _diluted(limits, trust(chance, supports(limits)), _strange(limits, mixture))
     close = 1.0 - _surely(limits.tails(mixture), odds) < NEARLY * (1.0 - safety)
     return described(limits, mixture, odds, safety, 1.0 if close else np.inf, shown_odds(limits, chance))
 
@@ -150,9 +165,9 @@ def best_alone(limits: Limits, chance: float | None, alone: Floats, value: Float
     return None
 
 
-def single_tail(chance: float | None, safety: float) -> float:
+def single_tail(limits: Limits, chance: float | None, safety: float) -> float:
     """The largest tail of a limit with which ``judged`` may certify a mix."""
-    return affordable(NEARLY * (1.0 - safety), trust(chance))
+    return affordable(NEARLY * (1.0 - safety), trust(chance, supports(limits)))
 
 
 def _strange(limits: Limits, mixture: Floats) -> float:

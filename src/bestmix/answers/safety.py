@@ -245,6 +245,11 @@ class CostLimits(NamedTuple):
         tried = np.isfinite(self.counts) & (self.counts > 0)
         return int((self.data.binary[tried, 1:] != 0).all(axis=0).sum()) if tried.any() else 0
 
+    @property
+    def size(self) -> int:
+        """One arm, and one more for each bound."""
+        return 1 + len(self.bound)
+
     def optimum(self) -> tuple[Floats, bool]:
         """The best mix at the estimates, and whether it keeps the bounds."""
         guess = solve_means(self.data.means, self.bound)
