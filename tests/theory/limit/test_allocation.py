@@ -37,3 +37,28 @@ def test_the_bounds_enclose_a_smooth_maximum():
 
 def test_without_alternatives_there_is_no_limit():
     assert maximise(lambda share: [], 2).upper == np.inf
+
+
+def test_alternatives_that_were_found_once_stay():
+    """A search that finds nothing for some shares takes nothing back of what others have proven."""
+    answers = iter([[(0, 0.5, np.array([1.0, 0.0])), (1, 0.25, np.array([0.0, 0.5]))], []])
+    found = maximise(lambda share: next(answers), 2)
+    assert found.upper == pytest.approx(1 / 3)
+    assert found.lower == pytest.approx(0.25)
+
+
+def test_shares_attain_no_more_than_what_is_found_for_other_shares():
+    """Each search finds one of two alternatives: what holds against one alone is no bound."""
+    rows = [np.array([1.0, 0.1]), np.array([0.1, 1.0])]
+
+    def further(share):
+        k = int(share[1] > share[0])
+        return [(1 - k, float(rows[1 - k] @ share), rows[1 - k])] if share[0] != share[1] else [(0, 0.55, rows[0])]
+
+    found = maximise(further, 2)
+    assert found.lower <= found.upper * (1 + 1e-12)
+
+
+def test_arms_that_nothing_depends_on_get_no_trials():
+    found = maximise(lambda share: [(0, float(share[0]), np.array([1.0, 0.0]))], 2, start=np.array([1.0, 0.0]))
+    assert found.share.tolist() == [1.0, 0.0]
