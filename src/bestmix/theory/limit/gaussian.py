@@ -54,7 +54,7 @@ class GaussianDistances:
         return result
 
     def exact(self, conditions: Iterable[Condition]) -> bool:
-        """Whether the distances of all these are as small as can be, and those that have none are proven to have none."""
+        """Whether the distances of all these are as small as can be: then one that has none cannot fail."""
         return all(part.exact for condition in conditions for part in self._split(condition))
 
     def nearest(self, condition: Condition, share: Floats) -> Nearest | None:

@@ -106,8 +106,8 @@ def _no_alternative(instance: Instance, proven: bool) -> str:
         and np.linalg.matrix_rank(unknown).min() < unknown.shape[1]
     ):
         return (
-            "One trial of each unknown arm is enough: it tells what has no noise, and no change of the other unknown means can "
-            "change the answer."
+            "One trial of each unknown arm is enough: it tells what has no noise, and no change of the other unknown "
+            "means can change the answer."
         )
     return "No trial is needed: no change of the unknown means can change the answer."
 
