@@ -50,7 +50,7 @@ def plot_marks(marks: Marks, label: str, ax: "Axes | None" = None, instances: Se
         ax = new_axes() if ax is None else ax
         values = [mark.value for row in marks.values() for mark in row.values()]
         least = min((value for value in values if value > 0), default=1.0)
-        zero = least / ROOM**2 if 0.0 in values else None
+        zero = least / ROOM**2
         rows, looks = list(instances or marks), looks_of(marks)
         lane = {name: LANES * ((k + 0.5) / len(looks) - 0.5) for k, name in enumerate(looks)}
         for place, instance in enumerate(rows):
@@ -62,7 +62,7 @@ def plot_marks(marks: Marks, label: str, ax: "Axes | None" = None, instances: Se
         ax.set_yticks(range(len(rows)), rows, fontsize=9)
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
-        _number(ax, least, zero)
+        _number(ax, least, zero if 0.0 in values else None)
         return ax
 
 

@@ -60,8 +60,7 @@ def _largest(condition: Condition, covariance: Floats) -> Floats:
     inner = inner_covariance(condition, covariance)
     if not inner.shape[1]:
         return np.zeros(len(inner))
-    result: Floats = np.linalg.eigvalsh(inner)[:, -1]
-    return result
+    return np.asarray(np.linalg.eigvalsh(inner)[:, -1], dtype=np.float64)
 
 
 def _none(condition: Condition, covariance: Floats) -> Floats:
