@@ -17,6 +17,21 @@ def test_a_table_and_a_figure_with_challenger_beside(place):
     assert "attains the limit" in (place / "l.svg").read_text()
 
 
+def test_what_the_table_shows_stands_above_it_in_one_line():
+    lines = invoke("limit", "A1").stdout.splitlines()
+    assert any(line.startswith("Shares of trials that attain it; characteristic time") for line in lines)
+    assert any("proven up to" in line and line.startswith("Shares") for line in lines)
+
+
+def test_a_log_with_an_arm_that_never_varies(place):
+    rows = ["arm,reward", *(f"steady,2.0\nloud,{1.0 + (-1) ** k}\nnear,{1.2 + (-1) ** k}" for k in range(20))]
+    (place / "pilot.csv").write_text("\n".join(rows) + "\n")
+    data = json.loads(invoke("limit", "pilot.csv", "--json").stdout)
+    variance = (20 + 5 * 40 / 57) / 24  # an arm's own, blended with that of all
+    assert data["characteristic_time"] == pytest.approx((2 / 1 + 2 / 0.64) * variance, rel=1e-3)
+    assert set(data["shares"]) == {"loud", "near"}
+
+
 def test_as_json():
     data = json.loads(invoke("limit", "A1", "--delta", 0.01, "--json").stdout)
     assert data["proven"]

@@ -3,7 +3,7 @@ import pytest
 
 from bestmix.cli import rivals
 from bestmix.problems import catalog, families
-from bestmix.simulation.cells import Outcomes
+from bestmix.simulation.cells import CORRECT, WRONGLY_INFEASIBLE, Outcomes
 from bestmix.simulation.results import CellResult, SweepResult
 
 
@@ -38,6 +38,17 @@ def test_a_cell_without_any_mix_says_so_and_the_best_loss_is_that_of_the_others(
     assert [str(text.style) for text in losses] == ["", "bold cyan"]
     assert next(iter(table.columns[4].cells)) == "no mix"
     assert [str(text) for text in rivals.rivals_table(SweepResult((none,))).columns[3].cells] == ["no mix"]
+
+
+def test_runs_that_wrongly_said_infeasible_have_a_column():
+    outcome = np.full(10, CORRECT, dtype=np.uint8)
+    outcome[:4] = WRONGLY_INFEASIBLE
+    found = np.where(outcome == CORRECT, 0.1, np.nan)
+    some = CellResult("D2P", "SFSR", 100, 0, Outcomes(outcome, np.full(10, 100), found, found, found))
+    table = rivals.rivals_table(SweepResult((some, cell("USLP", 100, 1, 100))))
+    assert table.columns[5].header == "without a mix in %"
+    assert list(table.columns[5].cells) == ["40.0", ""]
+    assert len(rivals.rivals_table(SweepResult((cell("USLP", 100, 1, 100),))).columns) == 6
 
 
 @pytest.mark.parametrize(

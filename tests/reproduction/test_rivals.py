@@ -2,7 +2,7 @@ import numpy as np
 
 from bestmix.reproduction import rivals
 from bestmix.reproduction.rival_instances import Subject, carlsson
-from bestmix.simulation.cells import Outcomes
+from bestmix.simulation.cells import CORRECT, WRONGLY_INFEASIBLE, Outcomes
 from bestmix.simulation.results import CellResult, SweepResult
 
 
@@ -38,4 +38,20 @@ def test_single_arms_are_compared_by_loss_alone():
 
 
 def test_the_caption_says_what_is_hollow():
-    assert "hollow marks" in rivals._caption(10, 0)
+    assert "hollow marks" in rivals._caption(10, 0, ["D1P", "traffic"])
+
+
+def test_the_caption_says_what_is_left_out():
+    assert "traffic is left out: paretobandit" in rivals._caption(10, 0, ["D1P"])
+    assert "left out" not in rivals._caption(10, 0, ["D1P", "traffic"])
+
+
+def test_runs_that_wrongly_said_infeasible_are_told_beside_the_loss():
+    outcome = np.full(100, CORRECT, dtype=np.uint8)
+    outcome[:7] = WRONGLY_INFEASIBLE
+    found = np.where(outcome == CORRECT, 0.05, np.nan)
+    cells = CellResult("x", "SFSR", 1000, 0, Outcomes(outcome, np.full(100, 900), found, 0 * found, found))
+    result = SweepResult((cells,))
+    one = rivals.Comparison(Subject("x", carlsson(), 1000, has_support=False), result, result)
+    assert rivals.loss_rows([one])[0]["SFSR"] == "**0.0500** (100%; 7.0% infeasible)"
+    assert rivals.sure_rows([one])[0]["SFSR"] == "**900** (loss 0.050; 7.0% infeasible)"

@@ -10,6 +10,8 @@ from tests import generators, naive
 
 from bestmix import SFSR, Challenger, Instance, Known, Problem, SingleArm, Uniform, simulate
 from bestmix.problems.solution import solve_means
+from bestmix.strategies.rivals import OCBA, ConstrainedSR
+from bestmix.strategies.schedule import rejects
 
 
 def problem_of(unknown, known, bound):
@@ -180,20 +182,21 @@ def test_the_budget_is_never_exceeded_and_known_arms_are_never_pulled(size, seed
     assert search.done
     assert search.ask() == {}
     assert set().union(*(r.pulls for r in search.history)) <= set(search.problem.arms)
-    assert len(search.history) <= arms - 1
+    assert len(search.history) <= max(arms - 1, 1)
 
 
-def test_one_arm_needs_no_trials():
-    search = SFSR().start(Problem(["only"]), budget=10)
-    assert search.done
+@pytest.mark.parametrize("bounds", [{}, {"x": 1.0}])
+def test_one_arm_alone_gets_the_budget(bounds):
+    search = SFSR().start(Problem(["only"], bounds), budget=10)
+    assert search.ask() == {"only": 10}
+    search.tell("only", np.ones(10), np.full((10, len(bounds)), 0.5))
     answer = search.recommend()
-    assert (answer.support, answer.trials, answer.complete) == (("only",), 0, True)
-    assert "No trials were made" in answer.note
+    assert (answer.support, answer.trials, answer.complete) == (("only",), 10, True)
 
 
 def test_one_arm_that_was_not_tried_is_not_said_to_keep_a_bound():
     answer = SFSR().start(Problem(["only"], {"x": 1.0}), budget=10).recommend()
-    assert (answer.support, answer.feasible, answer.complete) == ((), False, True)
+    assert (answer.support, answer.feasible, answer.complete) == ((), False, False)
     assert "there is no answer" in answer.sentence()
 
 
@@ -329,7 +332,11 @@ def test_the_optimal_arm_stays_where_all_scores_tie(score):
     assert simulate(instance, SFSR(score=score), budget=60, runs=200, seed=1).regret == pytest.approx(0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("strategy", [SFSR(), SFSR(score="lagrangian"), SingleArm(), Uniform(), Challenger()])
+@pytest.mark.parametrize(
+    "strategy",
+    [SFSR(), SFSR(score="lagrangian"), SingleArm(), ConstrainedSR(), OCBA(), Uniform(), Challenger()],
+    ids=lambda strategy: strategy.name,
+)
 @pytest.mark.parametrize("bounds", [0, 1, 2])
 @pytest.mark.parametrize("known", [0, 1])
 def test_one_arm_alone_is_judged_alike_live_and_simulated(strategy, bounds, known):
@@ -342,4 +349,34 @@ def test_one_arm_alone_is_judged_alike_live_and_simulated(strategy, bounds, know
             rows = instance.draw(0, n, rng)
             search.tell("arm0", rows[:, 0], rows[:, 1:])
     found = simulate(instance, strategy, budget=10 * (1 - known), runs=20, seed=1)
-    assert found.errors == (0 if search.recommend().feasible else 20)
+    assert found.errors == 0
+    assert search.recommend().mixture == {"arm0": 1.0}
+    assert search.trials == found.mean_pulls == 10 * (1 - known)
+
+
+@pytest.mark.parametrize("strategy", [SFSR(), SFSR(score="lagrangian"), SingleArm(), ConstrainedSR()])
+def test_one_arm_alone_may_be_found_infeasible(strategy):
+    instance = Instance([1.0], [[1.5]], [1.0], sigma_cost=0.1)
+    search = strategy.start(instance.problem, 30)
+    assert search.ask() == {"arm0": 30}
+    search.tell("arm0", np.ones(30), np.full((30, 1), 1.5))
+    assert search.done
+    assert not search.recommend(safety=None).feasible
+    assert simulate(instance, strategy, budget=30, runs=10, seed=1).errors == 0  # infeasible is right
+
+
+@pytest.mark.parametrize("strategy", [SFSR(), SingleArm()])
+def test_one_unknown_arm_beside_known_ones_keeps_its_rounds(strategy):
+    instance = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], known=2)
+    costs = 1 if isinstance(strategy, SFSR) else 0
+    assert strategy.start(instance.problem, 100).ask() == {"arm0": rejects(3, 1, costs, 100)[0]}
+
+
+def test_one_arm_a_segment_is_tried_though_nothing_is_to_be_rejected():
+    problem = Problem(["a"], {"dollars": 1.0}, segments={"free": 0.5, "paid": 0.5})
+    search = SFSR(score="lagrangian").start(problem, 40)
+    while owed := search.ask():
+        for (segment, arm), n in owed.items():
+            search.tell(arm, np.ones(n), np.full((n, 1), 0.5), segment=segment)
+    assert search.trials == 40
+    assert search.recommend().feasible

@@ -92,6 +92,7 @@ def limit(
     console = common.output()
     console.print(found.sentence(), markup=False)
     if not found.note:
+        console.print(_title(found), style="bold", markup=False, soft_wrap=True)
         console.print(share_table(found, spent))
     for path in saved:
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
@@ -106,7 +107,7 @@ def draw(found: "LowerBound", spent: "Floats | None", path: Path) -> Path:
 
 def share_table(found: "LowerBound", spent: "Floats | None") -> Table:
     """Arms with a share that shows, the largest first."""
-    table = Table(title=Text(_title(found)), title_justify="left", title_style="bold")
+    table = Table()
     names = ("arm", "best share", *(("Challenger's share",) if spent is not None else ()))
     for name in names:
         table.add_column(name, justify="left" if name == "arm" else "right", overflow="fold")

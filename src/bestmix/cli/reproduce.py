@@ -74,10 +74,10 @@ def reproduce(
     D has the means of the paper's table. A and H were designed for this package, because the paper does not print the
     means of its own. Ctrl-C loses nothing that is finished: the same command goes on.
 
-    Four figures are made only when asked for. calibration, a minute or two: how true the claimed chances of a right
-    support are. deploy, a minute or two: how true those of kept limits are. rivals, an hour or so: published algorithms
-    beside those of this package. beyond, an hour or more: Challenger beside the paper's algorithms, error curves, the
-    trials that each needs for 10% and 1% error, and the same on random instances.
+    Four figures are made only when asked for. calibration, three minutes of one core: how true the claimed chances of
+    a right support are. deploy, two minutes of one core: how true those of kept limits are. rivals, an hour or so:
+    published algorithms beside those of this package. beyond, an hour or more: Challenger beside the paper's
+    algorithms, error curves, the trials that each needs for 10% and 1% error, and the same on random instances.
 
     Example: [bold]bestmix reproduce --figure D --output reproduction[/bold]
     """

@@ -22,6 +22,8 @@ NOTE = (
     "estimated costs for known ones."
 )
 
+WITHOUT_MIX = "Without a mix: runs that wrongly said that no mix keeps the limits. They have no part in the mean loss."
+
 
 def check(
     strategy: Sequence[str] | None, stop: Mapping[str, Any], arriving: bool = False, by: str = common.Measure.error
@@ -75,11 +77,16 @@ def grids(
 
 
 def rivals_table(result: "SweepResult") -> Table:
-    """Strategies downwards, for each budget: wrong answers, loss, kept limits and trials; the best of each in bold."""
+    """Strategies downwards, for each budget: wrong answers, loss, kept limits and trials; the best of each in bold.
+
+    Where runs wrongly said infeasible, which have no mix and no loss, a column tells their share.
+    """
     cells = list(result)
+    some = any(cell.wrongly_infeasible for cell in cells)
     title = f"{cells[0].instance}: {cells[0].runs:,} runs (95% intervals)"
     table = Table(title=Text(title), title_justify="left", title_style="bold")
-    for heading in ("budget", "strategy", "wrong answers in %", "mean loss", "limits kept in %", "trials"):
+    left_out = ("without a mix in %",) if some else ()
+    for heading in ("budget", "strategy", "wrong answers in %", "mean loss", "limits kept in %", *left_out, "trials"):
         table.add_column(heading, justify="left" if heading == "strategy" else "right", overflow="fold")
     for budget in dict.fromkeys(cell.budget for cell in cells):
         group = [cell for cell in cells if cell.budget == budget]
@@ -91,6 +98,7 @@ def rivals_table(result: "SweepResult") -> Table:
                 Text(cell.strategy),
                 _marked(_percent(cell.error_rate, cell.interval), cell.error_rate == fewest),
                 *_deployed(cell, least),
+                *([_left_out(cell)] if some else []),
                 _trials(cell),
             )
         table.add_section()
@@ -103,6 +111,8 @@ def conclude(results: "Sequence[SweepResult]", saved: list[Path]) -> None:
     for result in results:
         console.print(rivals_table(result))
     console.print(NOTE, markup=False, soft_wrap=True)
+    if any(cell.wrongly_infeasible for result in results for cell in result):
+        console.print(WITHOUT_MIX, markup=False, soft_wrap=True)
     for path in saved:
         console.print(f"Saved {path}", markup=False, soft_wrap=True)
 
@@ -112,6 +122,11 @@ def _deployed(cell: "CellResult", least: float) -> tuple[Text, str]:
     if math.isnan(cell.loss):
         return Text("no mix"), "no mix"
     return _marked(f"{cell.loss:.4f}", cell.loss == least), _percent(cell.kept, cell.kept_interval)
+
+
+def _left_out(cell: "CellResult") -> str:
+    """Share of the runs that wrongly said infeasible, where there are any."""
+    return f"{100 * cell.wrongly_infeasible / cell.runs:.1f}" if cell.wrongly_infeasible else ""
 
 
 def _trials(cell: "CellResult") -> str:

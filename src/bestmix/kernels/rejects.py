@@ -39,12 +39,6 @@ def judge(
     raise NotImplementedError
 
 
-@borrowing
-def untried(means: Floats, bound: Floats, unknown: int) -> bool:
-    """Whether the answer would rest on no trial: a lone arm has no round, and whether it keeps a bound is not known."""
-    return means.shape[0] == 1 and unknown == 1 and bound.shape[0] > 0
-
-
 def rejects(
     rng: np.random.Generator,
     model: sampling.Model,
@@ -58,7 +52,10 @@ def rejects(
     weight: Floats,
     pulls: Integers,
 ) -> None:
-    """Successive rejects (Algorithm 1); ``ends`` are the trials of each arm at the end of each round."""
+    """Successive rejects (Algorithm 1); ``ends`` are the trials of each arm at the end of each round.
+
+    An unknown arm alone has one round, in which nothing is rejected.
+    """
     run_all(rng, model, means, bound, unknown, ends, kind, space, answer, weight, pulls)
 
 
@@ -130,13 +127,13 @@ def run_all(
     center, spread, sums = rows[0], rows[1], rows[2]
     arms, costs = means.shape[0], bound.shape[0]
     total = arms + costs
-    last = ends[-1] if arms > 1 else plain(1)
+    last = ends[-1] if ends.shape[0] > 0 else plain(1)
     for run in range(answer.shape[0]):
         sampling.line_up(model, means, center, spread, sums)
         for j in range(total):
             left[j] = j
         n, tried, spent = total, unknown, 0
-        status = simplex.INFEASIBLE if untried(means, bound, unknown) else simplex.OPTIMAL
+        status = simplex.OPTIMAL
         simplex.forget(basis)
         incumbents.forget(known)
         for k in range(arms - 1):
@@ -153,6 +150,8 @@ def run_all(
             if TWO_COSTS and OVER_16:
                 incumbents.drop(loser, n, known)
             n -= 1
+        if arms == 1 and tried > 0:
+            spent += sampling.add_trials(rng, model, left[:tried], last, center, spread, sums, normals)
         pulls[run] = spent
         if status == simplex.OPTIMAL:
             some = columns.part(program, 0, n)
@@ -312,10 +311,13 @@ def single(
                         estimate[left[j], i] = sums[j * (1 + costs) + i] / ends[k]
             worst = alone.reject(kind, estimate, bound, sigma, left[:n], score[:n])
             tried = drop(worst, n, tried, left, rows, nothing)
+        if arms == 1 and tried > 0:
+            spent += sampling.add_trials(rng, model, left[:tried], ends[0], center, spread, sums, normals)
+            for i in range(1 + costs):
+                estimate[0, i] = sums[i] / ends[0]
         pulls[run] = spent
         scores.worst_alone(estimate, bound, left[:1], score[:1])
-        fits = score[0] > -np.inf and not untried(means, bound, unknown)
-        answer[run, 0], weight[run, 0] = left[0] if fits else INFEASIBLE, 1.0
+        answer[run, 0], weight[run, 0] = left[0] if score[0] > -np.inf else INFEASIBLE, 1.0
         for l in range(costs):
             answer[run, 1 + l], weight[run, 1 + l] = arms + l, 0.0
 

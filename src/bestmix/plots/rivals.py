@@ -1,6 +1,6 @@
 """Strategies beside each other on many instances: a row for each instance, a mark for each strategy."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bestmix.plots.curves import styles
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 MARK = 6.5  # size of a mark, in points
 HEIGHT = 0.42  # of a row, in inches
 LANES = 0.6  # of a row that its marks take, so that none covers another
+ROOM = 1.6  # factor from the smallest mark to the end of the axis, or to the line that parts zero from it
 
 
 class Mark(NamedTuple):
@@ -25,8 +26,8 @@ class Mark(NamedTuple):
 Marks = Mapping[str, Mapping[str, Mark]]  # by instance, by strategy
 
 
-def plot_marks(marks: Marks, label: str, ax: "Axes | None" = None) -> "Axes":
-    """A row for each instance, a mark for each strategy, on a logarithmic axis; zeros stand at its left end.
+def plot_marks(marks: Marks, label: str, ax: "Axes | None" = None, instances: Sequence[str] | None = None) -> "Axes":
+    """A row for each instance, a mark for each strategy, on a logarithmic axis; zeros stand apart at its left end.
 
     Parameters
     ----------
@@ -36,6 +37,8 @@ def plot_marks(marks: Marks, label: str, ax: "Axes | None" = None) -> "Axes":
         Of the axis.
     ax
         Axes to draw on; new ones by default.
+    instances
+        The rows, in order; those without marks stay empty. By default those of the marks.
 
     Examples
     --------
@@ -45,32 +48,38 @@ def plot_marks(marks: Marks, label: str, ax: "Axes | None" = None) -> "Axes":
     """
     with style():
         ax = new_axes() if ax is None else ax
-        found = [mark.value for row in marks.values() for mark in row.values() if mark.value > 0]
-        least = min(found, default=1.0) / 1.6
-        looks = looks_of(marks)
+        values = [mark.value for row in marks.values() for mark in row.values()]
+        least = min((value for value in values if value > 0), default=1.0)
+        zero = least / ROOM**2
+        rows, looks = list(instances or marks), looks_of(marks)
         lane = {name: LANES * ((k + 0.5) / len(looks) - 0.5) for k, name in enumerate(looks)}
-        for place, row in enumerate(marks.values()):
+        for place, instance in enumerate(rows):
             ax.axhline(place + 0.5, color=COLOURS["grid"], linewidth=0.8, zorder=1)
-            for name, mark in row.items():
+            for name, mark in marks.get(instance, {}).items():
                 face: dict[str, Any] = {} if mark.trusted else {"markerfacecolor": COLOURS["paper"]}
-                ax.plot([max(mark.value, least)], [place + lane[name]], **looks[name], **face)
-        ax.set(xscale="log", xlabel=label, ylim=(len(marks) - 0.5, -0.5))
-        ax.set_yticks(range(len(marks)), list(marks), fontsize=9)
+                ax.plot([mark.value or zero], [place + lane[name]], **looks[name], **face)
+        ax.set(xscale="log", xlabel=label, ylim=(len(rows) - 0.5, -0.5))
+        ax.set_yticks(range(len(rows)), rows, fontsize=9)
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
-        _number(ax)
+        _number(ax, least, zero if 0.0 in values else None)
         return ax
 
 
-def _number(ax: "Axes") -> None:
-    """Plain numbers along the axis: at the powers of ten and, where these are few, between them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+def _number(ax: "Axes", least: float, zero: float | None) -> None:
+    """Plain numbers along the axis: at the powers of ten and, where these are few, between them; zero beyond a line."""
+    from matplotlib.ticker import LogLocator, NullLocator
 
-    low, high = ax.get_xlim()
+    low, high = least / ROOM, ax.get_xlim()[1]
     between = (1.0, 2.0, 5.0) if high / low < 200 else (1.0,)
-    ax.xaxis.set_major_locator(LogLocator(subs=between))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}" if value < 1 else f"{value:,.0f}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
+    ticks = [tick for tick in LogLocator(subs=between).tick_values(low, high) if low < tick <= high]
+    labels = [f"{tick:,g}" if tick < 1 else f"{tick:,.0f}" for tick in ticks]
+    if zero is not None:
+        ax.axvline(low, color=COLOURS["muted"], linewidth=0.9, linestyle=(0, (2, 2)), zorder=2)
+        ticks, labels = [zero, *ticks], ["0", *labels]
+    ax.set_xlim((low if zero is None else zero / ROOM), high)
+    ax.set_xticks(ticks, labels)
+    ax.xaxis.set_minor_locator(NullLocator())
 
 
 def looks_of(marks: Marks) -> dict[str, dict[str, Any]]:
@@ -85,7 +94,7 @@ def looks_of(marks: Marks) -> dict[str, dict[str, Any]]:
 
 
 def rivals_figure(panels: Mapping[str, Marks]) -> "Figure":
-    """Panels side by side, each with its axis named by its key and a legend of its own.
+    """Panels side by side with the same rows, each with its axis named by its key and a legend of its own.
 
     >>> one = {"D1P": {"Challenger": Mark(300.0)}}
     >>> len(rivals_figure({"trials until sure": one, "wrong answers in %": one}).axes)
@@ -95,12 +104,13 @@ def rivals_figure(panels: Mapping[str, Marks]) -> "Figure":
         from matplotlib.figure import Figure
         from matplotlib.lines import Line2D
 
-        rows = max(len(marks) for marks in panels.values())
-        figure = Figure(figsize=(5.4 * len(panels) + 0.8, HEIGHT * rows + 1.9), layout="constrained")
+        rows = list(dict.fromkeys(instance for marks in panels.values() for instance in marks))
+        figure = Figure(figsize=(5.4 * len(panels) + 0.8, HEIGHT * len(rows) + 1.9), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.1)  # type: ignore[union-attr, call-arg]
         axes = figure.subplots(1, len(panels), squeeze=False)[0]
         for ax, (label, marks) in zip(axes, panels.items(), strict=True):
-            plot_marks(marks, label, ax)
+            plot_marks(marks, label, ax, rows)
+            ax.tick_params(axis="y", labelleft=ax is axes[0])
             shown = {name: Line2D([], [], **look) for name, look in looks_of(marks).items()}
             ax.legend(
                 list(shown.values()), list(shown), loc="lower left", bbox_to_anchor=(0, 1.01), ncols=3, fontsize=8

@@ -37,6 +37,12 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "USLP": {"color": "#e69f00", "marker": "s", "linestyle": "-."},
     "Challenger": {"color": "#009e73", "marker": "D", "linestyle": "-"},
     "single arm": {"color": "#6f757b", "marker": "x", "linestyle": ":"},
+    "top-two": {"color": "#cc79a7", "marker": "v", "linestyle": "--"},
+    "LAGEX": {"color": "#d55e00", "marker": "P", "linestyle": "--"},
+    "LATS": {"color": "#332288", "marker": "<", "linestyle": "--"},
+    "CTnS": {"color": "#8c6d00", "marker": "X", "linestyle": "--"},
+    "CGE": {"color": "#882255", "marker": "*", "linestyle": "--"},
+    "paced Thompson": {"color": "#222426", "marker": "p", "linestyle": "--"},
 }
 
 OTHERS = ("#cc79a7", "#d55e00", "#8c6d00", "#332288", "#117733", "#882255")

@@ -14,6 +14,7 @@ from bestmix.strategies.rivals.comparison import middle
 SHAPES = ((4, 1), (16, 1), (8, 2))  # arms and costs of the random instances
 FIRST_SEED = 31_000
 TRIALS_EACH = 250  # of every arm, in the budget of an instance that is not the catalog's
+TRAFFIC = "traffic"  # name of the instance of real traffic
 CEILING = 0.002  # dollars of a request, for real traffic
 
 
@@ -47,7 +48,7 @@ def subjects(instances: int = 2) -> list[Subject]:
         Subject("Carlsson", carlsson(), TRIALS_EACH * 5, has_support=False),
     ]
     real = traffic()
-    return [*listed, *published, *([Subject("traffic", real, 4 * TRIALS_EACH * 3)] if real else [])]
+    return [*listed, *published, *([Subject(TRAFFIC, real, 4 * TRIALS_EACH * 3)] if real else [])]
 
 
 def das_basu(third: float) -> Instance:

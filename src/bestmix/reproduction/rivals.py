@@ -10,7 +10,7 @@ from bestmix import files, plots
 from bestmix.plots.rivals import Mark
 from bestmix.reproduction.outcome import KEPT, Drawing, as_markdown
 from bestmix.reproduction.paced import paced_rows
-from bestmix.reproduction.rival_instances import Subject, subjects
+from bestmix.reproduction.rival_instances import TRAFFIC, Subject, subjects
 from bestmix.simulation import CellResult, SweepResult, sweep
 from bestmix.strategies.rivals import comparison
 from bestmix.strategies.rivals.comparison import CONFIDENCE, SINGLE
@@ -61,7 +61,7 @@ def draw_rivals(
     tables = sure_rows(found), error_rows(found), loss_rows(found), paced_rows(asked, runs or RUNS, seed)
     table = "\n".join(map(as_markdown, tables))
     rows = [cell.row() for one in found for result in (one.spent, one.sure) for cell in result]
-    caption = _caption(runs or RUNS, seed)
+    caption = _caption(runs or RUNS, seed, [subject.name for subject in asked])
     texts = {"rivals.csv": files.csv_text(rows), "rivals.md": f"{table}\n{caption}\n"}
     return Drawing({"rivals": figure}, texts, caption, table)
 
@@ -95,14 +95,18 @@ def _bare(cell: CellResult) -> str:
 
 
 def sure_rows(found: Sequence[Comparison]) -> list[dict[str, str]]:
-    """Trials until sure, and wrong answers or the loss of the mix; the fewest trials that keep their word in bold."""
+    """Trials until sure, and wrong answers or the loss of the mix; the fewest trials that keep their word in bold.
+
+    Of wrong answers of which no mix has a loss, because the verdict was infeasible, the share is told.
+    """
     rows = []
     for one in found:
         kept = [cell.mean_pulls for cell in one.sure if is_trusted(one, cell)]
         row = {"until sure": one.subject.name}
         for cell in one.sure:
             count = f"{'over ' if cut_off(cell) else ''}{cell.mean_pulls:,.0f}"
-            wrong = f" ({100 * cell.error_rate:.1f}%)" if one.subject.has_support else f" (loss {cell.loss:.3f})"
+            loss = f" (loss {cell.loss:.3f}{_without_mix(cell)})"
+            wrong = f" ({100 * cell.error_rate:.1f}%)" if one.subject.has_support else loss
             best = is_trusted(one, cell) and cell.mean_pulls == min(kept)
             row[_bare(cell)] = f"**{count}**{wrong}" if best else f"{count}{wrong}"
         rows.append(row)
@@ -124,24 +128,35 @@ def error_rows(found: Sequence[Comparison]) -> list[dict[str, str]]:
 
 
 def loss_rows(found: Sequence[Comparison]) -> list[dict[str, str]]:
-    """Mean loss with a budget, and the share of mixes that keep the limits; the smallest loss in bold."""
+    """Mean loss with a budget, and the share of mixes that keep the limits; the smallest loss in bold.
+
+    Runs that wrongly said infeasible have neither, and their share is told where there are any.
+    """
     rows = []
     for one in found:
         least = min(cell.loss for cell in one.spent if not math.isnan(cell.loss))
         row = {"loss (limits kept)": one.subject.name}
         for cell in one.spent:
             text = f"**{cell.loss:.4f}**" if cell.loss == least else f"{cell.loss:.4f}"
-            row[cell.strategy] = "no mix" if math.isnan(cell.loss) else f"{text} ({100 * cell.kept:.0f}%)"
+            told = f"{text} ({100 * cell.kept:.0f}%{_without_mix(cell)})"
+            row[cell.strategy] = "no mix" if math.isnan(cell.loss) else told
         rows.append(row)
     return rows
 
 
-def _caption(runs: int, seed: int) -> str:
+def _without_mix(cell: CellResult) -> str:
+    """The share of runs that wrongly said infeasible, where there are any."""
+    return f"; {100 * cell.wrongly_infeasible / cell.runs:.1f}% infeasible" if cell.wrongly_infeasible else ""
+
+
+def _caption(runs: int, seed: int, names: Sequence[str]) -> str:
+    missing = "" if TRAFFIC in names else f" {TRAFFIC} is left out: paretobandit, which has its data, is not installed."
     return (
         f"Published algorithms beside those of this package, {runs:,} runs a cell. Left: mean trials until each is "
         f"{CONFIDENCE:.0%} sure; hollow marks: wrong significantly more often than {1 - CONFIDENCE:.0%}, or more than "
         f"one run in twenty was cut off at {CAP:,} trials. CTnS and CGE take estimated costs for known ones, but on "
         "Carlsson, where costs have no noise. Right: wrong supports with the budget that the table names. Das and "
         "Carlsson are instances of the rivals' own papers, whose best mix has two bases: there the mix is asked for, "
-        f"and judged by its loss. Random instances: means uniform on [0, 2], arms x costs, and the seed. Seed {seed}."
+        "and judged by its loss, without the runs that wrongly said that no mix keeps the limits. Random instances: "
+        f"means uniform on [0, 2], arms x costs, and the seed. Seed {seed}.{missing}"
     )

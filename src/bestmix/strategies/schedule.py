@@ -30,7 +30,22 @@ def rejects(arms: int, unknown: int, costs: int, budget: int, segments: int = 1)
     return [-((-share) // (arms - segments + 2 - k)) for k in rounds]
 
 
+def round_count(arms: int, unknown: int, segments: int = 1) -> int:
+    """Rounds of a run: K - S; and one where nothing is to be rejected, if there is something to try.
+
+    >>> round_count(arms=4, unknown=4), round_count(arms=1, unknown=1), round_count(arms=1, unknown=0)
+    (3, 1, 0)
+    """
+    return max(arms - segments, 1 if unknown else 0)
+
+
 @lru_cache(maxsize=64)
 def round_ends(arms: int, unknown: int, costs: int, budget: int, segments: int = 1) -> tuple[int, ...]:
-    """``rejects``, kept for the rounds to come."""
+    """``rejects``, kept for the rounds to come. Where nothing is to be rejected the budget is spent in one round.
+
+    >>> round_ends(arms=1, unknown=1, costs=1, budget=600)
+    (600,)
+    """
+    if arms == segments and unknown:
+        return (budget // unknown,)
     return tuple(rejects(arms, unknown, costs, budget, segments))

@@ -22,7 +22,7 @@ from bestmix.strategies import program_rounds, scores
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget, check_plain
 from bestmix.strategies.purse import Purse, at_least_one, first_round, rejects_round, root_round
 from bestmix.strategies.replication import Replication, bind, bind_segments
-from bestmix.strategies.schedule import round_ends
+from bestmix.strategies.schedule import round_count, round_ends
 from bestmix.strategies.search import Search
 
 Score = Callable[[Floats, Floats, Floats], Any]
@@ -31,6 +31,9 @@ Score = Callable[[Floats, Floats, Floats], Any]
 @dataclass(frozen=True)
 class SFSR:
     """Reject one column a round, the one with the lowest score, until a basis is left.
+
+    The paper's schedule has K - 1 rounds, and so none for an unknown arm alone. Here the budget is then spent on that
+    arm, and the linear program solved: whether it keeps its bounds is still to be learnt.
 
     Parameters
     ----------
@@ -88,7 +91,7 @@ class SFSR:
         """T_k pulls of each unknown arm that remains (eq. Tk)."""
         k = memory["round"]
         segments = max(len(problem.segments), 1)
-        if memory["infeasible"] or k == len(problem.names) - segments:
+        if memory["infeasible"] or k == _rounds(problem):
             return None
         ends = round_ends(len(problem.names), len(problem.cells), len(problem.bounds), budget, segments)
         owed = np.zeros(len(problem.cells), dtype=np.int64)
@@ -99,6 +102,8 @@ class SFSR:
         """Score the remaining columns and reject the lowest."""
         if not evidence.problem.plain:
             return _close_program(evidence, memory)
+        if len(evidence.problem.names) == 1:  # nothing to reject
+            return memory | {"round": memory["round"] + 1}, {}
         remaining = np.array(memory["columns"], dtype=np.int64)
         basis = np.full(1 + len(evidence.problem.bounds), -1)
         if memory["basis"]:
@@ -169,7 +174,7 @@ class SFSR:
     def _bought(self, problem: Problem, purse: Purse, memory: Memory) -> Memory:
         """Trials that the round lacks, None when the run is over; and whether more may be lacking after them."""
         segments, unknown = max(len(problem.segments), 1), len(problem.cells)
-        ahead = len(problem.names) - segments - memory["round"]
+        ahead = _rounds(problem) - memory["round"]
         members = [a for a in memory["columns"] if a < unknown]
         if memory["infeasible"] or ahead == 0:
             return {"quota": None, "filling": False}
@@ -218,6 +223,10 @@ class SFSR:
         }
 
 
+def _rounds(problem: Problem) -> int:
+    return round_count(len(problem.names), len(problem.cells), max(len(problem.segments), 1))
+
+
 def _close_program(evidence: Evidence, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
     """The same for segments, limits on shares, relative limits and partly known arms, by reduced costs."""
     label = evidence.problem.columns
@@ -225,7 +234,7 @@ def _close_program(evidence: Evidence, memory: Memory) -> tuple[Memory, Mapping[
     told: dict[str, Any] = {"scores": {label[j]: score for j, score in scores.items()}}
     memory = memory | {"round": memory["round"] + 1}
     if loser is None:  # what is left is a basis: nothing more is to be learnt
-        return memory | {"round": len(evidence.problem.names) - max(len(evidence.problem.segments), 1)}, told
+        return memory | {"round": _rounds(evidence.problem)}, told
     others = [score for j, score in scores.items() if j != loser]
     memory["columns"] = [j for j in memory["columns"] if j != loser]
     return memory, told | {"rejected": label[loser], "margin": min(others) - scores[loser] if others else None}

@@ -14,7 +14,7 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies.protocol import Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
-from bestmix.strategies.schedule import round_ends
+from bestmix.strategies.schedule import round_count, round_ends
 from bestmix.strategies.search import Search
 
 
@@ -24,7 +24,8 @@ class SingleArm:
 
     A feasible arm scores its mean reward, an infeasible one minus infinity. Of the infeasible arms the
     one with the largest violation goes first, each cost measured against the largest distance of an
-    arm from its bound. The schedule is that of Successive Rejects. The verdict is infeasible when the last arm is.
+    arm from its bound. The schedule is that of Successive Rejects. The verdict is infeasible when the last arm is. An
+    arm alone gets the whole budget, though there is nothing to reject.
 
     >>> from bestmix import Problem
     >>> SingleArm().start(Problem(["a", "b", "c"], {"dollars": 1.0}), budget=100).ask()
@@ -52,7 +53,7 @@ class SingleArm:
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """The round of Successive Rejects."""
         k = memory["round"]
-        if k == len(problem.names) - 1:
+        if k == round_count(len(problem.names), len(problem.cells)):
             return None
         ends = round_ends(len(problem.names), len(problem.cells), 0, budget)
         owed = np.zeros(len(problem.cells), dtype=np.int64)
@@ -62,6 +63,8 @@ class SingleArm:
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Reject the arm with the lowest score."""
         arms, names = memory["arms"], evidence.problem.names
+        if len(names) == 1:  # nothing to reject
+            return {"round": memory["round"] + 1, "arms": arms, "leader": arms[0]}, {}
         score = np.empty(len(arms))
         reject = jit.speed_for(evidence.means.size)(alone.reject)
         sigma = self._sigma(len(evidence.problem.bound))

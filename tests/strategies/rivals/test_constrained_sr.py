@@ -55,4 +55,4 @@ def test_the_kernel_decides_as_a_live_search():
 def test_scales_must_be_positive():
     with pytest.raises(ValueError, match="sigma_cost: expected a positive number"):
         ConstrainedSR(sigma_cost=0.0)
-    assert ConstrainedSR().start(Problem(["a"]), 5).done
+    assert ConstrainedSR().start(Problem(["a"]), 5).ask() == {"a": 5}

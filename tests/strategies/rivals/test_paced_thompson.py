@@ -15,6 +15,12 @@ def test_spending_comes_to_the_bound():
     assert search.evidence.counts @ INSTANCE.means[:, 1] / 1200 == pytest.approx(1.0, abs=0.1)
 
 
+def test_the_defaults_are_those_of_the_package():
+    """DEFAULT_PACER_LR, DEFAULT_PACER_EMA_ALPHA and DEFAULT_PACER_LAMBDA_MAX of paretobandit 0.1.1."""
+    pacer = PacedThompson()
+    assert (pacer.rate, pacer.smoothing, pacer.most) == (0.05, 0.05, 5.0)
+
+
 def test_kernel_gives_the_mix_that_a_run_ends_with():
     run = PacedThompson().ended(INSTANCE, 800)
     answer, weight, pulls = np.zeros((2, 2), dtype=np.int64), np.zeros((2, 2)), np.zeros(2, dtype=np.int64)

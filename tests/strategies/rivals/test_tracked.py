@@ -3,9 +3,11 @@ import math
 import numpy as np
 import pytest
 from scipy.special import lambertw
+from tests.kernels.test_tracking import characteristic_time
 from tests.strategies.rivals.kits import check_same
+from tests.strategies.searches import drive
 
-from bestmix import Problem
+from bestmix import Instance, Problem
 from bestmix.strategies.rivals import CGE, LAGEX, LATS, CTnS
 from bestmix.strategies.rivals.tracked import peeled
 
@@ -56,3 +58,27 @@ def test_mistakes(options, complaint):
 def test_problems_beyond_the_papers_are_refused():
     with pytest.raises(ValueError, match="LATS knows one segment and limits on means alone"):
         LATS().start(Problem(["a", "b"], segments={"x": 0.5, "y": 0.5}))
+
+
+@pytest.mark.parametrize("strategy", [LATS, LAGEX, CTnS, CGE])
+def test_where_no_mix_keeps_the_limits_it_does_not_stop_and_says_so_beforehand(strategy):
+    infeasible = Instance([1.0, 2.0], [[1.5, 2.0]], [1.0], sigma_reward=0.3, sigma_cost=0.3)
+    search = drive(strategy(0.9, growth=0.5).start(infeasible.problem, 500), infeasible, seed=1)
+    assert search.trials == 500
+    assert not search.recommend(safety=None).feasible
+    told = " ".join(strategy.__doc__.split())
+    assert "no mix keeps the limits" in told
+
+
+def test_the_distance_is_that_of_the_authors_scripts():
+    """On the two instances of Carlsson and others' repository, against their formula with SciPy's optimiser.
+
+    No number of the paper: its text was not at hand, and the repository prints none for the characteristic time.
+    Their own ``solve_game`` came to 1,081.7 and 441.7 for these instances, by SLSQP from 20 starts.
+    """
+    small = np.array([0.92, 0.91, 0.8]), np.array([[5.0, 1.0, 0.0]]), np.array([0.5])
+    with np.errstate(divide="ignore"):
+        assert characteristic_time(*small)[0] == pytest.approx(1081.7, rel=1e-3)
+    halves = np.array([[1.0, 1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0, 0.0]])
+    large = np.array([1.0, 0.5, 0.4, 0.95, 0.8]), halves, np.array([0.5, 0.5])
+    assert characteristic_time(*large)[0] == pytest.approx(441.7, rel=5e-3)

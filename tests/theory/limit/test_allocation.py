@@ -37,3 +37,28 @@ def test_the_bounds_enclose_a_smooth_maximum():
 
 def test_without_alternatives_there_is_no_limit():
     assert maximise(lambda share: [], 2).upper == np.inf
+
+
+def test_alternatives_that_were_found_once_stay():
+    """A search that finds nothing for some shares takes nothing back of what others have proven."""
+    answers = iter([[(0, 0.5, np.array([1.0, 0.0])), (1, 0.25, np.array([0.0, 0.5]))], []])
+    found = maximise(lambda share: next(answers), 2)
+    assert found.upper == pytest.approx(1 / 3)
+    assert found.lower == pytest.approx(0.25)
+
+
+def test_shares_attain_no_more_than_what_is_found_for_other_shares():
+    """The first search misses the nearer alternative, which the next one finds, and which counts for both."""
+    rows = iter([np.array([1.0, 0.9]), *[np.array([0.5, 0.1])] * 99])
+
+    def one(share):
+        row = next(rows)
+        return [(0, float(row @ share), row)]
+
+    found = maximise(one, 2)
+    assert found.lower <= found.upper <= 0.5 * (1 + 1e-9)
+
+
+def test_arms_that_nothing_depends_on_get_no_trials():
+    found = maximise(lambda share: [(0, float(share[0]), np.array([1.0, 0.0]))], 2, start=np.array([1.0, 0.0]))
+    assert found.share.tolist() == [1.0, 0.0]

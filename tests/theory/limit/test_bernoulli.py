@@ -60,3 +60,24 @@ def test_shares_of_the_two_examples_of_garivier_and_kaufmann(means, shares):
     found = limit(Instance(means, noise=noise.Bernoulli()))
     assert found.proven
     assert found.share == pytest.approx(shares, abs=2e-3)
+
+
+def test_coins_that_always_fall_on_one_side_may_be_others():
+    """A coin that fell on its side n times is one of mean z with the chance z^n: T* = 1 / log 2, at z = 1 / 2."""
+    found = limit(Instance([1.0, 0.0], noise=noise.Bernoulli()))
+    assert found.proven
+    assert found.time == pytest.approx(1 / np.log(2), rel=1e-4)
+    assert found.share == pytest.approx([0.5, 0.5], abs=0.01)
+
+
+def test_certain_coins_are_the_limit_of_nearly_certain_ones():
+    cost = np.array([0.8, 0.2, 0.6])
+    sure = Instance([1.0, 0.4, 0.0], [cost], [0.5], noise=noise.Bernoulli())
+    near = Instance([1.0 - 1e-7, 0.4, 1e-7], [cost], [0.5], noise=noise.Bernoulli())
+    assert limit(sure).time == pytest.approx(limit(near).time, rel=1e-3)
+
+
+def test_no_coin_is_better_than_one_that_always_wins():
+    found = limit(Instance([0.1, 0.2, 1.0], [[0.0, 0.9, 0.0]], [0.5], known=1, noise=noise.Bernoulli()))
+    assert (found.time, found.proven) == (0.0, True)
+    assert "No trial is needed" in found.note

@@ -39,7 +39,7 @@ def test_no_plane_is_nearer(kind):
     model = {"alike": one[0], "multiples": one[0] * np.array([1.0, 2.0, 0.3, 4.0])[:, None, None], "different": one}
     instance = random_instance(rng, 4, 2, noise=noise.Gaussian(covariance=model[kind]))
     points, conditions, distances = parts(instance)
-    assert distances.exact == (kind != "different")
+    assert distances.exact(conditions) == (kind != "different")
     share = rng.dirichlet(np.ones(4))
     for condition in conditions:
         found = distances.nearest(condition, share)
@@ -52,7 +52,7 @@ def test_moved_arms_lie_on_the_plane_and_have_moved_as_far_as_it_says():
     points, conditions, distances = parts(instance)
     for condition in conditions:
         found = distances.nearest(condition, np.full(4, 0.25))
-        moved = distances.means(condition, found.plane)
+        moved = distances.means(found)
         assert moved[condition.arms] @ found.plane[:-1] == pytest.approx(found.plane[-1], abs=1e-9)
         move = moved - points.columns[:4]
         inverse = np.linalg.inv(distances.covariance)
@@ -73,7 +73,8 @@ def test_means_without_noise_stay():
     found = {c.column: distances.nearest(c, share) for c in conditions}
     assert found[0] is None  # weights are made of costs alone
     assert found[1] is None
-    moved = distances.means(conditions[2], found[2].plane)
+    assert distances.exact(conditions)
+    moved = distances.means(found[2])
     assert moved[:, 1] == pytest.approx(points.columns[:3, 1])
 
 

@@ -8,6 +8,7 @@ from tests.theory.gaps.brute import all_bases, brute_gap, random_instance
 
 from bestmix import Instance, limit, noise, solve
 from bestmix.theory.limit.bound import divergence
+from bestmix.theory.limit.gaussian import GaussianDistances
 from bestmix.theory.limit.measure import has_limit, limit_at_once
 
 FIVE = Instance([1.7, 2.6, 0.5, 2.1, 1.2], [[0.0, 1.8, 0.8, 1.3, 2.0]], [1.0])
@@ -138,6 +139,81 @@ def test_means_without_noise_beside_noisy_ones():
     found = limit(other)
     assert not found.proven
     assert 0 < found.time <= found.time_upper < limit(Instance(other.reward, other.cost, other.bound)).time
+
+
+def test_a_best_arm_without_noise_has_a_closed_form():
+    """Each rival alone has to be told from a fixed reward: T* = sum of 2 sigma^2 / gap^2."""
+    found = limit(Instance([1.0, 2.0, 1.2], sigma_reward=[1.0, 0.0, 1.0]))
+    assert found.time == pytest.approx(2 / 1 + 2 / 0.64, rel=1e-4)
+    assert found.proven
+    assert found.share == pytest.approx([2 / 5.125, 0.0, 3.125 / 5.125], abs=0.005)
+    assert found.share[1] == 0.0
+
+
+@pytest.mark.parametrize("costs", [0, 1, 2])
+def test_an_arm_without_noise_is_as_good_as_known(costs):
+    rng = np.random.default_rng(costs)
+    for _ in range(6):
+        reward, cost = rng.uniform(0, 2, 4), rng.uniform(0, 2, (costs, 4))
+        spread = np.diag([0.49] + [0.25] * costs) * np.array([1.0, 1.0, 1.0, 0.0])[:, None, None]
+        exact = Instance(reward, cost, np.ones(costs), noise=noise.Gaussian(covariance=spread))
+        known = Instance(reward, cost, np.ones(costs), sigma_reward=0.7, sigma_cost=0.5, known=1)
+        found, wanted = limit(exact), limit(known)
+        assert (found.time, found.time_upper) == pytest.approx((wanted.time, wanted.time_upper), rel=2e-4)
+        assert found.proven == wanted.proven
+
+
+def test_noise_that_vanishes_leads_to_the_same_limit():
+    """Reward exact here, cost exact there, and one arm whose reward and cost go together."""
+
+    def model(little):
+        together = np.array([[0.5, 0.3], [0.3, 0.18 + little]])
+        return noise.Gaussian(covariance=np.array([np.diag([little, 0.2]), np.diag([0.5, little]), together]))
+
+    base = FIVE.reward[[0, 1, 3]], FIVE.cost[:, [0, 1, 3]], FIVE.bound
+    exact, nearly = limit(Instance(*base, noise=model(0.0))), limit(Instance(*base, noise=model(1e-7)))
+    assert exact.time == pytest.approx(nearly.time, rel=2e-3)
+
+
+def test_what_has_no_noise_takes_one_trial():
+    found = limit(Instance([1.0, 2.0], sigma_reward=0.0))
+    assert (found.time, found.time_upper, found.proven) == (0.0, 0.0, True)
+    assert "One trial of each unknown arm is enough" in str(found)
+
+
+def test_that_nothing_was_found_proves_nothing(monkeypatch):
+    monkeypatch.setattr(GaussianDistances, "nearest", lambda *_: None)
+    monkeypatch.setattr(GaussianDistances, "exact", lambda *_: False)
+    found = limit(FIVE)
+    assert (found.time, found.time_upper, found.proven) == (0.0, math.inf, False)
+    assert "No bound is known" in str(found)
+    near = limit(FIVE, tolerance=0.1)
+    assert (near.time, near.time_upper) == (0.0, math.inf)
+
+
+def test_arms_without_noise_where_no_mix_keeps_several_bounds():
+    reward, cost, covariance = [1.0, 0.5, 0.2], [[2.0, 0.2, 1.3], [0.3, 2.0, 1.2]], np.diag([1.0, 0.25, 0.25])
+    spread = covariance * np.array([1.0, 1.0, 0.0])[:, None, None]
+    exact = limit(Instance(reward, cost, [1.0, 1.0], noise=noise.Gaussian(covariance=spread)))
+    known = limit(Instance(reward, cost, [1.0, 1.0], sigma_cost=0.5, known=1))
+    assert exact.time == pytest.approx(known.time, rel=2e-4)
+    assert exact.proven
+    assert exact.share[2] == 0.0
+
+
+@pytest.mark.parametrize("delta", [5e-324, 1e-300, 1e-12, 0.4999999])
+def test_every_chance_below_one_half_has_a_bound(delta):
+    found = limit(FIVE, delta)
+    assert 0 < found.trials < math.inf
+    assert found.trials == pytest.approx(found.time * (1 - 2 * delta) * (math.log1p(-delta) - math.log(delta)))
+    assert "at least" in found.sentence()
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("delta", [0.5, 1, 0, -1, 2, math.nan, math.inf, "0.05", "x", None, True])
+def test_what_is_no_such_chance_is_refused(delta):
+    with pytest.raises(ValueError, match=r"delta: expected a (finite )?number.*; (try|give)"):
+        limit(FIVE, delta)
 
 
 def test_another_delta_is_another_multiple():

@@ -144,3 +144,11 @@ def test_known_arms_get_no_trials():
     found = limit(Instance(FIVE.reward, FIVE.cost, FIVE.bound, known=2), tolerance=0.05)
     assert found.share[3:].tolist() == [0.0, 0.0]
     assert found.time <= found.time_upper < limit(FIVE, tolerance=0.05).time_upper
+
+
+def test_an_arm_without_noise_is_as_good_as_known():
+    exact = Instance([1.0, 1.2, 2.0], sigma_reward=[1.0, 1.0, 0.0])
+    found, known = limit(exact, tolerance=0.1), limit(Instance([1.0, 1.2, 2.0], known=1), tolerance=0.1)
+    assert 0 < found.time <= found.time_upper
+    assert (found.time, found.time_upper) == pytest.approx((known.time, known.time_upper), rel=1e-3)
+    assert found.proven

@@ -15,7 +15,12 @@ class CGE(Tracked):
 
     As ``CTnS``, but the shares are those of a player who moves by AdaGrad against an opponent who answers with the
     nearest rewards that have another answer. The player's gain of an arm is the optimistic divergence from these, with
-    the exploration function log t. Assumptions, and what differs from the paper, are those of ``CTnS``.
+    the exploration function log t. Assumptions, and what differs from the paper, are those of ``CTnS``: it never stops
+    either where no mix keeps the limits.
+
+    No equation numbers, for the same reason. In the authors' ``constraint_explore.py`` this is the class ``CGE``, with
+    ``best_response`` for the opponent and ``AdaGrad`` for the player; its docstring speaks of AdaHedge, which the
+    script does not use.
 
     Examples
     --------

@@ -20,7 +20,8 @@ class ConstrainedSR(SingleArm):
     reward; of an infeasible one with a higher reward its excess; of an infeasible one with a lower reward the larger of
     both; where no arm is feasible, the difference of the excesses. Gaps in reward and in costs are compared in units of
     the scales that the paper's concentration inequalities have, for Gaussian noise its standard deviations. With
-    several costs the excess is the largest one. The schedule is that of Successive Rejects (Audibert and Bubeck).
+    several costs the excess is the largest one. The schedule is that of Successive Rejects (Audibert and Bubeck); it
+    has no round for an arm alone, which gets the whole budget.
 
     The paper assumes a fixed budget, estimators that concentrate at known rates, and a single arm as the answer, with
     a flag that says whether it is feasible: the verdict infeasible here. The paper's text

@@ -30,9 +30,16 @@ class CTnS(Tracked):
 
     The paper assumes that costs are known, Gaussian rewards of one known scale, and a unique best mix. Give the costs
     as partly known arms: ``known={"small": Known(costs={"dollars": 0.001})}``. Costs that are not known are estimated
-    and taken for true, which is what Das and Basu call CTnS-WLag: then the confidence does not hold.
+    and taken for true, which is what Das and Basu call CTnS-WLag: then the confidence does not hold. **Where no mix
+    keeps the limits it never stops**, and tries all arms alike until the budget is spent: give one, unless it is
+    certain that some mix does.
 
     Here the noise of rewards is estimated, pooled over the arms, and decisions come after every 2% more trials.
+
+    At hand were the paper's abstract and the authors' scripts (e-carlsson/constraint-pure-exploration), not its text:
+    there are no equation numbers, since none could be verified. In ``constraint_explore.py`` this is the class ``TnS``:
+    ``compute_neighbors`` has the facets, ``gaussian_projection`` the distance, ``solve_game`` the shares and
+    ``stopping_criterion`` the stop. C-tracking is that of ``tracking`` there; the scripts track directly by default.
 
     Examples
     --------

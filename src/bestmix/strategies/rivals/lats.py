@@ -17,7 +17,9 @@ class LATS(Tracked):
     shares (C-tracking). It stops when the distance at the counts exceeds a threshold (Theorem 5).
 
     The paper assumes rewards and costs with independent noise of one known scale, a unique best mix and a mix with
-    slack in every limit. Its proofs are about the distance in *rewards*: costs count through the width alone.
+    slack in every limit. Its proofs are about the distance in *rewards*: costs count through the width alone. **Where
+    no mix keeps the limits it never stops**, and tries all arms alike until the budget is spent: give one, unless it
+    is certain that some mix does.
 
     What differs here, for the reader of the paper: the noise is estimated, pooled over the arms, from five trials of
     each arm at first; definition (6) of the tolerance is used, where Theorem 4 has its sign reversed; decisions come

@@ -57,7 +57,9 @@ class OCBA:
         unknown = len(problem.cells)
         check_budget(problem, budget, least=unknown)
         first = allocation.first_pulls(budget, unknown, SETTINGS)
-        return {"quota": [first] * unknown if unknown else None, "leader": None}
+        if unknown:
+            return {"quota": [first] * unknown, "leader": None}
+        return {"quota": None, "leader": _leader(Evidence(problem, []))}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
         """What the last decision gave each arm."""
@@ -66,7 +68,7 @@ class OCBA:
     def close(self, evidence: Evidence, budget: int, memory: Memory) -> tuple[Memory, Mapping[str, Any]]:
         """Estimate the shares anew."""
         bound, unknown = evidence.problem.bound, len(evidence.counts)
-        best = alone.leader(evidence.means, bound, np.ones(1 + len(bound)), np.arange(len(evidence.means)))
+        best = _leader(evidence)
         size = allocation.round_size(budget, unknown, int(evidence.counts.sum()), SETTINGS)
         if size == 0:
             return {"quota": None, "leader": best}, {}
@@ -88,3 +90,9 @@ class OCBA:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {"kind": "OCBA"}
+
+
+def _leader(evidence: Evidence) -> int:
+    """The best arm at the estimates, and at what is known."""
+    means, bound = evidence.means, evidence.problem.bound
+    return int(alone.leader(means, bound, np.ones(1 + len(bound)), np.arange(len(means))))

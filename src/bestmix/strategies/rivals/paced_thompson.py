@@ -36,7 +36,8 @@ class PacedThompson:
     Parameters
     ----------
     rate, smoothing, most
-        As in the package, with its defaults.
+        As in the package, with the defaults of its version 0.1.1 (``lr``, ``ema_alpha`` and ``lambda_max`` of
+        ``budget_pacer.py``). The paper's text could not be consulted: no equation numbers.
     seed
         Of the draws of a live run, with the number of trials so far.
 

@@ -67,7 +67,7 @@ class Tracked:
         return self.code, delta, float(self.tolerance), float(self.growth), each
 
     def start(self, problem: Problem, budget: int | Spend | None = None) -> Search:
-        """Begin a run; it stops by itself, and the budget is only a cap."""
+        """Begin a run; it stops by itself where some mix keeps the limits, and the budget is only a cap."""
         return Search(self, problem, MOST_TRIALS if budget is None else budget)
 
     def begin(self, problem: Problem, budget: int) -> Memory:

@@ -32,8 +32,12 @@ class Allocation(NamedTuple):
     weight: dict[int, float]
 
 
-def maximise(distances: Callable[[Floats], Cuts], arms: int, most_steps: int = MOST_STEPS) -> Allocation:
+def maximise(
+    distances: Callable[[Floats], Cuts], arms: int, most_steps: int = MOST_STEPS, start: Floats | None = None
+) -> Allocation:
     """Shares of ``arms`` arms that maximise the smallest of the distances, which have their cuts with them.
+
+    Arms with nothing in ``start``, and that no distance is made of, get no trials.
 
     >>> def two_arms(share):
     ...     apart = share.prod() / share.sum()
@@ -42,22 +46,22 @@ def maximise(distances: Callable[[Floats], Cuts], arms: int, most_steps: int = M
     >>> found.share.round(2), round(found.upper, 3)
     (array([0.5, 0.5]), 0.25)
     """
-    best, lower, upper = np.full(arms, 1.0 / max(arms, 1)), 0.0, np.inf
+    best, lower, upper = np.full(arms, 1.0 / max(arms, 1)) if start is None else start, np.inf, np.inf
     rows, owners = np.empty((0, arms)), np.empty(0, dtype=np.int64)
     weight: dict[int, float] = {}
     share = best
     for _ in range(most_steps):
         cuts = distances(share)
-        if not cuts:
-            return Allocation(best, np.inf, np.inf, {})
+        if not cuts:  # those that were found for other shares stay alternatives
+            break
         least = min(value for _, value, _ in cuts)
-        if least > lower:
-            best, lower = share, least
         kept = [cut for cut in cuts if cut[1] <= FAR * least]
         rows = np.vstack([rows, [row for _, _, row in kept]])
         owners = np.r_[owners, [owner for owner, _, _ in kept]]
         if not rows[-len(kept) :].any(axis=1).all():  # an alternative at no distance: the same for all shares
             return Allocation(best, 0.0, 0.0, {owner: 1.0 for owner, value, _ in cuts if value == least})
+        best = max(best, share, key=lambda one: float((rows @ one).min()))
+        lower = float((rows @ best).min())
         solved = _program(rows)
         if solved is None:
             break

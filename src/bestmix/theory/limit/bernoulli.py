@@ -10,12 +10,14 @@ import numpy as np
 
 from bestmix.arrays import Flags, Floats
 from bestmix.theory.limit.conditions import Condition, Points
-from bestmix.theory.limit.gaussian import GaussianDistances
+from bestmix.theory.limit.gaussian import GaussianDistances, Nearest, Part
 
 STEPS = 100  # of Newton and bisection
 SMALLEST = 1e-6  # multiplier from which a bracket is halved, in its logarithm
 FARTHEST = 1e12  # multiplier at which a coin is as good as certain
+EDGE = 1e-9  # from a plane to the last coins that reach it, as a share of the normal, that counts as none
 SETTLED = 1e-13  # step, as a share of the multiplier, that ends the search
+LEAST_VARIANCE = 0.01  # of a coin where a search begins: also those that always fall on one side may be others
 BEYOND = 1e9  # divergence that a search sees where no coins reach the plane
 
 
@@ -36,15 +38,9 @@ class BernoulliDistances(GaussianDistances):
 
     def __init__(self, points: Points, covariance: Floats, means: Floats, binary: Flags) -> None:
         super().__init__(points, covariance)
-        self.common = False
         self.mu = means[: points.movable]
         self.binary = binary
         self.variance = np.einsum("aii->ai", self.covariance) * points.scale**2
-
-    @property
-    def exact(self) -> bool:
-        """Without costs the divergence is convex in the plane, and descent finds the smallest."""
-        return bool(self.points.columns.shape[1] == 1)
 
     def divergence(self, condition: Condition, plane: Floats) -> Floats:
         """Of each movable arm, when it moves to the plane (n, v); infinite where no coins reach it."""
@@ -52,11 +48,24 @@ class BernoulliDistances(GaussianDistances):
         result[arms] = self._move(condition, plane)[0]
         return result
 
-    def means(self, condition: Condition, plane: Floats) -> Floats:
+    def means(self, nearest: Nearest) -> Floats:
         """Points of the movable arms there (K0, 1 + L)."""
         result = self.points.columns[: self.points.movable].copy()
-        result[condition.arms] = (self._move(condition, plane)[1] - self.points.origin) / self.points.scale
+        place = self._move(nearest.part, nearest.plane)[1]
+        result[nearest.part.arms] = (place - self.points.origin) / self.points.scale
         return result
+
+    def _reach(self) -> Floats:
+        """A coin has a finite divergence from every other one, also where its own variance is zero."""
+        lent = np.where(self.binary, np.maximum(LEAST_VARIANCE - self.variance, 0.0), 0.0) / self.points.scale**2
+        result: Floats = self.covariance + lent[:, :, None] * np.eye(len(self.binary))
+        return result
+
+    def _part(self, condition: Condition) -> Part:
+        """With one normal the divergence is convex in v, and descent finds the smallest; otherwise it may not."""
+        part = super()._part(condition)
+        part.common, part.exact = False, part.normals == 1
+        return part
 
     def _slope(self, inner: Floats, condition: Condition, share: Floats) -> tuple[float, Floats]:
         """Weighted divergence and its gradient in the free directions: eta times (-z, 1)."""
@@ -73,8 +82,10 @@ class BernoulliDistances(GaussianDistances):
         normal = plane[:-1] / self.points.scale
         mu, variance = self.mu[condition.arms], self.variance[condition.arms]
         target = float(plane[-1] + normal @ self.points.origin)
-        if self.binary.all() and not np.minimum(normal, 0).sum() <= target <= np.maximum(normal, 0).sum():
-            return np.full(len(mu), np.inf), mu, np.zeros(len(mu))
+        edge = EDGE * float(np.abs(normal).sum())
+        inside = np.minimum(normal, 0).sum() + edge < target < np.maximum(normal, 0).sum() - edge
+        if self.binary.all() and not inside:  # certain coins alone are there, and others are infinitely far from them
+            return np.where(np.abs(mu @ normal - target) <= edge, 0.0, np.inf), mu, np.zeros(len(mu))
         eta = _multiplier(mu, variance, self.binary, normal, target)
         place = _tilted(mu, variance, self.binary, normal, eta)
         missed = np.abs(place @ normal - target) > 1e-7 * (np.abs(normal).sum() + abs(target))

@@ -84,7 +84,7 @@ class LowerBound:
         count = math.ceil(self.trials)
         more = "" if self.proven else " The limit may be higher: some distances are the nearest found."
         return (
-            f"An algorithm that is wrong in at most {self.delta:.4g} of all cases, whatever the means, makes at least "
+            f"An algorithm that is wrong in at most {self.delta:.7g} of all cases, whatever the means, makes at least "
             f"{count:,} trial{'s' if count > 1 else ''} here on average.{more}"
         )
 
@@ -144,7 +144,7 @@ class TolerantBound(LowerBound):
         known = "" if self.proven else ", as far as was found"
         most = f"about {math.ceil(enough):,} are enough{known}" if math.isfinite(enough) else "no number may be enough"
         return (
-            f"An algorithm that is wrong in at most {self.delta:.4g} of all cases, whatever the means, makes at least "
+            f"An algorithm that is wrong in at most {self.delta:.7g} of all cases, whatever the means, makes at least "
             f"{least:,} trial{'' if least == 1 else 's'} here on average, where {self._as_good()} is as good; when the "
             f"chance is small, {most}."
         )
@@ -178,7 +178,7 @@ def divergence(delta: float) -> float:
     >>> round(divergence(0.05), 3)
     2.65
     """
-    return (1 - 2 * delta) * math.log((1 - delta) / delta)
+    return (1 - 2 * delta) * (math.log1p(-delta) - math.log(delta))
 
 
 def _finite(value: float) -> float | None:

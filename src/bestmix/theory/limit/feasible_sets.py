@@ -16,20 +16,21 @@ from bestmix.arrays import Floats, Integers
 from bestmix.theory.limit.allocation import Cuts
 from bestmix.theory.limit.conditions import Points
 from bestmix.theory.limit.gaussian import multiples
+from bestmix.theory.limit.strata import noisy_arms
 
 MOST_SUPPORTS = 5_000  # more would take minutes
 SIGN = 1e-9  # a weight above minus this, as a share of the largest, counts as not negative
 
 
 class Support(NamedTuple):
-    """Arms that move, and columns that do not."""
+    """Arms that move, and columns that do not: slacks, known arms and arms without noise."""
 
     moving: Integers
     fixed: Integers
 
 
 class FeasibleSets:
-    """Of an infeasible instance with several costs and Gaussian noise.
+    """Of an infeasible instance with several costs and Gaussian noise: of an arm in all of them, or in none.
 
     Parameters
     ----------
@@ -43,8 +44,13 @@ class FeasibleSets:
         self.points = points
         self.costs = points.columns[:, 1:]
         self.covariance = covariance[: points.movable, 1:, 1:]
-        self.size, self.exact = multiples(self.covariance)
-        values, vectors = np.linalg.eigh((self.covariance / self.size[:, None, None]).mean(axis=0))
+        noisy = noisy_arms(self.covariance)
+        self.start = noisy / max(noisy.sum(), 1.0)
+        self.moves = np.r_[noisy > 0, np.zeros(len(self.costs) - len(noisy), dtype=np.bool_)]
+        self.size, _ = multiples(self.covariance)
+        shapes = (self.covariance / self.size[:, None, None])[noisy > 0]
+        self.exact = multiples(shapes)[1]
+        values, vectors = np.linalg.eigh(shapes.mean(axis=0) if len(shapes) else np.eye(self.costs.shape[1]))
         self.white = self.costs @ (vectors / np.sqrt(values))
         self.sets = list(self._supports())
 
@@ -63,7 +69,7 @@ class FeasibleSets:
         for size in range(1, costs + 1):
             for chosen in itertools.combinations(range(columns), size):
                 numbers = np.array(chosen, dtype=np.int64)
-                moving, fixed = numbers[numbers < self.points.movable], numbers[numbers >= self.points.movable]
+                moving, fixed = numbers[self.moves[numbers]], numbers[~self.moves[numbers]]
                 if len(moving) and (not len(fixed) or np.linalg.matrix_rank(self.costs[fixed]) == len(fixed)):
                     yield Support(moving, fixed)
 
@@ -112,6 +118,16 @@ class FeasibleSets:
         found: Any = minimize(length, np.sqrt(np.maximum(start, 0.0) + 1e-3), method="L-BFGS-B")
         weight: Floats = found.x**2 / np.sum(found.x[:n] ** 2)
         return weight
+
+
+def full_or_none(covariance: Floats) -> bool:
+    """Whether each of these covariances of costs has noise in every direction or in none.
+
+    >>> full_or_none(np.array([np.eye(2), np.zeros((2, 2))])), full_or_none(np.array([np.diag([1.0, 0.0])]))
+    (True, False)
+    """
+    noisy = covariance[noisy_arms(covariance) > 0]
+    return not len(noisy) or bool((np.linalg.matrix_rank(noisy, hermitian=True) == noisy.shape[1]).all())
 
 
 def count_supports(arms: int, costs: int) -> int:

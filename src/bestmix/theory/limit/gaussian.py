@@ -2,27 +2,32 @@
 
 To the hyperplane (n, v) an arm at z moves by (n.z - v)^2 / n'Sn, its squared distance with its covariance S. Where the
 covariances are multiples of one the cheapest hyperplane is that of a smallest eigenvalue; else it is searched for.
+Arms without noise along some normals are put apart first (``strata``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestmix.arrays import Floats
-from bestmix.theory.limit.conditions import Condition, Points
+from bestmix.theory.limit.conditions import RANK, Condition, Points
+from bestmix.theory.limit.strata import NOISE, inner_covariance, noisy_arms, strata
 
 SAME = 1e-9  # covariances that differ by less, as a share, count as multiples of one
 LENT = 1e-9  # variance that a search lends to directions without noise, so that it can find its way
-NOISE = 1e-12  # variance of a direction, as a share of the largest, that counts as none
 
 
 class Nearest(NamedTuple):
-    """The nearest instance at which a condition fails: its weighted divergence, that of each movable arm, the plane."""
+    """The nearest instance at which a condition fails.
+
+    Its weighted divergence, that of each movable arm (K0,), the hyperplane, and the part of the condition it is in.
+    """
 
     value: float
     divergence: Floats
     plane: Floats
+    part: Condition
 
 
 class GaussianDistances:
@@ -39,77 +44,80 @@ class GaussianDistances:
     def __init__(self, points: Points, covariance: Floats) -> None:
         self.points = points
         self.covariance = covariance[: points.movable]
-        self.size, self.common = multiples(self.covariance)
-        self._shapes: dict[int, _Shape] = {}
-        self._planes: dict[int, Floats] = {}
+        self._parts: dict[Condition, list[Part]] = {}
 
     @property
-    def exact(self) -> bool:
-        """Whether every distance is a smallest eigenvalue, and so as small as can be."""
-        return self.common
+    def start(self) -> Floats:
+        """Even shares of the arms that have any noise (K0,)."""
+        noisy = noisy_arms(self._reach())
+        result: Floats = noisy / max(noisy.sum(), 1.0)
+        return result
+
+    def exact(self, conditions: Iterable[Condition]) -> bool:
+        """Whether the distances of all these are as small as can be: then one that has none cannot fail."""
+        return all(part.exact for condition in conditions for part in self._split(condition))
 
     def nearest(self, condition: Condition, share: Floats) -> Nearest | None:
-        """The nearest instance at which the condition fails; None where none does."""
-        shape = self._shape(condition)
-        if not shape.noisy.shape[1]:
-            return None
-        plane = shape.smallest(share[condition.arms] / self.size[condition.arms])
-        if not self.common:
-            plane = self._search(condition, share, plane)
-        moved = self.divergence(condition, plane)
-        return Nearest(float(share @ moved), moved, plane) if np.isfinite(moved).all() else None
+        """The nearest instance at which the condition fails; None where none was found."""
+        every = (self._nearest(part, share) for part in self._split(condition))
+        found = [nearest for nearest in every if np.isfinite(nearest.value)]
+        return min(found, key=lambda nearest: nearest.value, default=None)
 
     def divergence(self, condition: Condition, plane: Floats) -> Floats:
-        """Of each movable arm, when it moves to the plane (n, v): half the squared distance."""
+        """Of each movable arm, when the arms of the condition move to the plane (n, v): half the squared distance."""
         result = np.zeros(self.points.movable)
         arms, normal = condition.arms, plane[:-1]
         miss = self.points.columns[arms] @ normal - plane[-1]
         spread = self.covariance[arms] @ normal @ normal
-        flat = spread <= NOISE * (normal @ normal)
+        flat = spread <= NOISE * np.einsum("aii->a", self.covariance[arms]) * (normal @ normal)
         with np.errstate(divide="ignore", invalid="ignore"):
-            result[arms] = np.where(flat, np.where(miss**2 > NOISE, np.inf, 0.0), 0.5 * miss**2 / spread)
+            result[arms] = np.where(flat, np.inf, 0.5 * miss**2 / spread)
         return result
 
-    def means(self, condition: Condition, plane: Floats) -> Floats:
+    def means(self, nearest: Nearest) -> Floats:
         """Points of the movable arms there (K0, 1 + L)."""
         result = self.points.columns[: self.points.movable].copy()
-        arms, normal = condition.arms, plane[:-1]
+        arms, normal = nearest.part.arms, nearest.plane[:-1]
         along = self.covariance[arms] @ normal
-        spread, miss = along @ normal, self.points.columns[arms] @ normal - plane[-1]
-        result[arms] -= along * (miss / np.where(spread > 0, spread, 1.0))[:, None]
+        miss = self.points.columns[arms] @ normal - nearest.plane[-1]
+        result[arms] -= along * (miss / (along @ normal))[:, None]
         return result
 
-    def _shape(self, condition: Condition) -> "_Shape":
-        if id(condition) not in self._shapes:
-            spread = self.covariance[condition.arms[0]] / self.size[condition.arms[0]]
-            if not self.common:
-                spread = (self.covariance / self.size[:, None, None]).mean(axis=0)
-            self._shapes[id(condition)] = _Shape.of(condition, self.points, spread)
-        return self._shapes[id(condition)]
+    def _split(self, condition: Condition) -> "list[Part]":
+        if condition not in self._parts:
+            every = strata(condition, self.points, self._reach())
+            self._parts[condition] = [self._part(part) for part in every]
+        return self._parts[condition]
 
-    def _search(self, condition: Condition, share: Floats, start: Floats) -> Floats:
+    def _reach(self) -> Floats:
+        """Covariances that are zero along the normals of those hyperplanes that an arm cannot move to."""
+        return self.covariance
+
+    def _part(self, condition: Condition) -> "Part":
+        return Part(condition, self.points, self._reach())
+
+    def _nearest(self, part: "Part", share: Floats) -> Nearest:
+        plane = part.smallest(share)
+        if not part.common:
+            plane = self._search(part, share, plane)
+        moved = self.divergence(part.condition, plane)
+        return Nearest(float(share @ moved), moved, plane, part.condition)
+
+    def _search(self, part: "Part", share: Floats, start: Floats) -> Floats:
         """A better plane where the arms' covariances differ: a local search."""
         from scipy.optimize import minimize
 
-        free = condition.free
+        condition, free = part.condition, part.condition.free
 
         def length(plane: Floats) -> float:
             return float(share @ self.divergence(condition, plane))
 
         found = []
-        for plane in self._starts(condition, start, length):
+        for plane in part.starts(start, length):
             result: Any = minimize(self._slope, free.T @ plane, (condition, share), "BFGS", jac=True)
             found.append(free @ (result.x / np.linalg.norm(result.x)))
-        best: Floats = min((start, *found), key=length)
-        self._planes[id(condition)] = best
-        return best
-
-    def _starts(self, condition: Condition, start: Floats, length: Callable[[Floats], float]) -> list[Floats]:
-        """All directions at first; afterwards the plane found for other shares, or one that is better now."""
-        known = self._planes.get(id(condition))
-        if known is None:
-            return [start, *self._shape(condition).others]
-        return [min(start, known, key=length)]
+        part.found = min((start, *found), key=length)
+        return part.found
 
     def _slope(self, inner: Floats, condition: Condition, share: Floats) -> tuple[float, Floats]:
         """Weighted divergence and its gradient in the free directions."""
@@ -123,31 +131,49 @@ class GaussianDistances:
         return float(0.5 * share[arms] @ (step**2 * spread)), condition.free.T @ slope
 
 
-class _Shape(NamedTuple):
-    """Free directions of a condition: those with noise, in which its covariance is the identity, and those without."""
+class Part:
+    """A part of a condition: its arms and directions in coordinates in which their mean covariance is the identity.
 
-    points: Floats  # (n, 1 + L + 1)
-    noisy: Floats  # (1 + L + 1, r)
-    quiet: Floats  # (1 + L + 1, s)
+    Attributes
+    ----------
+    condition
+        The part itself.
+    common, exact
+        Whether the covariances along its normals are multiples of one; and its distances as small as can be.
+    normals
+        How many directions the normal n has.
+    noisy, quiet
+        Directions with noise (1 + L + 1, r), and those without (1 + L + 1, s).
+    found
+        The plane found last, to start from.
+    """
 
-    @classmethod
-    def of(cls, condition: Condition, points: Points, covariance: Floats) -> "_Shape":
-        rows = np.column_stack([points.columns, -points.total])[condition.arms]
-        free = condition.free
-        values, vectors = np.linalg.eigh(free[:-1].T @ covariance @ free[:-1])
-        noisy = values > NOISE * max(float(values[-1]), 0.0)
-        if values[-1] <= 0:
-            noisy[:] = False
-        return cls(rows, free @ (vectors[:, noisy] / np.sqrt(values[noisy])), free @ vectors[:, ~noisy])
+    def __init__(self, condition: Condition, points: Points, covariance: Floats) -> None:
+        self.condition = condition
+        self.points = np.column_stack([points.columns, -points.total])[condition.arms]
+        inner = inner_covariance(condition, covariance)
+        self.size, self.common = multiples(inner)
+        self.exact = self.common
+        self.normals = int(np.linalg.matrix_rank(condition.free[:-1], tol=RANK))
+        mean = (inner / self.size[:, None, None]).sum(axis=0) / max(len(inner), 1)
+        values, vectors = np.linalg.eigh(mean)
+        noisy = values > NOISE * max(float(values[-1]), np.finfo(float).tiny)
+        self.noisy = condition.free @ (vectors[:, noisy] / np.sqrt(values[noisy]))
+        self.quiet = condition.free @ vectors[:, ~noisy]
+        self.found: Floats | None = None
 
-    @property
-    def others(self) -> list[Floats]:
-        """Noisy directions, to start from."""
-        return list(self.noisy.T)
+    def starts(self, start: Floats, length: Callable[[Floats], float]) -> list[Floats]:
+        """All noisy directions at first; afterwards the plane found for other shares, or one that is better now."""
+        if self.found is None:
+            return [start, *self.noisy.T]
+        return [min(start, self.found, key=length)]
 
-    def smallest(self, weight: Floats) -> Floats:
-        """The plane (n, v) with the smallest weighted distance, when arm a has the covariance times 1 / weight."""
-        root = np.sqrt(weight)[:, None]
+    def smallest(self, share: Floats) -> Floats:
+        """The plane (n, v) with the smallest weighted distance, when the covariances are multiples of their mean."""
+        if not len(self.points):  # all arms lie on every plane of the part
+            first: Floats = self.condition.free[:, 0]
+            return first
+        root = np.sqrt(share[self.condition.arms] / self.size)[:, None]
         noisy, quiet = root * (self.points @ self.noisy), root * (self.points @ self.quiet)
         along = np.linalg.pinv(quiet) @ noisy if quiet.shape[1] else np.zeros((0, noisy.shape[1]))
         left = noisy - quiet @ along

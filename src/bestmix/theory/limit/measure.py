@@ -18,7 +18,7 @@ from bestmix.theory.limit.answers import Tolerance, right_answers
 from bestmix.theory.limit.bernoulli import BernoulliDistances
 from bestmix.theory.limit.bound import LowerBound, TolerantBound, check_delta
 from bestmix.theory.limit.conditions import Points, conditions_of, points_of
-from bestmix.theory.limit.feasible_sets import MOST_SUPPORTS, FeasibleSets, count_supports
+from bestmix.theory.limit.feasible_sets import MOST_SUPPORTS, FeasibleSets, count_supports, full_or_none
 from bestmix.theory.limit.gaussian import GaussianDistances, multiples
 from bestmix.theory.limit.tolerance import tolerant_limit
 
@@ -84,12 +84,32 @@ def _exact(instance: Instance, delta: float, solution: Solution) -> LowerBound:
         return LowerBound(instance, delta, math.inf, math.inf, nobody, True, {}, note)
     names, found, exact = _largest(instance, solution)
     if not found.upper < math.inf:
-        note = "No trial is needed: no change of the unknown means can change the answer."
-        return LowerBound(instance, delta, 0.0, 0.0, nobody, True, {}, note)
+        most = 0.0 if exact else math.inf
+        return LowerBound(instance, delta, 0.0, most, nobody, exact, {}, _no_alternative(instance, exact))
     share = np.r_[found.share, np.zeros(instance.known)]
     proven = exact and found.upper <= found.lower * (1 + CLOSE)
     weight = _named(names, found.weight)
     return LowerBound(instance, delta, 1 / found.upper, 1 / found.lower, share, proven, weight)
+
+
+def _no_alternative(instance: Instance, proven: bool) -> str:
+    """Why there is no bound above zero."""
+    if not proven:
+        return (
+            "No bound is known: no means with another answer were found, which does not prove that there are none. "
+            "Trials may be needed."
+        )
+    unknown = instance.covariance[: len(instance.arms) - instance.known]
+    if (
+        isinstance(instance.noise, Gaussian)
+        and len(unknown)
+        and np.linalg.matrix_rank(unknown).min() < unknown.shape[1]
+    ):
+        return (
+            "One trial of each unknown arm is enough: it tells what has no noise, and no change of the other unknown "
+            "means can change the answer."
+        )
+    return "No trial is needed: no change of the unknown means can change the answer."
 
 
 def _none_feasible(exact: LowerBound, allowed: Tolerance) -> TolerantBound:
@@ -134,9 +154,10 @@ def why_unknown(instance: Instance, solution: Solution) -> checks.InvalidInput |
     if solution.feasible or len(instance.bound) < 2:
         return None
     movable = len(instance.arms) - instance.known
-    full = np.linalg.eigvalsh(instance.covariance[:movable, 1:, 1:]).min(initial=np.inf) > 0
-    if not isinstance(instance.noise, Gaussian) or not full:
-        expected = "Gaussian noise in every cost, where there are several and no mix keeps the bounds"
+    if not isinstance(instance.noise, Gaussian) or not full_or_none(instance.covariance[:movable, 1:, 1:]):
+        expected = (
+            "Gaussian noise in every cost of an arm or in none, where there are several and no mix keeps the bounds"
+        )
         return checks.InvalidInput("instance", expected=expected, got=f"{kind} noise", remedy=gaussian)
     sets = count_supports(len(instance.arms), len(instance.bound))
     if sets > MOST_SUPPORTS:
@@ -198,7 +219,7 @@ def _largest(instance: Instance, solution: Solution) -> tuple[list[str], Allocat
     if not solution.feasible and len(instance.bound) > 1:
         sets = FeasibleSets(points, covariance)
         names = [" with ".join(columns[j] for j in support) for support in sets.supports]
-        return names, maximise(sets.cuts, points.movable), sets.exact
+        return names, maximise(sets.cuts, points.movable, start=sets.start), sets.exact
     conditions = conditions_of(points, solution)
     distances = _distances(instance, points, covariance)
 
@@ -206,7 +227,8 @@ def _largest(instance: Instance, solution: Solution) -> tuple[list[str], Allocat
         found = ((k, distances.nearest(condition, share)) for k, condition in enumerate(conditions))
         return [(k, nearest.value, nearest.divergence) for k, nearest in found if nearest is not None]
 
-    return [columns[c.column] for c in conditions], maximise(cuts, points.movable), distances.exact
+    found = maximise(cuts, points.movable, start=distances.start)
+    return [columns[c.column] for c in conditions], found, distances.exact(conditions)
 
 
 def _scaled(instance: Instance, solution: Solution) -> tuple[Points, Floats]:

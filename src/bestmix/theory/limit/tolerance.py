@@ -50,13 +50,18 @@ class Shifted(NamedTuple):
         """Whether nothing that can move takes part in it."""
         return not self.condition.free.shape[1] or not len(self.condition.arms)
 
+    @property
+    def exact(self) -> bool:
+        """Whether its distances are as small as can be."""
+        return self.empty or self.distances.exact([self.condition])
+
     def nearest(self, share: Floats) -> Nearest | None:
-        """The nearest points at which it fails; None where there are none."""
+        """The nearest points at which it fails; None where none were found."""
         return None if self.empty else self.distances.nearest(self.condition, share)
 
     def means(self, found: Nearest) -> Floats:
         """The points of the movable arms there, without the shift (K0, 1 + L)."""
-        moved = self.distances.means(self.condition, found.plane)
+        moved = self.distances.means(found)
         result: Floats = moved - self.shift[: len(moved)]
         return result
 
@@ -84,7 +89,8 @@ class Tolerated:
 
     def lower(self) -> Allocation:
         """Shares, and alternatives on which all answers that are right here are wrong."""
-        return maximise(self._alternatives, self.points.movable, MOST_SEARCHES)
+        start = GaussianDistances(self.points, self.covariance).start
+        return maximise(self._alternatives, self.points.movable, MOST_SEARCHES, start)
 
     def upper(self) -> tuple[Allocation, bool]:
         """Shares of the best algorithm that aims at one right answer, and whether its distances are exact."""
@@ -104,7 +110,8 @@ class Tolerated:
 
     def _aim(self, basis: tuple[int, ...]) -> tuple[Allocation, bool]:
         ways = self._wrong(basis)
-        return maximise(lambda share: self._cuts(ways, share), self.points.movable), ways[0].distances.exact
+        found = maximise(lambda share: self._cuts(ways, share), self.points.movable, start=ways[0].distances.start)
+        return found, all(way.exact for way in ways)
 
     def _cuts(self, ways: list[Shifted], share: Floats) -> Cuts:
         found = ((k, way.nearest(share)) for k, way in enumerate(ways))
@@ -214,6 +221,8 @@ def tolerant_limit(
     weight = {names[k]: low.weight[k] for k in sorted(low.weight, key=lambda k: -low.weight[k])}
     share = np.r_[high.share if high.lower else np.zeros_like(high.share), np.zeros(instance.known)]
     least, most = (1 / value if value else math.inf for value in (low.upper, high.lower))
+    if most == 0.0 and not exact:  # that no alternative was found proves nothing
+        most = math.inf
     answers = len(tolerated.answers)
     told = float(tolerance.reward), tolerance.cost, answers
     return TolerantBound(instance, delta, least, max(most, least), share, exact, weight, "", *told)
