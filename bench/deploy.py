@@ -22,7 +22,7 @@ from bench.timing import RESULTS, Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
 from bestmix.answers import certificate, safety
 from bestmix.answers.cone import cone_mix
-from bestmix.answers.safe_search import search
+from bestmix.answers.safe_search import CAUTION, POWER, search
 from bestmix.arrays import Floats
 from bestmix.kernels import jit
 from bestmix.problems.solution import Solution, solve_means
@@ -31,6 +31,7 @@ from bestmix.simulation.results import wilson
 TITLE = "The deployed mix: limits kept, regret bounded, good enough"
 RUNS, BLOCK = 5_000, 500
 TRIALS = (4, 10, 30, 100, 400)  # of each arm
+WHOLE = CAUTION ** (-1.0 / POWER)  # in place of a chance: with it the whole risk is spent
 SURE = 0.8  # chance of the support above which the loss of what is certified is compared with an oracle's
 LIKELY = 0.5  # and above which the bound on the regret is judged
 HIGHEST, MISSED = 0.06, 0.05  # shares: the upper end of the interval of what is broken, misses of a 95% bound
@@ -251,7 +252,7 @@ def oracle_mix(case: Case, data: safety.Estimates, n: int) -> Floats:
     """The safe mix of one who knows the covariances, and need not fear that the support is wrong."""
     many = np.full(len(data.means), 1e9)
     known = safety.Estimates(data.means, covariance(case) * 1e9 / n, many, np.zeros_like(data.binary))
-    return safety.safe_mix(known, case.bound, 1.0 / safety.CAUTION, SAFETY).mixture
+    return safety.safe_mix(known, case.bound, WHOLE, SAFETY).mixture
 
 
 def exact_mix(case: Case, data: safety.Estimates) -> Floats:
@@ -260,7 +261,7 @@ def exact_mix(case: Case, data: safety.Estimates) -> Floats:
     Nobody knows their variance without knowing the mean. The limit that keeps its risk whatever the mean is is the
     exact one (Clopper and Pearson), and any other one breaks its promise somewhere.
     """
-    return search(ExactLimits(data, case.bound), 1.0 / safety.CAUTION, SAFETY).mixture
+    return search(ExactLimits(data, case.bound), WHOLE, SAFETY).mixture
 
 
 class ExactLimits(safety.CostLimits):

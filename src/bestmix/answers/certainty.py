@@ -4,7 +4,8 @@ A basis stays optimal exactly while its weights are positive and no other column
 reduced cost. By the delta method each of these margins has a standard error; that of a weight is taken
 where the weight is zero, which is where the answer would change. The product of their chances of holding
 estimates the chance that the support is right: for rare failures it is one minus the sum of the tails,
-and it stays meaningful when several conditions are in doubt. In simulations it errs on the safe side.
+and it stays meaningful when several conditions are in doubt. What the trials favour also looks likely to them: with few
+trials and many rivals close by, or with noise that makes a good trial a cheap one, less is true than it says.
 
 The conditions are weak: a weight or a reduced cost of exactly zero that no trial can move holds for ever. Such are arms
 that cost exactly their bound at a known price.

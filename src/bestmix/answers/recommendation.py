@@ -83,7 +83,9 @@ class Estimate:
 class MeanCost:
     """Estimated mean of a cost of the mix, with its 95% interval (low, high), and the chance that its bound is kept.
 
-    The chance is NaN where it cannot be said, and for an equality of means, which is met at the estimates alone.
+    The chance is NaN where it cannot be said, and for an equality of means, which is met at the estimates alone. The
+    interval is that of a mix which was fixed beforehand; the chance allows for the choice of the mix by the same trials.
+    That of a limit relative to an arm is where the mean lies if the bound is as printed.
     """
 
     mean: Nullable
@@ -192,7 +194,7 @@ class Recommendation:
     regret
         With 95% certainty the best mix earns at most so much more; infinite when it cannot be said.
     value_interval
-        95% interval of the mixture's mean reward.
+        95% interval of the mixture's mean reward; the lower end allows for the choice of the mix by the same trials.
     single, gain, gain_interval
         The best arm that alone keeps all limits with the wanted certainty (95% where none is), judged as the mixture
         is, and what the mixture earns more than it.

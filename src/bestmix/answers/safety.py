@@ -16,7 +16,6 @@ import numpy as np
 
 from bestmix.answers import likeliest, pooling
 from bestmix.answers.cone import DUST, Margins, cone_mix, scaled, spread, widest_mix
-from bestmix.answers.safe_search import CAUTION as CAUTION
 from bestmix.answers.safe_search import HALVINGS, judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
 from bestmix.answers.safe_search import SafeMix as SafeMix
