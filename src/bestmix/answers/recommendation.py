@@ -84,8 +84,8 @@ class MeanCost:
     """Estimated mean of a cost of the mix, with its 95% interval (low, high), and the chance that its bound is kept.
 
     The chance is NaN where it cannot be said, and for an equality of means, which is met at the estimates alone. The
-    interval is that of a mix which was fixed beforehand; the chance allows for the choice of the mix by the same trials.
-    That of a limit relative to an arm is where the mean lies if the bound is as printed.
+    interval is that of a mix which was fixed beforehand; the chance allows for its choice by the same trials. The
+    interval of a limit relative to an arm is where the mean lies if the bound is as printed.
     """
 
     mean: Nullable
