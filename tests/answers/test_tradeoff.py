@@ -124,7 +124,7 @@ def test_without_safety_there_is_only_the_curve():
     ("terms", "message"),
     [
         ({"cost": "euros"}, "expected one of dollars, got 'euros'"),
-        ({"safety": 1.5}, "safety: expected between 0 and 1"),
+        ({"safety": 1.5}, "safety: expected a certainty from 0.5 to below 1"),
         ({"points": 1}, "points"),
     ],
 )

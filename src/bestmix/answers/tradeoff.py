@@ -296,8 +296,7 @@ def tradeoff(
     >>> print(found.sentences()[1])
     A limit on dollars that is 20% higher (1.2 instead of 1) would earn 0.050 more (1.750 -> 1.800).
     """
-    if safety is not None and not 0 < checks.number("safety", safety) < 1:
-        raise checks.InvalidInput("safety", expected="between 0 and 1", got=safety, remedy="0.95 is usual")
+    safety = checks.safety(safety)
     checks.whole("points", points, 2, f"{POINTS} is a good number")
     if isinstance(source, SegmentInstance):
         return replace(_of_program(_true_program(source), source.problem, cost), estimated=False)

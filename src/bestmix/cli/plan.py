@@ -41,7 +41,7 @@ def plan(
             show_default=False,
         ),
     ],
-    error: Annotated[float, typer.Option(help="Wanted chance of a wrong support.")] = 0.05,
+    error: Annotated[float, typer.Option(help="Wanted chance of a wrong support; not with --tolerance.")] = 0.05,
     strategy: Annotated[
         list[str] | None,
         typer.Option(help=f"{', '.join(common.StrategyName)} or module:object; repeat it.", show_default="all"),

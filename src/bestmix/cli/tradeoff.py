@@ -36,7 +36,7 @@ def tradeoff(
         str | None, typer.Option(help="Column of the segment.", show_default="one mix for all rows")
     ] = None,
     segments: problems.Segments = None,
-    safety: Annotated[float, typer.Option(min=0.5, max=0.999, help="Certainty with which limits are kept.")] = 0.95,
+    safety: common.Safety = "0.95",
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
     figure: common.Figure = None,
     as_json: common.Json = False,
@@ -47,7 +47,7 @@ def tradeoff(
 
     Example: [bold]bestmix tradeoff trials.csv --goal 'minimise dollars' --limit 'quality >= 0.9'[/bold]
     """
-    bounds = common.parse_bounds(bound or [])
+    bounds, wanted = common.parse_bounds(bound or []), common.parse_safety(safety)
     common.Outputs(figure).check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
         from bestmix.answers.log_files import is_log
@@ -57,7 +57,7 @@ def tradeoff(
             columns = {"arm": arm, "reward": reward, "bounds": bounds, "drop_missing": drop_missing}
             shares = None if segments is None else problems.parse_segments(segments)
             asked = {"goal": goal or "maximise reward", "limits": limit or (), "segment": segment, "segments": shares}
-            found = find(Path(source), cost, safety=safety, **columns, **asked)  # type: ignore[arg-type]
+            found = find(Path(source), cost, safety=wanted, **columns, **asked)  # type: ignore[arg-type]
         else:
             if limit or goal or segment or segments:
                 raise ValueError("--limit, --goal, --segment: an instance has its own, got others; leave them out")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bestmix.answers.wording import shortened
 from bestmix.arrays import Floats
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def name_points(
     spots = ax.transData.transform(points if len(points) else np.empty((0, 2)))
     look: dict[str, Any] = {"fontsize": SIZE, "zorder": 6, "parse_math": False}
     texts = {
-        a: ax.annotate(name, points[a], (0, 0), "data", "offset points", color=colour, **look)
+        a: ax.annotate(shortened(name), points[a], (0, 0), "data", "offset points", color=colour, **look)
         for a, (name, colour) in names.items()
     }
     extents = {a: text.get_window_extent() for a, text in texts.items()}

@@ -8,7 +8,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.history import ROLES, role
 from bestmix.answers.recommendation import Estimate, Recommendation
-from bestmix.answers.wording import exact_share
+from bestmix.answers.wording import exact_share, shortened
 from bestmix.arrays import Floats
 from bestmix.plots.axes import join, scale_costs
 from bestmix.plots.labels import Box, bound_box, name_points, pixels, settle
@@ -202,7 +202,7 @@ def _plot_rewards(rec: Recommendation, ax: "Axes") -> "Axes":
             where = [e.reward for _, e in rows], [i for i, _ in rows]
             sides = _sides(where[0], [e.reward_interval for _, e in rows])
             ax.errorbar(*where, xerr=sides, fmt=MARKERS[kind], color=_colour(kind), elinewidth=1.3)
-    ax.set_yticks(range(len(arms)), [e.arm for e in arms], parse_math=False)
+    ax.set_yticks(range(len(arms)), [shortened(e.arm) for e in arms], parse_math=False)
     ax.set_xlabel(f"mean {rec.problem.measures[0]}", parse_math=False)
     return ax
 
@@ -212,7 +212,7 @@ def _plot_shares(rec: Recommendation, ax: "Axes") -> "Axes":
     ax.barh(range(len(arms)), shares, color=COLOURS["support"], height=0.58)
     for row, share in enumerate(shares):
         ax.text(share + 0.008, row, exact_share(share), va="center")
-    ax.set_yticks(range(len(arms)), arms, parse_math=False)
+    ax.set_yticks(range(len(arms)), list(map(shortened, arms)), parse_math=False)
     ax.invert_yaxis()
     ax.set_xlim(0, 1.12)
     ax.set_xticks([])

@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -63,6 +64,8 @@ def available() -> bool:
 def style() -> Iterator[None]:
     """The look of all figures, for the time of a ``with`` block; other threads that draw wait meanwhile.
 
+    Letters that the font lacks are drawn as boxes, without a warning for each.
+
     >>> import matplotlib
     >>> with style():
     ...     matplotlib.rcParams["axes.spines.top"]
@@ -72,7 +75,8 @@ def style() -> Iterator[None]:
         raise RuntimeError("figures need Matplotlib, which is not installed; install bestmix[plots]")
     import matplotlib.style
 
-    with DRAWING, matplotlib.style.context(STYLE):
+    with DRAWING, matplotlib.style.context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         yield
 
 
