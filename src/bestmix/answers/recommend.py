@@ -14,6 +14,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend_program import recommend_program
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round, claimed
 from bestmix.answers.safety import SafeMix
+from bestmix.answers.skewness import skew_note
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
@@ -78,6 +79,7 @@ def recommend(
     deployed = _as_certified(evidence, certified, chance, safety)
     if deployed is None:
         deployed = deployable(evidence, solution, usable, chance, safety, mixes)
+    note = " ".join(filter(None, [note, skew_note(evidence, deployed.mixture) if safety is not None else ""]))
     return Recommendation(
         feasible=feasible,
         best_guess=_shares(problem, solution.mixture),

@@ -16,6 +16,7 @@ from bestmix.answers.program_safety import ProgramLimits, program_odds
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, claimed
 from bestmix.answers.safety import SafeMix
+from bestmix.answers.skewness import skew_note
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.layouts import places, segments_of
 from bestmix.problems.limits import Limit
@@ -57,10 +58,20 @@ def recommend_program(
         estimates=estimates,
         support_probability=best.chance if spread else None,
         z_scores={} if best.z is None or not spread else _named_scores(problem, best.z),
-        note=" ".join(filter(None, ["" if best.feasible else _contradiction(evidence, best), evidence.scale_note])),
+        note=_note(evidence, best, found, common["safety"]),
         **_deployment(evidence, program, found, best.feasible),
         **(_worth(problem, program, best, found, common["safety"]) if spread else {}),
         **common,
+    )
+
+
+def _note(evidence: Evidence, best: Optimum, found: SafeMix, safety: float | None) -> str:
+    """What else is to be said."""
+    mixture = np.zeros(len(evidence.problem.names))
+    mixture[places(evidence.problem)] = found.mixture
+    caution = skew_note(evidence, mixture) if safety is not None else ""
+    return " ".join(
+        filter(None, ["" if best.feasible else _contradiction(evidence, best), evidence.scale_note, caution])
     )
 
 
