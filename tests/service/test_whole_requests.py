@@ -1,4 +1,4 @@
-"""Requests that are there as a whole: which heads are remembered. What becomes of them is in ``test_single_tell.py``."""
+"""Requests that are there as a whole: which heads are remembered; what becomes of them is in ``test_single_tell``."""
 
 import pytest
 from tests.service import test_single_tell as tells
