@@ -34,13 +34,22 @@ def _limited(evidence: Evidence) -> list[tuple[int, str]]:
     return [(measures.index(limit.columns[0]), str(limit.columns[0])) for limit in upper]
 
 
+def _mean_of(mixture: Floats, means: Floats) -> float:
+    """Of the mix, whose weights may be those of segments."""
+    used = mixture > 0
+    return float(mixture[used] @ means[used] / mixture[used].sum())
+
+
 def _is_wide(evidence: Evidence, place: int, mixture: Floats) -> bool:
-    """Whether a positive metric of an arm of the mix varies more than its trials make good."""
+    """Whether a positive metric of an arm of the mix varies more than its trials make good.
+
+    An arm that is next to free is held against the mean of the mix: a little noise is wide beside nothing.
+    """
     unknown = len(evidence.counts)
     mean, counts = evidence.measured[:unknown, place], evidence.counts
     used = (mixture[:unknown] > 0) & (counts > 1)
     if not used.any() or evidence.events[:unknown, place].any() or not (mean[counts > 0] > 0).all():
         return False
     variance = evidence.measured_scatters[used, place, place] / (counts[used] - 1)
-    v = np.sqrt(variance) / mean[used]
+    v = np.sqrt(variance) / np.maximum(mean[used], _mean_of(mixture, evidence.measured[:, place]))
     return bool(((v > WIDE) & (counts[used] < TRIALS * (3.0 * v + v**3) ** 2)).any())
