@@ -102,7 +102,7 @@ def judge(name: str, n: int, found: Fewest) -> Figure:
 def rule() -> str:
     """What tells the rule that gives safe mixes from another one: its outcomes."""
     cases = [random_case(name, 0) for name in CELLS]
-    some = [deployed(case, *drawn(case, 10, np.random.default_rng(0)), 10).mix for case in cases]
+    some = [deployed(case, drawn(case, 10, np.random.default_rng(0)), 10).mix for case in cases]
     return mark([[round(float(x), 6) for x in (*mix.mixture, mix.certainty)] for mix in some])
 
 
@@ -133,8 +133,9 @@ def _fewest(name: str, n: int, runs: int) -> Counts:
 
 
 def run(case: Case, n: int, rng: np.random.Generator) -> Shares:
-    means, scatters = drawn(case, n, rng)
-    mix = deployed(case, means, scatters, n).mix
+    trials = drawn(case, n, rng)
+    means = trials.means
+    mix = deployed(case, trials, n).mix
     excess = worlds(case, means, n, rng)
     some, others = excess[::2], excess[1::2]
     likely = likeliest_mix(some)

@@ -22,7 +22,7 @@ from bench.timing import RESULTS, Figure, console
 from bestmix import Challenger, Instance, catalog, families, simulate
 from bestmix.answers import certificate, safety
 from bestmix.answers.cone import cone_mix
-from bestmix.answers.safe_search import CAUTION, POWER, search
+from bestmix.answers.safe_search import divided, nearest
 from bestmix.arrays import Floats
 from bestmix.kernels import jit
 from bestmix.problems.solution import Solution, solve_means
@@ -31,7 +31,6 @@ from bestmix.simulation.results import wilson
 TITLE = "The deployed mix: limits kept, regret bounded, good enough"
 RUNS, BLOCK = 5_000, 500
 TRIALS = (4, 10, 30, 100, 400)  # of each arm
-WHOLE = CAUTION ** (-1.0 / POWER)  # in place of a chance: with it the whole risk is spent
 SURE = 0.8  # chance of the support above which the loss of what is certified is compared with an oracle's
 LIKELY = 0.5  # and above which the bound on the regret is judged
 HIGHEST, MISSED = 0.06, 0.05  # shares: the upper end of the interval of what is broken, misses of a 95% bound
@@ -40,6 +39,7 @@ POSSIBLE_RUNS = 400  # to find what is possible in a cell: to a point or two
 SAFETY = 0.95
 OUT_OF_REACH = "the variance of a 0/1 value tells its mean, so that no rule that has to learn it comes near this oracle"
 LOSS, FEW = 1.3, 50  # times the oracle's; and runs that are too few to judge a part of them by
+NEAR_LOSS, ENOUGH_SURE = 1.2, 300  # losses above which it takes so many runs to judge them
 DELTA, SHARE, CAP = 0.05, 0.1, 10**7  # risk, tolerance as a share of the spread of rewards, most trials
 ENOUGH_RUNS, ENOUGH_LEAST, ENOUGH_BLOCK = 1_000, 300, 100
 
@@ -87,7 +87,7 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
 @cache
 def rule() -> str:
     """What tells the rule that gives safe mixes and their certificates from another one: its outcomes."""
-    some = [run(some_cases(name, 1)[0], 10, np.random.default_rng(0)) for name in NAMES]
+    some = [run(some_cases(name, 1)[0], n, np.random.default_rng(0)) for name in NAMES for n in (10, 100)]
     return mark([[round(float(x), 6) for x in (one.value, one.certainty, one.bound)] for one in some])
 
 
@@ -119,6 +119,8 @@ def undecided(counts: Counts) -> bool:
     pairs = [(counts["broken"], counts["runs"]), (counts["missed_likely"], counts["likely"])]
     if counts["certified"] >= counts["runs"] / 2:
         pairs.append((counts["false"], counts["certified"]))
+    if counts["sure"] >= FEW and counts["sure"] < ENOUGH_SURE and against(counts, "oracle") > NEAR_LOSS:
+        return True
     near = [of and abs(k / of - BROKEN) < FAR * np.sqrt(BROKEN * (1.0 - BROKEN) / of) for k, of in pairs]
     return any(close and k > BROKEN / 2 * of for close, (k, of) in zip(near, pairs, strict=True))
 
@@ -218,7 +220,7 @@ def told(what: str, figures: Sequence[Figure]) -> None:
 def run(case: Case, n: int, rng: np.random.Generator) -> Run:
     """One run: trials, the safe mix and its certificate, and what is true of them."""
     truth = solve_means(case.means, case.bound)
-    data, guess, chance, mix = deployed(case, *drawn(case, n, rng), n)
+    data, guess, chance, mix = deployed(case, drawn(case, n, rng), n)
     proof = certificate.certify(data, mix.mixture, case.bound, chance, guess.dual)
     regret = truth.value - mix.mixture @ case.means[:, 0]
     loss = oracle = exact = 0.0
@@ -252,7 +254,7 @@ def oracle_mix(case: Case, data: safety.Estimates, n: int) -> Floats:
     """The safe mix of one who knows the covariances, and need not fear that the support is wrong."""
     many = np.full(len(data.means), 1e9)
     known = safety.Estimates(data.means, covariance(case) * 1e9 / n, many, np.zeros_like(data.binary))
-    return safety.safe_mix(known, case.bound, WHOLE, SAFETY).mixture
+    return whole_risk(safety.CostLimits(known, case.bound))
 
 
 def exact_mix(case: Case, data: safety.Estimates) -> Floats:
@@ -261,13 +263,17 @@ def exact_mix(case: Case, data: safety.Estimates) -> Floats:
     Nobody knows their variance without knowing the mean. The limit that keeps its risk whatever the mean is is the
     exact one (Clopper and Pearson), and any other one breaks its promise somewhere.
     """
-    return search(ExactLimits(data, case.bound), WHOLE, SAFETY).mixture
+    return whole_risk(ExactLimits(data, case.bound))
+
+
+def whole_risk(limits: safety.CostLimits) -> Floats:
+    """The safe mix of one who need not fear that the support is wrong, and spends the whole risk."""
+    found = divided(limits, 1.0 - SAFETY)
+    return nearest(limits, 1.0 - SAFETY)[0] if found is None else found
 
 
 class ExactLimits(safety.CostLimits):
     """Limits on the means of 0/1 costs, with the exact upper limit of each arm."""
-
-    events = 0  # the whole risk is spent
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""

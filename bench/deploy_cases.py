@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix import Instance, catalog, families
-from bestmix.answers import safety
+from bestmix.answers import safety, skewness
 from bestmix.arrays import Floats
 from bestmix.problems.solution import Solution, solve_means
 from bestmix.reproduction.deploy import support_chance
@@ -81,6 +81,17 @@ def priced(seed: int, fixed: float, spread: float) -> Case:
     return Case(f"p{spread}.{seed}", means, np.array(instance.bound), sigma, fixed=fixed)
 
 
+def skewed(seed: int) -> Case:
+    """Models whose prices are within a factor of three, and log-normal with a deviation of 1.3 times their mean."""
+    rng = np.random.default_rng([seed, 81])
+    while True:
+        quality, dollars = rng.uniform(0.3, 0.95, ARMS_PRICED), 3.0 ** rng.uniform(size=ARMS_PRICED)
+        means, bound = np.column_stack([quality, dollars]), np.quantile(dollars, [rng.uniform(0.25, 0.7)])
+        if (solve_means(means, bound).mixture > 0).sum() == 2:
+            sigma = np.column_stack([np.full(ARMS_PRICED, 0.4), 1.3 * dollars])
+            return Case(f"s.{seed}", means, bound, sigma, fixed=0.0)
+
+
 def linked(seed: int) -> Case:
     """Dearer models are better, and a trial that is good is cheap too: easy questions."""
     rng = np.random.default_rng([seed, 79])
@@ -101,7 +112,7 @@ def crowded(seed: int) -> Case:
     return Case(f"c.{seed}", means, np.array([0.7]), np.tile([0.3, 0.5], (ARMS, 1)), rng.choice([-0.9, 0.0, 0.9]))
 
 
-OTHERS: dict[str, Callable[[int], Case]] = {"linked": linked, "crowded": crowded}
+OTHERS: dict[str, Callable[[int], Case]] = {"skewed": skewed, "linked": linked, "crowded": crowded}
 MAKERS: dict[str, Callable[[int, int], Case]] = {
     "uniform": lambda costs, s: gaussian(f"u{costs}.{s}", uniform(ARMS, costs, s)),
     "random": lambda costs, s: gaussian(f"r{costs}.{s}", families.random_instance(ARMS, costs, s, 0.5)),
@@ -117,8 +128,16 @@ def uniform(arms: int, costs: int, seed: int) -> Instance:
     return families.uniform_instance(arms, costs, seed, MARGIN)
 
 
-def drawn(case: Case, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Means and scatters of n trials of every arm, drawn as such for Gaussian trials (Bartlett)."""
+class Drawn(NamedTuple):
+    """What n trials of every arm come to."""
+
+    means: Floats  # (K, 1 + L)
+    scatters: Floats  # (K, 1 + L, 1 + L)
+    skewness: Floats | None = None  # (K, 1 + L), of the sample; None where it is not looked at: of Gaussian trials
+
+
+def drawn(case: Case, n: int, rng: np.random.Generator) -> Drawn:
+    """Sums of n trials of every arm, drawn as such for Gaussian trials (Bartlett)."""
     arms, size = case.means.shape
     if case.sigma is None:
         return summed((rng.random((arms, n, size)) < case.means[:, None]).astype(float))
@@ -131,14 +150,16 @@ def drawn(case: Case, n: int, rng: np.random.Generator) -> tuple[Floats, Floats]
     squares = np.where(degrees > 0, rng.chisquare(np.maximum(degrees, 1e-9), (arms, size)), 0.0)
     lower[:, np.arange(size), np.arange(size)] = np.sqrt(squares)
     half = root @ lower
-    return means, half @ half.transpose(0, 2, 1)
+    return Drawn(means, half @ half.transpose(0, 2, 1))
 
 
-def summed(values: Floats) -> tuple[Floats, Floats]:
-    """Means and scatters of trials (K, n, 1 + L)."""
+def summed(values: Floats) -> Drawn:
+    """Of trials (K, n, 1 + L)."""
     means = values.mean(axis=1)
     rest = values - means[:, None]
-    return means, np.einsum("ani,anj->aij", rest, rest)
+    square, third = (rest**2).mean(axis=1), (rest**3).mean(axis=1)
+    skewness = np.where(square > 0, third / np.where(square > 0, square, 1.0) ** 1.5, 0.0)
+    return Drawn(means, np.einsum("ani,anj->aij", rest, rest), skewness)
 
 
 def log_normal(case: Case, n: int, rng: np.random.Generator) -> Floats:
@@ -171,10 +192,12 @@ class Deployed(NamedTuple):
     mix: safety.SafeMix
 
 
-def deployed(case: Case, means: Floats, scatters: Floats, n: int) -> Deployed:
+def deployed(case: Case, trials: Drawn, n: int) -> Deployed:
     """The answer after n trials of every arm."""
+    means, scatters, sample = trials
     counts, binary = np.full(len(means), float(n)), np.full(means.shape, case.sigma is None)
-    data = safety.estimates(means, scatters, counts, binary)
+    skew = None if sample is None else skewness.counted(sample, counts, means, scatters, binary)
+    data = safety.estimates(means, scatters, counts, binary, skewness=skew)
     guess = solve_means(means, case.bound)
     chance = support_chance(means, scatters, counts, case.bound, binary)
     return Deployed(data, guess, chance, safety.safe_mix(data, case.bound, chance))

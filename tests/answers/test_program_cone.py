@@ -93,7 +93,7 @@ def test_the_mix_is_the_best_within_the_cones(size):
 def test_without_margins_it_is_the_optimum():
     line = random_line(np.random.default_rng(3))
     none = Cones(np.zeros(line.rows.shape), np.zeros(line.rows.shape), np.zeros(2))
-    best, feasible = optimum(line)
+    best, feasible, _ = optimum(line)
     assert feasible
     np.testing.assert_allclose(cone_mix(line, none), best, atol=1e-12)
 

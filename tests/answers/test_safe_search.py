@@ -18,7 +18,11 @@ class OneLimit:
 
     def optimum(self):
         share = min(max(self.most, 0.0), 1.0)
-        return np.array([1 - share, share]), self.most >= 0
+        return safe_search.Guess(np.array([1 - share, share]), self.most >= 0, np.ones(1))
+
+    def covariances(self):
+        """A lucky choice says nothing of the costs."""
+        return np.tile(np.diag([1.0, 0.0]), (2, 1, 1))
 
     def within(self, tail):
         share = self.most - self.width * self.quantile(tail)
@@ -71,9 +75,10 @@ def test_an_estimate_beyond_the_limit_cannot_be_helped():
     assert np.isinf(found.further[0])
 
 
-def test_the_third_power_of_the_chance_of_the_support_is_trusted():
-    for chance in (0.3, 1.0):
-        assert safe_search.trust(chance) == pytest.approx(0.8 * chance**3)
+def test_a_power_of_the_chance_of_the_support_is_trusted_that_grows_with_luck():
+    for chance in (0.4, 1.0):
+        assert safe_search.trust(chance, luck=0.0) == pytest.approx(0.8 * chance)
+        assert safe_search.trust(chance) == pytest.approx(0.8 * chance**5)
     assert safe_search.trust(None) == safe_search.trust(0.0) == pytest.approx(0.8 * 0.004)
     assert safe_search.trust(0.2, supports=5) == pytest.approx(0.8 * 0.2)  # a fifth covers the choice of any
 
@@ -92,11 +97,11 @@ def test_supports_are_counted_up_to_many():
 def test_the_search_and_the_judge_agree():
     limits = OneLimit(0.6)
     limits.counts = np.array([10.0, 10.0])
-    found = safe_search.search(limits, 0.9, 0.95)
-    assert limits.tails(found.mixture)[0] == pytest.approx(safe_search.affordable(0.05, 0.8 * 0.729))
-    assert safe_search.judged(limits, 0.9, found.mixture, 0.95).certified
+    found = safe_search.search(limits, 0.7, 0.95)
+    assert limits.tails(found.mixture)[0] == pytest.approx(safe_search.affordable(0.05, 0.8 * 0.7))
+    assert safe_search.judged(limits, 0.7, found.mixture, 0.95).certified
     more = found.mixture + np.array([-0.01, 0.01])
-    assert not safe_search.judged(limits, 0.9, more, 0.95).certified
+    assert not safe_search.judged(limits, 0.7, more, 0.95).certified
     assert safe_search.judged(limits, 0.99, more, 0.95).certified
 
 
@@ -107,3 +112,35 @@ def test_told_and_affordable_are_inverse():
 def test_the_tail_of_the_regret_falls_with_the_chance():
     assert safe_search.regret_tail(0.05, 0.5) == pytest.approx(0.05 * safe_search.LUCK * 0.5)
     assert safe_search.regret_tail(0.05, None) == safe_search.regret_tail(0.05, safe_search.LEAST_CHANCE) > 0
+
+
+@pytest.mark.parametrize(
+    ("correlation", "price", "luck"),
+    [
+        (0.0, 0.0, 0.0),  # costs without a price, and noise of their own
+        (-1.0, 0.0, 1.0),  # a good trial is a cheap one
+        (1.0, 0.0, 0.0),  # a good trial is a dear one: whoever was lucky looks dear
+        (0.0, 1.0, 0.5),  # half of the score's variance is that of the costs
+        (0.0, 1e9, 1.0),  # nothing but costs decides
+    ],
+)
+def test_luck_is_the_correlation_of_score_and_costs(correlation, price, luck):
+    covariances = np.array([[[1.0, correlation], [correlation, 1.0]]]) * 1e-3
+    assert safe_search.luck_of(covariances, np.ones(1), np.array([price]), np.array([True])) == pytest.approx(luck)
+
+
+def test_luck_has_no_unit():
+    rng = np.random.default_rng(0)
+    half = rng.normal(size=(3, 4, 4))
+    covariances, prices, mixture = half @ half.transpose(0, 2, 1), np.array([0.3, 0.0, 1.2]), np.array([0.5, 0.2, 0.3])
+    unit = np.array([1.0, 1e-120, 1e130, 7.0])
+    found = safe_search.luck_of(covariances, mixture, prices, np.ones(3, bool))
+    other = safe_search.luck_of(covariances * unit[:, None] * unit, mixture, prices / unit[1:], np.ones(3, bool))
+    assert 0 < found < 1
+    assert other == pytest.approx(found)
+
+
+def test_a_limit_without_noise_and_a_score_without_one_bring_no_luck():
+    nothing = np.zeros((2, 2, 2))
+    assert safe_search.luck_of(nothing, np.full(2, 0.5), np.ones(1), np.array([True])) == 0
+    assert safe_search.luck_of(nothing - np.eye(2)[::-1], np.full(2, 0.5), np.ones(1), np.array([False])) == 0

@@ -24,6 +24,7 @@ def log(trials=200, seed=0):
 def sums(rows, names, by=("model",), parts=1):
     """A table of sums, each group in so many rows."""
     table = {key: [] for key in (*by, "n", *names)} | {f"{a}*{b}": [] for i, a in enumerate(names) for b in names[i:]}
+    table |= {f"{a}*{a}*{a}": [] for a in names}
     keys = list(zip(*(rows[key] for key in by), strict=True))
     for key in dict.fromkeys(keys):
         index = [i for i, k in enumerate(keys) if k == key]
@@ -34,6 +35,7 @@ def sums(rows, names, by=("model",), parts=1):
             table["n"].append(len(part))
             for i, a in enumerate(names):
                 table[a].append(values[a].sum())
+                table[f"{a}*{a}*{a}"].append((values[a] ** 3).sum())
                 for b in names[i:]:
                     table[f"{a}*{b}"].append((values[a] * values[b]).sum())
     return table
@@ -50,6 +52,18 @@ def alike(first, second):
 def test_sums_are_as_good_as_their_trials(parts):
     rows, options = log(), {"arm": "model", "reward": "quality", "bounds": {"dollars": 3.0}}
     alike(from_sums(sums(rows, ["quality", "dollars"], parts=parts), **options), from_log(rows, **options))
+
+
+def test_without_third_powers_nothing_is_known_of_the_skewness():
+    table, options = (
+        sums(log(), ["quality", "dollars"]),
+        {"arm": "model", "reward": "quality", "bounds": {"dollars": 3}},
+    )
+    with_all = from_sums(table, **options)
+    del table["dollars*dollars*dollars"]
+    without = from_sums(table, **options)
+    assert without.best_guess == with_all.best_guess
+    assert without.mixture != with_all.mixture  # dollars are skewed here
 
 
 def test_goals_limits_and_segments():

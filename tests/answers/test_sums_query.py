@@ -139,7 +139,7 @@ def test_odd_names_work_in_real_databases():
             connection.execute(f"CREATE TABLE {quoted} ({quoted} TEXT, x DOUBLE)")
             connection.execute(f"INSERT INTO {quoted} VALUES ('a', 1.0), ('a', 2.0)")
             query = sums_query(quoted, name, metrics=["x"], dialect=dialect)
-            assert connection.execute(query).fetchall() == [("a", 2, 0, 3.0, 5.0)]
+            assert connection.execute(query).fetchall() == [("a", 2, 0, 3.0, 5.0, 9.0)]
             connection.close()
 
 

@@ -21,11 +21,12 @@ def test_thresholds_keep_their_value(threshold):
     assert float(text.partition(" >= ")[2].partition(" THEN")[0]) == threshold
 
 
-def test_products_of_events_with_themselves_are_left_out():
+def test_powers_of_events_are_left_out():
     names = Names.of([Mean("x"), Tail("t", ">", 1.0)])
-    texts = ['S("m1")', 'S("m2")', 'S("m1" * "m1")', 'S("m1" * "m2")']
+    texts = ['S("m1")', 'S("m2")', 'S("m1" * "m1")', 'S("m1" * "m2")', 'S("m1" * "m1" * "m1")']
     assert [text for text, _ in aggregates(names, "S")] == texts
-    assert [name for _, name in aggregates(names, "S", numbered=True)] == ["sum_1", "sum_2", "sum_1_1", "sum_1_2"]
+    numbers = [name for _, name in aggregates(names, "S", numbered=True)]
+    assert numbers == ["sum_1", "sum_2", "sum_1_1", "sum_1_2", "sum_1_1_1"]
 
 
 def test_quotes_are_doubled():

@@ -212,7 +212,7 @@ def _in_order(connection: Any, source: Source, trials: Trials, groups: list[Grou
 
 
 def _sums(table: Floats, names: Names) -> Sums:
-    """A group's rows: block, trials, incomplete ones, sums and products."""
+    """A group's rows: block, trials, incomplete ones, sums, products and third powers."""
     values, counts = table[:, 3:], table[:, 1].astype(np.int64)
     if table[:, 2].any() or not np.isfinite(values).all():
         raise Unclean
@@ -258,7 +258,7 @@ def _settle_constants(connection: Any, source: Source, trials: Trials, sums: dic
 
 def _with_constants(found: Moments, values: Floats, constant: Flags) -> Moments:
     """Exact sums of measures that never vary, and of their products with others."""
-    moments = Moments(found.size, found.count, list(found.sums), list(found.products))
+    moments = found.copied()
     parts = [value.as_integer_ratio() for value in values.tolist()]
     exact = [ExactSum(number, divisor.bit_length() - 1) for number, divisor in parts]
     for place in np.flatnonzero(constant).tolist():

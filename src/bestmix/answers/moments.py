@@ -19,6 +19,8 @@ TINY = 1e-140  # the product of smaller values has a rounding error below the sm
 DIGIT = 26  # bits that a vectorised sum takes off at a time; a sum of 2**26 of them is still exact
 BLOCK = 2**12  # rows that are added together, so that what they need stays in the processor's cache
 FEW = 20  # below this many rows a plain loop beats the vectorised sum
+LARGE = 1e90  # the third powers of larger values, and sums of these, may be no floats
+FLAT = 1e-8  # squared deviation over the mean: third powers that were rounded say nothing of the skewness below
 BITS = 1016  # of a sum of squares, at most: it is a float then, and so are sums over a hundred arms
 
 
@@ -100,23 +102,35 @@ def product(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 @dataclass
 class Moments:
-    """Count, sums and sums of products of (reward, costs) vectors."""
+    """Count, sums and sums of products of (reward, costs) vectors, and of third powers.
+
+    The latter tell how skewed values are. They are None where they are not known: of trials that were told as sums, or
+    by a version that did not keep them, and of values whose third powers are no floats.
+    """
 
     size: int
     count: int = 0
     sums: list[ExactSum] = field(default_factory=list)
     products: list[ExactSum] = field(default_factory=list)
+    cubes: list[ExactSum] | None = field(default=None, compare=False)
     _scatter: Floats | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self.sums = self.sums or [ExactSum() for _ in range(self.size)]
         self.products = self.products or [ExactSum() for _ in range(self.size * (self.size + 1) // 2)]
+        if not self.count:
+            self.cubes = [ExactSum() for _ in range(self.size)]
 
     def plus(self, rows: Floats) -> "Moments":
         """These and further trials, one a row of (m, 1 + L)."""
-        result = Moments(self.size, self.count, [copy(s) for s in self.sums], [copy(p) for p in self.products])
+        result = self.copied()
         result.add(rows)
         return result
+
+    def copied(self) -> "Moments":
+        """The same sums, to be added to."""
+        cubes = None if self.cubes is None else [copy(c) for c in self.cubes]
+        return Moments(self.size, self.count, [copy(s) for s in self.sums], [copy(p) for p in self.products], cubes)
 
     def add(self, rows: Floats) -> None:
         """Add trials in place; ValueError, and sums that are of no use, when squares no longer add up to a float."""
@@ -130,6 +144,8 @@ class Moments:
     def _add(self, rows: Floats) -> None:
         self.count += len(rows)
         self._scatter = None
+        if self.cubes is not None and np.abs(rows).max(initial=0.0) > LARGE:
+            self.cubes = None
         for start in range(0, len(rows), BLOCK):
             self._add_block(rows[start : start + BLOCK])
 
@@ -140,7 +156,10 @@ class Moments:
             return
         first, second = np.triu_indices(self.size)
         parts = product(rows[:, first], rows[:, second])
-        add_columns(np.hstack([rows, *parts]), [*self.sums, *self.products, *self.products])
+        columns, totals = [rows, *parts], [*self.sums, *self.products, *self.products]
+        if self.cubes is not None:
+            columns, totals = [*columns, rows * rows * rows], [*totals, *self.cubes]
+        add_columns(np.hstack(columns), totals)
 
     def _add_row(self, row: list[float]) -> None:
         """Add one trial in whole numbers."""
@@ -150,6 +169,8 @@ class Moments:
             total.add(*parts[-1])
         for (i, j), total in zip(self._pairs(), self.products, strict=True):
             total.add(parts[i][0] * parts[j][0], parts[i][1] + parts[j][1])
+        for value, cube in zip(row, self.cubes or (), strict=False):
+            cube.add(*_parts(value * value * value))
 
     @classmethod
     def from_statistics(cls, count: int, mean: Floats, scatter: Floats) -> "Moments":
@@ -176,7 +197,10 @@ class Moments:
         """These trials and those of another, exactly."""
         sums = [a.plus(b) for a, b in zip(self.sums, other.sums, strict=True)]
         products = [a.plus(b) for a, b in zip(self.products, other.products, strict=True)]
-        return Moments(self.size, self.count + other.count, sums, products)
+        cubes = None
+        if self.cubes is not None and other.cubes is not None:
+            cubes = [a.plus(b) for a, b in zip(self.cubes, other.cubes, strict=True)]
+        return Moments(self.size, self.count + other.count, sums, products, cubes)
 
     @classmethod
     def together(cls, parts: "Sequence[Moments]") -> "Moments":
@@ -187,7 +211,9 @@ class Moments:
         """
         sums = [ExactSum.together(every) for every in zip(*(part.sums for part in parts), strict=True)]
         products = [ExactSum.together(every) for every in zip(*(part.products for part in parts), strict=True)]
-        return cls(parts[0].size, sum(part.count for part in parts), sums, products)
+        known = [part.cubes for part in parts if part.cubes is not None]
+        cubes = [ExactSum.together(every) for every in zip(*known, strict=True)] if len(known) == len(parts) else None
+        return cls(parts[0].size, sum(part.count for part in parts), sums, products, cubes)
 
     def without(self, other: "Moments") -> "Moments":
         """These trials less those of another that are among them, exactly.
@@ -196,9 +222,13 @@ class Moments:
         >>> both.without(Moments(1).plus(np.array([[0.1]]))).mean()
         array([2.5])
         """
-        result = Moments(self.size, self.count - other.count, [copy(s) for s in self.sums], [*map(copy, self.products)])
-        for total, less in zip([*result.sums, *result.products], [*other.sums, *other.products], strict=True):
-            total.add(-less.total, less.shift)
+        result = self.copied()
+        result.count -= other.count
+        result.cubes = None if other.cubes is None else result.cubes
+        every = [*result.sums, *result.products, *(result.cubes or ())]
+        less = [*other.sums, *other.products, *((other.cubes or ()) if result.cubes else ())]
+        for total, part in zip(every, less, strict=True):
+            total.add(-part.total, part.shift)
         return result
 
     def weighted(self, weight: float) -> "Moments":
@@ -217,6 +247,10 @@ class Moments:
             if i == j and self.binary()[i]:  # stays of 0 and 1, so that rare events are reckoned with as such
                 total = round(count * float(self.mean()[i]))
                 result.sums[i], result.products[place] = ExactSum(total), ExactSum(total)
+        skewness, mean, square = self.skewness(), result.mean(), np.diag(result.scatter()) / count
+        if skewness is not None:
+            third = skewness * square**1.5 + 3.0 * mean * square + mean**3
+            result.cubes = [ExactSum.of(count * value) for value in third.tolist()]
         return result
 
     def mean(self) -> Floats:
@@ -250,6 +284,26 @@ class Moments:
             return np.full((self.size, self.size), np.nan)
         return self.scatter() / (self.count - 1)
 
+    def skewness(self) -> Floats | None:
+        """Third central moment over that power of the deviation, which is zero without a spread (1 + L,).
+
+        None where sums of third powers are not known.
+
+        >>> Moments(1).plus(np.array([[0.0], [0.0], [0.0], [1.0]])).skewness().round(4)
+        array([1.1547])
+        >>> Moments.from_sums(2, [3.0], [5.0]).skewness() is None
+        True
+        """
+        if self.cubes is None:
+            return None
+        result, square = np.zeros(self.size), np.diag(self.scatter())
+        places = np.cumsum([0, *range(self.size, 1, -1)]) if self.size else np.empty(0, dtype=np.int64)
+        for i, place in enumerate(places.tolist()):
+            if self.count > 1 and square[i] > FLAT * self.count * float(self.mean()[i]) ** 2 and square[i] > TINY:
+                third = _third(self.count, self.sums[i], self.products[place], self.cubes[i])
+                result[i] = third / self.count / (square[i] / self.count) ** 1.5
+        return result
+
     def binary(self) -> Flags:
         """Which entries were 0 or 1 in every trial, as far as exact sums tell (1 + L,).
 
@@ -267,22 +321,39 @@ class Moments:
         whole = total.total % (1 << total.shift) == 0
         return self.count > 0 and same and whole and 0 <= total.total >> total.shift <= self.count
 
+    def matches(self, other: "Moments") -> bool:
+        """Whether these are the same sums; third powers are left out where one of both does not know them."""
+        one, two = self.to_dict(), other.to_dict()
+        if self.cubes is None or other.cubes is None:
+            one, two = ({name: value for name, value in data.items() if name != "cubes"} for data in (one, two))
+        return one == two
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data, exact."""
-        return {
+        data: dict[str, Any] = {
             "count": self.count,
             "sums": [str(s) for s in self.sums],
             "products": [str(s) for s in self.products],
         }
+        return data if self.cubes is None else data | {"cubes": [str(s) for s in self.cubes]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Moments":
         """Inverse of ``to_dict``."""
-        sums = [ExactSum.parse(text) for text in data["sums"]]
-        return cls(len(sums), data["count"], sums, [ExactSum.parse(text) for text in data["products"]])
+        sums, products = ([ExactSum.parse(text) for text in data[name]] for name in ("sums", "products"))
+        cubes = [ExactSum.parse(text) for text in data["cubes"]] if "cubes" in data else None
+        return cls(len(sums), data["count"], sums, products, cubes)
 
     def _pairs(self) -> Iterable[tuple[int, int]]:
         return ((i, j) for i in range(self.size) for j in range(i, self.size))
+
+
+def _third(count: int, total: ExactSum, square: ExactSum, cube: ExactSum) -> float:
+    """Sum of third powers of deviations from the mean, S3 - 3 S1 S2 / n + 2 S1^3 / n^2, in whole numbers."""
+    shift = max(cube.shift, total.shift + square.shift, 3 * total.shift)
+    third = count**2 * cube.total << (shift - cube.shift)
+    mixed = 3 * count * total.total * square.total << (shift - total.shift - square.shift)
+    return (third - mixed + (2 * total.total**3 << (shift - 3 * total.shift))) / (count**2 << shift)
 
 
 def _parts(value: float) -> tuple[int, int]:

@@ -122,10 +122,12 @@ def noisy_program(
     binary: Signs | Flags | None = None,
     arrivals: float = 0.0,
     as_possible: bool = False,
+    skewness: Floats | None = None,
 ) -> NoisyProgram:
     """Program from sums over trials: means (n, M), scatter (n, M, M) and counts (n,) of each column.
 
-    What the layout gives takes the place of what trials told; ``as_possible`` is that of ``estimates``.
+    What the layout gives takes the place of what trials told; ``as_possible`` and ``skewness`` (n, M) are those of
+    ``estimates``.
 
     >>> import numpy as np
     >>> one = layout.new_layout([2], transform=np.eye(2)[None], constant=np.full((2, 1), -1.0))
@@ -142,7 +144,8 @@ def noisy_program(
         pooled = segment_state.pool(counts, rows.given, np.zeros(means.shape), scatters)
         freedom = np.where(np.isfinite(counts), np.maximum(counts - 1.0, 0.0), 0.0)
         scatters = np.where(exact, freedom[:, None, None] * pooled, scatters)
-    data = estimates(means, np.where(np.isfinite(counts)[:, None, None], scatters, 0.0), counts, binary, as_possible)
+    scatters = np.where(np.isfinite(counts)[:, None, None], scatters, 0.0)
+    data = estimates(means, scatters, counts, binary, as_possible, skewness)
     data.covariances[exact] = 0.0
     return NoisyProgram(rows, np.asarray(weight, dtype=np.float64), float(arrivals), data)
 

@@ -19,6 +19,7 @@ from bestmix.kernels.conditions import PRIOR
 UNLIKELY = 1e-6  # chance of as little scatter as was seen, at which a variance is no longer taken for possible
 SKEWED, ROOT = 2.5, 0.25  # times its own variance and its skewness: what the pool may count for an arm, to keep a limit
 LEAST = 15.0  # times its own variance, whatever the skewness seems to be: a fixed part of a price hides it
+KNOWN = 8.0  # the same where the trials tell the skewness, which makes margins wider by itself
 WIDEST = 1.5  # deviation over the mean, at most: the mean may be next to zero
 
 
@@ -68,12 +69,12 @@ def possible_scale(counts: Integers, scatters: Floats, pooled: Floats, least: Fl
     return np.asarray(np.sqrt(np.minimum(share, 1.0)))
 
 
-def skewed(counts: Integers, scatters: Floats, means: Floats) -> Floats:
+def skewed(counts: Integers, scatters: Floats, means: Floats, skewness: Floats | None = None) -> Floats:
     """How many times its own variance the pool may count for each arm (K, R), to keep a limit.
 
-    The skewness is not among the sums. It is taken for that of a log-normal value whose deviation is v times its mean,
-    3 v + v^3. It makes a normal limit too near by a share that falls like one over the root of the trials, and the
-    pool's share falls like one over the trials, so that ROOT times that root is added.
+    Where the skewness is not known (None, or zero) it is taken for that of a log-normal value whose deviation is v
+    times its mean, 3 v + v^3. It makes a normal limit too near by a share that falls like one over the root of the
+    trials, and the pool's share falls like one over the trials, so that ROOT times that root is added.
 
     >>> scatters = np.array([[[0.25 * 99]], [[0.25 * 399]]])  # a deviation of 0.5
     >>> skewed(np.array([100, 400]), scatters, np.array([[0.5], [0.5]])).round(1).ravel().tolist()
@@ -84,4 +85,5 @@ def skewed(counts: Integers, scatters: Floats, means: Floats) -> Floats:
     own = np.diagonal(scatters, axis1=1, axis2=2) / np.maximum(counts - 1.0, 1.0)[:, None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         v = np.fmin(np.sqrt(own) / np.abs(means), WIDEST)
-    return np.asarray(np.maximum(LEAST, (3.0 * v + v**3) * (SKEWED + ROOT * np.sqrt(counts)[:, None])))
+    found = np.maximum(LEAST, (3.0 * v + v**3) * (SKEWED + ROOT * np.sqrt(counts)[:, None]))
+    return found if skewness is None else np.where(skewness != 0, KNOWN, found)

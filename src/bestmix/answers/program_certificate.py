@@ -111,7 +111,7 @@ def common_mix(program: NoisyProgram, chance: float | None, safety: float | None
     limits = ProgramLimits(program, arms)
     if safety is not None:
         return certain(limits, chance, safety)[0]
-    mix, feasible = limits.optimum()
+    mix, feasible, _ = limits.optimum()
     return mix if feasible else None
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from bestmix.answers.cone import DUST, FINE
 from bestmix.answers.noisy_program import loaded, maximised, mix_of, speed_of
+from bestmix.answers.safe_search import Guess
 from bestmix.arrays import Flags, Floats, Integers
-from bestmix.kernels import bounding, simplex
+from bestmix.kernels import bounding, segments, simplex
 from bestmix.kernels.segments import SegmentProgram
 
 ROUNDS = 60  # of cutting planes
@@ -146,14 +147,15 @@ def tidied(line: Rows, cones: Cones, mix: Floats) -> Floats:
     return result
 
 
-def optimum(line: Rows, common: Floats | None = None) -> tuple[Floats, bool]:
-    """The best mix without margins, and whether it keeps the limits; else the one with the least violation."""
+def optimum(line: Rows, common: Floats | None = None) -> Guess:
+    """The best mix without margins, or the one with the least violation."""
     sizes, weight, mu, rows = np.bincount(line.segment, minlength=len(line.weight)), line.weight, line.mu, line.rows
     if common is not None:
         sizes, weight, mu, rows = np.array([common.shape[1]]), np.ones(1), mu @ common, common.T @ rows
     solved = maximised(mu, rows, line.right, line.equality, weight, sizes)
-    mix = mix_of(solved)
-    return mix if common is None else common @ mix, not solved.missing.any()
+    mix, prices = mix_of(solved), np.empty(len(line.right))
+    speed_of(rows)(segments.prices)(solved, prices)
+    return Guess(mix if common is None else common @ mix, not solved.missing.any(), prices)
 
 
 class _Memory:

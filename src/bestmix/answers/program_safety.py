@@ -15,6 +15,7 @@ from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_cone import Cones, Rows
 from bestmix.answers.safe_search import (
     HALVINGS,
+    Guess,
     SafeMix,
     described,
     judged,
@@ -24,7 +25,8 @@ from bestmix.answers.safe_search import (
     spread_out,
     tails_at,
 )
-from bestmix.answers.safety import binomial_margins, freedoms, rounded
+from bestmix.answers.safety import binomial_margins, farther, freedoms, rounded
+from bestmix.answers.skewness import of_entries
 from bestmix.arrays import Flags, Floats
 
 NEAR = 0.02  # of the widest margins, at which they are near enough
@@ -96,9 +98,13 @@ class ProgramLimits:
         error = 1.0 / np.sqrt(self.program.arrivals) if self.program.arrivals > 0 else 0.0
         return np.where((used.sum(axis=0) > 1) & ~self.line.equality, error, 0.0)
 
-    def optimum(self) -> tuple[Floats, bool]:
-        """The best mix at the estimates, and whether it keeps the limits."""
+    def optimum(self) -> Guess:
+        """The best mix at the estimates."""
         return program_cone.optimum(self.line, self.common)
+
+    def covariances(self) -> Floats:
+        """Of the estimated entries (n, 1 + R, 1 + R)."""
+        return entry_covariances(self.program)
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""
@@ -237,6 +243,12 @@ def entry_variances(program: NoisyProgram) -> Floats:
     return np.asarray(np.maximum(spread, 0.0) / program.data.counts[:, None])
 
 
+def entry_covariances(program: NoisyProgram) -> Floats:
+    """Covariances of the estimated entries of each column (n, 1 + R, 1 + R)."""
+    turn = np.repeat(program.layout.transform, program.layout.sizes, axis=0)
+    return np.asarray(turn @ program.data.covariances @ turn.transpose(0, 2, 1) / program.data.counts[:, None, None])
+
+
 def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | float, which: slice) -> Floats:
     """Distance of one-sided limits from some estimated entries (n, entries), the objective being the first.
 
@@ -249,6 +261,9 @@ def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | fl
     variance, quantile = entry_variances(program)[:, which], -stdtrit(freedoms(data)[:, None], np.maximum(tail, 1e-300))
     flags = ((data.binary != 0) & np.isfinite(data.counts)[:, None])[:, None, :] & (turn != 0)
     quantile = np.maximum(quantile, 0.0)
+    if data.skewness is not None:
+        skewness = of_entries(turn, data.skewness, data.covariances)
+        quantile = farther(quantile, sign * skewness, data.counts[:, None])
     if not flags.any():
         return np.asarray(quantile * np.sqrt(variance))
     own = np.diagonal(data.covariances, axis1=1, axis2=2)[:, None, :] / data.counts[:, None, None] * turn**2

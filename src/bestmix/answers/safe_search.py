@@ -4,8 +4,11 @@
 every kind of limit, in segments too.
 
 The support was chosen from the same trials, which favours arms whose costs look too small, and also makes the support
-look likely. The risk is therefore multiplied by the third power of the chance that the support is right, or by one over
-the number of supports, which is enough for any of them; how far the former repairs it was measured, not proven.
+look likely. The risk is therefore multiplied by a power of the chance that the support is right, or by one over the
+number of supports, which is enough for any of them; how far the former repairs it was measured, not proven. The power
+grows with what a lucky choice says of the costs. What is chosen is what scores most, reward less costs at their prices;
+where a good score comes from costs that look too small, or from rewards that come with these, its noise is that of the
+costs with the opposite sign, and their correlation is -1.
 """
 
 import math
@@ -18,7 +21,7 @@ from bestmix.answers.cone import FINE
 from bestmix.arrays import Flags, Floats
 
 CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
-POWER = 3  # of the chance of the support: arms that are alike are told apart by luck, and the luckiest looks likely
+POWER = 4.0  # of the chance of the support, beyond the first: where luck of the choice is luck of the costs
 MOST_SUPPORTS = 250  # that the risk is divided by; more would ask for margins that no experiment reaches
 LEAST_CHANCE = 0.02  # of a support, for the same reason
 LUCK = 0.4  # of the risk of a regret above its bound: a support that looks likely after few trials may be a lucky draw
@@ -44,6 +47,14 @@ class SafeMix(NamedTuple):
     further: Floats  # about how many more trials of each arm would do (K,); infinite when none would
 
 
+class Guess(NamedTuple):
+    """The best mix at the estimates, or the one with the least violation."""
+
+    mixture: Floats  # (K,)
+    feasible: bool
+    prices: Floats  # what one more unit of each limit would earn (L,)
+
+
 class Limits(Protocol):
     """K columns that were tried or are known, under L limits."""
 
@@ -63,8 +74,11 @@ class Limits(Protocol):
     def size(self) -> int:
         """Columns of a support, at most."""
 
-    def optimum(self) -> tuple[Floats, bool]:
-        """The best mix at the estimates, or the one with the least violation; whether it keeps the limits."""
+    def optimum(self) -> Guess:
+        """The best mix at the estimates."""
+
+    def covariances(self) -> Floats:
+        """Of the estimated entries of each column in the objective and in the limits (K, 1 + L, 1 + L)."""
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix that keeps the limits with margins that miss with these chances; None when there is none."""
@@ -85,9 +99,48 @@ class Limits(Protocol):
         """What each limit is about (L,), at the estimates, and its standard error."""
 
 
-def trust(chance: float | None, supports: int = MOST_SUPPORTS) -> float:
-    """Factor of the odds that a limit is broken, for a mix chosen from the same trials out of so many supports."""
-    return CAUTION * max((chance or 0.0) ** POWER, 1.0 / min(supports, MOST_SUPPORTS))
+def trust(chance: float | None, supports: int = MOST_SUPPORTS, luck: float = 1.0) -> float:
+    """Factor of the odds that a limit is broken, for a mix chosen from the same trials out of so many supports.
+
+    ``luck`` is how far a lucky choice is one of costs that look too small, from 0 to 1.
+    """
+    return CAUTION * max(math.pow(chance or 0.0, 1.0 + POWER * luck), 1.0 / min(supports, MOST_SUPPORTS))
+
+
+class Choice(NamedTuple):
+    """The mix that the trials chose, and the factor of the odds for any mix of its arms."""
+
+    mixture: Floats
+    odds: float
+
+
+def choice(limits: Limits, chance: float | None) -> Choice:
+    """What was chosen from the trials, and how far it is to be trusted."""
+    guess = limits.optimum()
+    luck = luck_of(limits.covariances(), guess.mixture, guess.prices, limits.noisy) if guess.feasible else 1.0
+    return Choice(guess.mixture, trust(chance, supports(limits), luck))
+
+
+def luck_of(covariances: Floats, mixture: Floats, prices: Floats, noisy: Flags) -> float:
+    """Squared correlation of a mix's score with a cost, of the limit where it is the most negative; 0 if none is.
+
+    >>> one = np.array([[[0.01, -0.009], [-0.009, 0.01]]])  # a good trial is a cheap one
+    >>> round(luck_of(one, np.ones(1), np.array([0.5]), np.array([True])), 2)
+    0.91
+    >>> round(luck_of(np.abs(one), np.ones(1), np.array([0.5]), np.array([True])), 2)
+    0.0
+    """
+    square, score = mixture * mixture, np.r_[1.0, -prices]
+    with np.errstate(all="ignore"):
+        error = np.sqrt(square @ np.diagonal(covariances, axis1=1, axis2=2))  # of the mix, in the objective and limits
+        size = np.where(error > 0, error, 1.0)
+        together = np.einsum("a,aij->ij", square, covariances / size[:, None] / size)
+        score = score * size / np.abs(score * size).max()
+        length = np.sqrt(score @ together @ score)
+        found = (together[1:] @ score) / np.where(length > 0, length, 1.0)
+    if not np.isfinite(found).all():
+        return 1.0
+    return float(min(np.minimum(found[noisy], 0.0).min(initial=0.0) ** 2, 1.0))
 
 
 def supports(limits: Limits) -> int:
@@ -141,9 +194,9 @@ def search(limits: Limits, chance: float | None, safety: float) -> SafeMix:
 
 def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats | None, float]:
     """The mix of ``search`` where one is certain enough, else None; and the odds that it was reckoned with."""
-    odds = trust(chance, supports(limits))
+    chosen, odds = choice(limits, chance)
     found = divided(limits, affordable(1.0 - safety, odds))
-    strange = 1.0 if found is None else _strange(limits, found)
+    strange = 1.0 if found is None else _strange(chosen, found)
     if strange > FINE:
         odds = _diluted(limits, odds, strange)
         found = divided(limits, affordable(1.0 - safety, odds))
@@ -152,27 +205,32 @@ def certain(limits: Limits, chance: float | None, safety: float) -> tuple[Floats
 
 def judged(limits: Limits, chance: float | None, mixture: Floats, safety: float) -> SafeMix:
     """A given mix as ``search`` would judge it: certified, up to rounding, if that could have found it."""
-    odds = _diluted(limits, trust(chance, supports(limits)), _strange(limits, mixture))
+    return _judged(limits, chance, mixture, safety, choice(limits, chance))
+
+
+def _judged(limits: Limits, chance: float | None, mixture: Floats, safety: float, made: Choice) -> SafeMix:
+    odds = _diluted(limits, made.odds, _strange(made.mixture, mixture))
     close = 1.0 - _surely(limits.tails(mixture), odds) < NEARLY * (1.0 - safety)
     return described(limits, mixture, odds, safety, 1.0 if close else np.inf, shown_odds(limits, chance))
 
 
 def best_alone(limits: Limits, chance: float | None, alone: Floats, value: Floats, safety: float) -> int | None:
     """The first in value of some mixes (A, K) that ``judged`` certifies; None when it certifies none of them."""
+    made = choice(limits, chance)
     for a in np.argsort(-value, kind="stable"):
-        if judged(limits, chance, alone[a], safety).certified:
+        if _judged(limits, chance, alone[a], safety, made).certified:
             return int(a)
     return None
 
 
 def single_tail(limits: Limits, chance: float | None, safety: float) -> float:
     """The largest tail of a limit with which ``judged`` may certify a mix."""
-    return affordable(NEARLY * (1.0 - safety), trust(chance, supports(limits)))
+    return affordable(NEARLY * (1.0 - safety), choice(limits, chance).odds)
 
 
-def _strange(limits: Limits, mixture: Floats) -> float:
-    """Share of a mix on columns outside of the optimum at the estimates."""
-    return float(mixture[limits.optimum()[0] == 0].sum())
+def _strange(chosen: Floats, mixture: Floats) -> float:
+    """Share of a mix on columns outside of the one that was chosen."""
+    return float(mixture[chosen == 0].sum())
 
 
 def _diluted(limits: Limits, odds: float, strange: float) -> float:
@@ -205,7 +263,7 @@ def nearest(limits: Limits, risk: float) -> tuple[Floats, float]:
 
     Where the estimates themselves are above the bounds: the mix with the least violation.
     """
-    guess, feasible = limits.optimum()
+    guess, feasible, _ = limits.optimum()
     if not feasible:
         return guess, np.inf
     tail = risk / max(int(limits.noisy.sum()), 1)

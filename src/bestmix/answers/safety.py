@@ -16,10 +16,11 @@ import numpy as np
 
 from bestmix.answers import likeliest, pooling
 from bestmix.answers.cone import DUST, Margins, cone_mix, scaled, spread, widest_mix
-from bestmix.answers.safe_search import HALVINGS, judged, nothing, search, spread_out, tails_at
+from bestmix.answers.safe_search import HALVINGS, Guess, judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
 from bestmix.answers.safe_search import SafeMix as SafeMix
 from bestmix.answers.safe_search import affordable as affordable
+from bestmix.answers.safe_search import choice as choice
 from bestmix.answers.safe_search import described as describe
 from bestmix.answers.safe_search import regret_tail as regret_tail
 from bestmix.answers.safe_search import shown_odds as shown_odds
@@ -47,6 +48,7 @@ class Estimates(NamedTuple):
     binary: Signs  # 1 where all values were 0 or 1, -1 where they were 0 or -1, else 0 (K, 1 + L)
     shared: Floats | None = None  # correlations of the means of different arms (K, K, 1 + L, 1 + L); None for none
     lent: Floats | float = PRIOR  # degrees of freedom that the other arms' trials add to an arm's own (K,)
+    skewness: Floats | None = None  # of one trial (K, 1 + L), as far as it counts; None for none
 
 
 # --- estimates -----------------------------------------------------------------------------------------------
@@ -58,13 +60,15 @@ def estimates(
     counts: Floats,
     binary: Signs | Flags | None = None,
     as_possible: bool = False,
+    skewness: Floats | None = None,
 ) -> Estimates:
     """Estimates from sums: each arm's covariance is blended with the pooled one, but a price keeps its own.
 
     The pool counts for an arm as no more than its own trials leave possible, if they are not skewed (``as_possible``).
     ``scatters`` are sums of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are
-    infinite. A value that was the same in EXACT trials or more, of an arm or of all, is a price; zero is not, it may be
-    an event that did not happen yet, and keeps the pool's share, which falls like one over the trials.
+    infinite. ``skewness`` (K, 1 + L) is what to reckon with; None where it is not known. A value that was the same in
+    EXACT trials or more, of an arm or of all, is a price; zero is not, it may be an event that did not happen yet, and
+    keeps the pool's share, which falls like one over the trials.
     """
     counts, binary = np.asarray(counts, dtype=np.float64), _flags(means, binary)
     unknown = np.isfinite(counts)
@@ -72,7 +76,7 @@ def estimates(
     pooled, blended = np.empty(scatters.shape[1:]), np.zeros(scatters.shape)
     speed = jit.speed_for(len(trials))
     speed(conditions.pool_scatter)(trials, own, pooled)
-    least = 0.0 if as_possible else pooling.skewed(trials, own, means[unknown])
+    least = 0.0 if as_possible else pooling.skewed(trials, own, means[unknown], _of(skewness, unknown))
     blended[unknown] = pooling.blended_as_possible(trials, own, pooled, binary[unknown] != 0, least)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
     same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
@@ -85,18 +89,24 @@ def estimates(
     for a, m in np.argwhere(unseen & ((counts > 0) & unknown)[:, None]):
         share = FEW_EVENTS / (counts[a] + 1.0)
         blended[a, m, m] = share * (1.0 - share)
-    return Estimates(means, blended, counts, binary, lent=np.minimum(PRIOR, freedom.sum() - freedom[:, 0]))
+    lent = np.minimum(PRIOR, freedom.sum() - freedom[:, 0])
+    return Estimates(means, blended, counts, binary, lent=lent, skewness=skewness)
 
 
 def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
     return np.zeros(means.shape, dtype=np.int8) if flags is None else flags.astype(np.int8)
 
 
+def _of(table: Floats | None, arms: Integers | Flags) -> Floats | None:
+    return None if table is None else table[arms]
+
+
 def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     """Only some of the arms."""
-    shared = None if data.shared is None else data.shared[arms][:, arms]
+    shared, skewness = None if data.shared is None else data.shared[arms][:, arms], _of(data.skewness, arms)
     means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
-    return Estimates(means, covariances, counts, binary, shared, np.broadcast_to(data.lent, data.counts.shape)[arms])
+    lent = np.broadcast_to(data.lent, data.counts.shape)[arms]
+    return Estimates(means, covariances, counts, binary, shared, lent, skewness)
 
 
 def usable(data: Estimates) -> Flags:
@@ -128,8 +138,10 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
     from scipy.special import stdtrit
 
     # d_al = t(alpha_l; nu_a) sqrt(var_al)
-    width = -stdtrit(freedoms(data)[:, None], np.maximum(tail, 1e-300)) * np.sqrt(mean_variances(data)[:, metrics])
-    width = np.asarray(np.maximum(width, 0.0))
+    quantile = np.maximum(-stdtrit(freedoms(data)[:, None], np.maximum(tail, 1e-300)), 0.0)
+    if data.skewness is not None:
+        quantile = farther(quantile, sign * data.skewness[:, metrics], data.counts[:, None])
+    width = np.asarray(quantile * np.sqrt(mean_variances(data)[:, metrics]))
     events = data.binary[:, metrics]
     flags = (events != 0) & np.isfinite(data.counts)[:, None]
     if flags.any():
@@ -138,6 +150,16 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
             flags
         ]
     return width
+
+
+def farther(quantile: Floats, skewness: Floats, counts: Floats) -> Floats:
+    """Quantile of a mean in units of its estimated error, where a long tail of the values is on the limit's side.
+
+    Who has not seen the long tail takes mean and error for too small: the first term of the expansion of Edgeworth, of
+    Cornish and Fisher, for a studentised mean (Hall). Where the tail is on the other side nothing is taken off.
+    """
+    # t + gamma (1 + 2 t^2) / (6 sqrt(n))
+    return np.asarray(quantile + np.maximum(skewness, 0.0) * (1.0 + 2.0 * quantile**2) / (6.0 * np.sqrt(counts)))
 
 
 def binomial_margins(share: Floats, n: Floats, tail: Floats | float, sign: Floats | float) -> Floats:
@@ -249,10 +271,14 @@ class CostLimits(NamedTuple):
         """One arm, and one more for each bound."""
         return 1 + len(self.bound)
 
-    def optimum(self) -> tuple[Floats, bool]:
-        """The best mix at the estimates, and whether it keeps the bounds."""
+    def optimum(self) -> Guess:
+        """The best mix at the estimates."""
         guess = solve_means(self.data.means, self.bound)
-        return guess.mixture, guess.status != "infeasible"
+        return Guess(guess.mixture, guess.status != "infeasible", guess.dual)
+
+    def covariances(self) -> Floats:
+        """Of the estimated means (K, 1 + L, 1 + L)."""
+        return np.asarray(self.data.covariances / self.data.counts[:, None, None])
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""

@@ -1,9 +1,10 @@
 """Tables of sums: what their columns are called, and how they are read.
 
 Of each measure a table has its sum, in a column of its name, and of each two measures the sum of their products,
-squares too, in columns such as ``quality*dollars``. Two other forms say the same: means and covariances
-(``mean(quality)``, ``var(quality)``, ``cov(quality, dollars)``), and numbers in place of names (``sum_1``, ``sum_1_2``)
-for databases that do not take such names; the column ``measures`` lists the names then.
+squares too, in columns such as ``quality*dollars``. It may have sums of third powers, ``dollars*dollars*dollars``: they
+tell how skewed a measure is. Two other forms say the same: means and covariances (``mean(quality)``, ``var(quality)``,
+``cov(quality, dollars)``), and numbers in place of names (``sum_1``, ``sum_1_2``) for databases that do not take such
+names; the column ``measures`` lists the names then.
 """
 
 import json
@@ -19,7 +20,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.log_columns import Values, places
 from bestmix.answers.log_files import read_table
-from bestmix.answers.moments import Moments, add_columns
+from bestmix.answers.moments import ExactSum, Moments, add_columns
 from bestmix.answers.tables import Group, MissingValues, read_groups
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.quantities import Column, Mean
@@ -63,9 +64,14 @@ class Names:
         """Pairs whose products have a column."""
         return [(i, j) for i, j in self.squares if i != j or not self.events[i]]
 
-    def product(self, i: int, j: int) -> str:
+    @property
+    def powers(self) -> list[tuple[int, int, int]]:
+        """Measures whose third powers have a column, each three times."""
+        return [(i, i, i) for i, event in enumerate(self.events) if not event]
+
+    def product(self, *measures: int) -> str:
         """The name of a sum of products."""
-        return f"{self.sums[i]}*{self.sums[j]}"
+        return "*".join(self.sums[i] for i in measures)
 
 
 class Sums(NamedTuple):
@@ -158,6 +164,7 @@ def named(columns: dict[str, Any], sums: Sequence[str]) -> dict[str, Any]:
         raise checks.InvalidInput("sums", expected=expected, got=checks.shown(texts), remedy="sum it again") from None
     numbers = {f"sum_{i}": name for i, name in names.items()}
     numbers |= {f"sum_{i}_{j}": f"{a}*{b}" for i, a in names.items() for j, b in names.items()}
+    numbers |= {f"sum_{i}_{i}_{i}": f"{a}*{a}*{a}" for i, a in names.items()}
     return {numbers.get(name, name): values for name, values in columns.items() if name != MEASURES}
 
 
@@ -168,9 +175,10 @@ def _check_complete(columns: Mapping[str, Any]) -> None:
 
 
 def _sums(columns: Mapping[str, Any], names: Names) -> list[str]:
-    """Columns with sums and products; a product may be written in either order."""
+    """Columns with sums and products, written in either order, and with third powers if all of these are there."""
     products = [_either(columns, names.product(i, j), names.product(j, i)) for i, j in names.pairs]
-    return [*names.sums, *products]
+    powers = [names.product(*each) for each in names.powers]
+    return [*names.sums, *products, *(powers if all(name in columns for name in powers) else [])]
 
 
 def _statistics(columns: Mapping[str, Any], names: Names) -> list[str]:
@@ -205,12 +213,17 @@ def _group(name: str, table: Floats, names: Names, add_up: "AddUp", in_blocks: b
 
 
 def added_up(counts: list[int], values: Floats, names: Names) -> tuple[Moments, Floats]:
-    """All rows together, exactly, and the sums of each; the square of an event is the event."""
-    size = len(names.sums)
+    """All rows together, exactly, and the sums of each; the powers of an event are the event."""
+    size, pairs = len(names.sums), len(names.pairs)
     place = {pair: size + k for k, pair in enumerate(names.pairs)}
+    power = {i: size + pairs + k for k, (i, *_) in enumerate(names.powers)}
     moments = Moments(size, sum(counts))
-    every = values[:, [*range(size), *(place.get(pair, pair[0]) for pair in names.squares)]]
-    add_columns(every, [*moments.sums, *moments.products])
+    columns = [*range(size), *(place.get(pair, pair[0]) for pair in names.squares)]
+    totals = [*moments.sums, *moments.products]
+    if values.shape[1] == size + pairs + len(power):
+        moments.cubes = [ExactSum() for _ in names.sums]
+        columns, totals = [*columns, *(power.get(i, i) for i in range(size))], [*totals, *moments.cubes]
+    add_columns(values[:, columns], totals)
     return moments, values[:, :size]
 
 

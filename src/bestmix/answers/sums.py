@@ -46,10 +46,11 @@ def from_sums(
     frame
         What ``from_log`` takes, or a .json file, with a row for each arm (and segment), or several that are added up:
         the number of trials, the sum of each metric in a column of its name, and the sum of the product of each two
-        metrics, squares too, in columns such as ``quality*quality`` and ``quality*dollars``. A tail has its text for a
-        name, as in ``p(seconds > 2)``, and needs no square. In place of sums it may have means and unbiased
-        covariances: ``mean(quality)``, ``var(quality)``, ``cov(quality, dollars)``. ``sums_query`` writes the query
-        that makes such a table in a database.
+        metrics, squares too, in columns such as ``quality*quality`` and ``quality*dollars``. Sums of third powers,
+        ``dollars*dollars*dollars``, may be there: without them nothing is known of how skewed a metric is. A tail has
+        its text for a name, as in ``p(seconds > 2)``, and needs no powers. In place of sums it may have means and
+        unbiased covariances: ``mean(quality)``, ``var(quality)``, ``cov(quality, dollars)``. ``sums_query`` writes the
+        query that makes such a table in a database.
     arm, n, reward, segment
         Names of the columns with the arm, the number of trials, the sum of the reward, and the segment.
     bounds, known, goal, limits, segments, safety

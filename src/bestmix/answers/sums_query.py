@@ -95,7 +95,8 @@ def sums_query(
       FSUM("m1") AS "p(seconds > 2)",
       FSUM("m2") AS "quality",
       FSUM("m1" * "m2") AS "p(seconds > 2)*quality",
-      FSUM("m2" * "m2") AS "quality*quality"
+      FSUM("m2" * "m2") AS "quality*quality",
+      FSUM("m2" * "m2" * "m2") AS "quality*quality*quality"
     FROM (
       SELECT
         "model" AS "arm",
@@ -195,7 +196,7 @@ def _check_names(keys: list[str], names: Names) -> None:
     for key in keys:
         checks.names("column", [key], "column")
     outputs = [*keys, "n", INCOMPLETE, *names.sums]
-    outputs += [names.product(i, j) for i, j in names.pairs]
+    outputs += [names.product(*measures) for measures in [*names.pairs, *names.powers]]
     folded = [name.casefold() for name in outputs]
     twice = [name for name in outputs if folded.count(name.casefold()) > 1]
     if twice:
@@ -238,7 +239,7 @@ def _moment(spelling: Spelling, name: str, text: str) -> str:
 
 def _written(trials: Trials, keys: Mapping[str, str | None], names: Names, dialect: str) -> str:
     """The whole query; ``keys`` are the names of the columns that it groups by."""
-    longest = max(len(names.product(i, j).encode()) for i, j in names.squares)
+    longest = max(len(names.product(*measures).encode()) for measures in [*names.squares, *names.powers])
     numbered = dialect == "bigquery" or longest > LONGEST_NAME.get(dialect, longest)
     columns = [*COUNTS, *aggregates(names, _SUM.get(dialect, "SUM"), numbered)]
     if numbered:

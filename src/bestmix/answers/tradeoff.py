@@ -515,4 +515,5 @@ def _data(evidence: Evidence, binary: Flags) -> Estimates:
     scatters = np.concatenate([evidence.scatters, np.zeros((known, *evidence.scatters.shape[1:]))])
     flags = np.vstack([binary, np.zeros((known, binary.shape[1]), dtype=np.bool_)])
     events = evidence.problem.rows.events(flags)
-    return estimates(evidence.means, scatters, np.r_[evidence.counts, np.full(known, np.inf)], events)
+    counts = np.r_[evidence.counts, np.full(known, np.inf)]
+    return estimates(evidence.means, scatters, counts, events, skewness=evidence.row_skewness)

@@ -62,10 +62,12 @@ def measured(column: str, measure: Column, number: str = "CAST({} AS DOUBLE)") -
 
 
 def aggregates(names: Names, function: str, numbered: bool = False) -> list[tuple[str, str]]:
-    """Sums and products of the inner query's measures, each with its name."""
+    """Sums of the inner query's measures, of their products and of their third powers, each with its name."""
     sums = [(f'{function}("m{i}")', f"sum_{i}" if numbered else name) for i, name in enumerate(names.sums, 1)]
-    pairs = [(i + 1, j + 1, names.product(i, j)) for i, j in names.pairs]
-    return sums + [(f'{function}("m{i}" * "m{j}")', f"sum_{i}_{j}" if numbered else name) for i, j, name in pairs]
+    for measures in [*names.pairs, *names.powers]:
+        factors, number = " * ".join(f'"m{i + 1}"' for i in measures), "_".join(str(i + 1) for i in measures)
+        sums.append((f"{function}({factors})", f"sum_{number}" if numbered else names.product(*measures)))
+    return sums
 
 
 def quoted(name: str) -> str:

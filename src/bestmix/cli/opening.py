@@ -73,5 +73,5 @@ def _tables(file: Path) -> list[str]:
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
             return [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    except sqlite3.Error:  # whoever opens it says what is wrong
+    except (sqlite3.Error, UnicodeDecodeError):  # whoever opens it says what is wrong
         return []

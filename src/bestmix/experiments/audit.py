@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bestmix.answers.moments import Moments
 from bestmix.experiments import item_audit, traffic_audit
 from bestmix.experiments.course import Course, problem_at
 from bestmix.experiments.errors import StorageError
@@ -252,11 +253,16 @@ def _sums(contents: Contents, course: Course) -> Iterator[str]:
     if not len(moments) == len(contents.due) == len(cells):
         yield f"arms: there are sums of {len(moments)}, the problem has {len(cells)}"
         return
-    if course.logged() != [None if m is None else m.to_dict() for m in contents.run.earlier if course.from_log]:
+    logged, earlier = course.logged(), contents.run.earlier if course.from_log else ()
+    if not (len(logged) == len(earlier) and all(map(_same, logged, earlier))):
         yield "earlier: they are not the sums of the log's trials"
     for place, (stored, derived) in enumerate(zip(moments, course.sums(), strict=True)):
-        if derived.to_dict() != stored.to_dict():
+        if not derived.matches(stored):
             yield f"arm {str(cells[place])!r}: its running sums are not those of its trials"
+
+
+def _same(derived: Moments | None, stored: Moments | None) -> bool:
+    return derived is stored if derived is None or stored is None else derived.matches(stored)
 
 
 def _quota(contents: Contents, problem: Problem, strategy: Strategy) -> list[int] | None:

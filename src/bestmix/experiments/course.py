@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -128,13 +127,13 @@ class Course:
         weight = self.log.log_weight
         return [m.plus(self.measured(rows)).weighted(weight) for m, rows in zip(sums, logs, strict=True)]
 
-    def logged(self) -> list[dict[str, Any] | None]:
+    def logged(self) -> list[Moments | None]:
         """Sums of the log's trials as they are, where all of them count."""
         if not self.from_log:
             return []
         size, logs = len(self.now.problem.measures), self.tally.log
         found = [logs.get(arm, ()) for arm in range(len(self.contents.run.earlier))]
-        return [Moments(size).plus(self.measured(rows)).to_dict() if rows else None for rows in found]
+        return [Moments(size).plus(self.measured(rows)) if rows else None for rows in found]
 
     def _add(self, sums: list[Moments], number: int) -> None:
         """Add a round's results, but for those of the log."""

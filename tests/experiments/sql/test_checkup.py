@@ -42,6 +42,20 @@ def test_experiments_with_money_are_replayed_unless_the_strategy_is_ones_own(ope
     assert "replay: the strategy gets to another point" in found[name]
 
 
+def test_sums_of_a_version_that_kept_no_third_powers_are_good_and_go_on(opener, clock, name):
+    storage = opener("sqlite", clock)
+    exp, database = storage.create(name, PROBLEM, 30, Challenger()), storage.store.database
+    exp.tell_many([(t, 1.0 + 0.1 * t.token, [0.5]) for t in exp.ask(9)])
+    text = "UPDATE arms SET moments = json_remove(moments, '$.cubes')"
+    database.write(lambda connection: connection.exec_driver_sql(text))
+    exp = storage.open(name)
+    exp.tell_many([(t, 1.0 + 0.1 * t.token, [0.5]) for t in exp.ask(6)])
+    found = {f.what: f for f in checkup.look_at(database, thorough=True)}
+    assert found[name].good, found[name].found
+    assert found[name].found.endswith("results, counted again and replayed")
+    assert exp.recommend().told[0].cubes is None
+
+
 def test_figures_on_postgres_are_repaired_after_a_copy_of_their_tables(opener, clock, name):
     storage = opener("postgres", clock)
     database = storage.store.database
