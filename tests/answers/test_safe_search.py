@@ -11,7 +11,7 @@ class OneLimit:
 
     counts = np.array([10.0, np.inf])
     noisy = np.array([True])
-    events, size = 0, 2
+    events, size, rivals = 0, 2, 0
 
     def __init__(self, most, width=0.1):
         self.most, self.width = most, width
@@ -88,6 +88,9 @@ def test_supports_are_counted_up_to_many():
     assert safe_search.supports(limits) == 1  # the other arm is known
     limits.counts = np.full(4, 9.0)
     assert safe_search.supports(limits) == 4 + 6
+    limits.rivals = 1  # an arm that was rejected on the way
+    assert safe_search.supports(limits) == 5 + 10
+    limits.rivals = 0
     limits.size = 9
     assert safe_search.supports(limits) == 15
     limits.counts = np.full(400, 9.0)

@@ -40,7 +40,9 @@ def test_the_query_runs_as_printed(place):
         connection.execute("CREATE TABLE e (arm TEXT, x REAL, time TEXT, u INTEGER)")
         connection.execute("INSERT INTO e VALUES ('a', 2.0, '2026-01-02T08:00', 12), ('a', 9.0, '2026-01-01', 12)")
         connection.executescript(text)
-        assert connection.execute(text.rstrip().rstrip(";")).fetchall() == [("a", (49 * 131 + 50) % 5, 1, 0, 2.0, 4.0, 8.0)]
+        assert connection.execute(text.rstrip().rstrip(";")).fetchall() == [
+            ("a", (49 * 131 + 50) % 5, 1, 0, 2.0, 4.0, 8.0)
+        ]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,11 @@ class ProgramLimits:
         """Limits that are kept with a margin (R,)."""
         return np.asarray((~self.program.layout.known & ~self.line.equality) | (self.shared > 0))
 
+    @property
+    def rivals(self) -> int:
+        """Further columns out of which the trials chose these."""
+        return self.program.data.rivals
+
     @cached_property
     def events(self) -> int:
         """Limits whose noise is all of values of 0 and 1."""

@@ -131,7 +131,9 @@ def deployable(
         odds = margins.shown_odds(margins.CostLimits(data, bound), chance)
         return margins.described(data, bound, solution.mixture, odds)._replace(certified=False)
     left = np.isin(np.arange(len(data.means)), usable)
-    found = margins.safe_mix(data._replace(counts=np.where(left, data.counts, 0.0)), bound, chance, wanted)
+    rivals = int((np.isfinite(data.counts) & (data.counts > 0) & ~left).sum())  # rejected on the way
+    some = data._replace(counts=np.where(left, data.counts, 0.0), rivals=rivals)
+    found = margins.safe_mix(some, bound, chance, wanted)
     if found.certified or not mixes or left[margins.usable(data)].all():
         return found
     wider = margins.safe_mix(data, bound, chance, wanted)

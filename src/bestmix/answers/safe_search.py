@@ -67,6 +67,10 @@ class Limits(Protocol):
         """Limits that are kept with a margin (L,)."""
 
     @property
+    def rivals(self) -> int:
+        """Further columns out of which the trials chose these, and that are not to be used."""
+
+    @property
     def events(self) -> int:
         """How many of these are on values of 0 and 1."""
 
@@ -297,7 +301,7 @@ def shown_odds(limits: Limits, chance: float | None) -> float:
 
 def _unknown(limits: Limits) -> int:
     """Columns whose trials may mislead the choice; one at least."""
-    return max(int(np.isfinite(limits.counts).sum()), 1)
+    return max(int(np.isfinite(limits.counts).sum()) + limits.rivals, 1)
 
 
 def _surely(tail: Floats, odds: float) -> float:

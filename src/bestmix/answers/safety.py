@@ -49,6 +49,7 @@ class Estimates(NamedTuple):
     shared: Floats | None = None  # correlations of the means of different arms (K, K, 1 + L, 1 + L); None for none
     lent: Floats | float = PRIOR  # degrees of freedom that the other arms' trials add to an arm's own (K,)
     skewness: Floats | None = None  # of one trial (K, 1 + L), as far as it counts; None for none
+    rivals: int = 0  # further arms out of which trials chose these
 
 
 # --- estimates -----------------------------------------------------------------------------------------------
@@ -106,7 +107,7 @@ def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     shared, skewness = None if data.shared is None else data.shared[arms][:, arms], _of(data.skewness, arms)
     means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
     lent = np.broadcast_to(data.lent, data.counts.shape)[arms]
-    return Estimates(means, covariances, counts, binary, shared, lent, skewness)
+    return Estimates(means, covariances, counts, binary, shared, lent, skewness, data.rivals)
 
 
 def usable(data: Estimates) -> Flags:
@@ -259,6 +260,11 @@ class CostLimits(NamedTuple):
     def noisy(self) -> Flags:
         """All of them."""
         return np.ones(len(self.bound), dtype=np.bool_)
+
+    @property
+    def rivals(self) -> int:
+        """Further arms out of which the trials chose these."""
+        return self.data.rivals
 
     @property
     def events(self) -> int:
