@@ -46,6 +46,15 @@ def log(rows=400, seed=0):
     }
 
 
+@pytest.mark.parametrize("size", [1e89, 1e95, 5.6e102, 1e120])
+def test_large_values_are_answered_as_those_of_the_rows(tmp_path, size):
+    values = [5.6, -4.0, -4.0, 1.0, 9.0, 0.3]
+    table = {"arm": ["a"] * 6 + ["b"] * 6, "q": [0.1, 0.2, 0.3, 0.2, 0.3, 0.5] * 2, "d": [size * v for v in values * 2]}
+    path = write(tmp_path, "parquet", table)
+    options = {"goal": "maximise q", "limits": [f"d <= {size}"]}
+    assert from_log(path, **options).mixture == from_log(table, **options).mixture
+
+
 def write(folder, kind, table=None):
     table = log() if table is None else table
     path = folder / f"log.{kind}"

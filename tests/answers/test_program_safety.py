@@ -27,7 +27,7 @@ def test_one_segment_has_the_safe_mix_of_the_plain_problem(size):
         assert found.mixture @ data.means[:, 0] == pytest.approx(plain.mixture @ data.means[:, 0], abs=5e-3 * spread)
         certified += found.certified
         same = described_program_mix(program, plain.mixture, trust(0.7))
-        other = safety.described(data, instance.bound, plain.mixture, safety.trust(0.7))
+        other = safety.described(data, instance.bound, plain.mixture, trust(0.7))
         np.testing.assert_allclose(same.kept, other.kept, rtol=1e-6)
         np.testing.assert_allclose(same.mean, other.mean - instance.bound, atol=1e-12)
         np.testing.assert_allclose(same.error, other.error)

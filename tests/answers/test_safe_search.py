@@ -20,9 +20,9 @@ class OneLimit:
         share = min(max(self.most, 0.0), 1.0)
         return safe_search.Guess(np.array([1 - share, share]), self.most >= 0, np.ones(1))
 
-    def covariances(self):
+    def noise(self, mixture):
         """A lucky choice says nothing of the costs."""
-        return np.tile(np.diag([1.0, 0.0]), (2, 1, 1))
+        return np.diag([1.0, 0.0])
 
     def within(self, tail):
         share = self.most - self.width * self.quantile(tail)
@@ -128,22 +128,19 @@ def test_the_tail_of_the_regret_falls_with_the_chance():
     ],
 )
 def test_luck_is_the_correlation_of_score_and_costs(correlation, price, luck):
-    covariances = np.array([[[1.0, correlation], [correlation, 1.0]]]) * 1e-3
-    assert safe_search.luck_of(covariances, np.ones(1), np.array([price]), np.array([True])) == pytest.approx(luck)
+    noise = np.array([[1.0, correlation], [correlation, 1.0]]) * 1e-3
+    assert safe_search.luck_of(noise, np.array([price]), np.array([True])) == pytest.approx(luck)
 
 
 def test_luck_has_no_unit():
     rng = np.random.default_rng(0)
-    half = rng.normal(size=(3, 4, 4))
-    covariances, prices, mixture = half @ half.transpose(0, 2, 1), np.array([0.3, 0.0, 1.2]), np.array([0.5, 0.2, 0.3])
-    unit = np.array([1.0, 1e-120, 1e130, 7.0])
-    found = safe_search.luck_of(covariances, mixture, prices, np.ones(3, bool))
-    other = safe_search.luck_of(covariances * unit[:, None] * unit, mixture, prices / unit[1:], np.ones(3, bool))
+    half, prices, unit = rng.normal(size=(4, 4)), np.array([0.3, 0.0, 1.2]), np.array([1.0, 1e-120, 1e130, 7.0])
+    found = safe_search.luck_of(half @ half.T, prices, np.ones(3, bool))
+    other = safe_search.luck_of(half @ half.T * unit[:, None] * unit, prices / unit[1:], np.ones(3, bool))
     assert 0 < found < 1
     assert other == pytest.approx(found)
 
 
 def test_a_limit_without_noise_and_a_score_without_one_bring_no_luck():
-    nothing = np.zeros((2, 2, 2))
-    assert safe_search.luck_of(nothing, np.full(2, 0.5), np.ones(1), np.array([True])) == 0
-    assert safe_search.luck_of(nothing - np.eye(2)[::-1], np.full(2, 0.5), np.ones(1), np.array([False])) == 0
+    assert safe_search.luck_of(np.zeros((2, 2)), np.ones(1), np.array([True])) == 0
+    assert safe_search.luck_of(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.ones(1), np.array([False])) == 0

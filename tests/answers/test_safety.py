@@ -9,6 +9,7 @@ from tests.answers.estimates import drawn, made
 
 import bestmix as bm
 from bestmix.answers import certificate, safety
+from bestmix.answers.safe_search import trust
 from bestmix.problems.solution import solve_means
 
 
@@ -222,7 +223,7 @@ def test_limits_on_values_of_zero_and_one_are_counted():
 def test_any_mix_has_a_chance_and_an_interval():
     data, bound = drawn("A2", 100)
     guess = solve_means(data.means, bound)
-    found = safety.described(data, bound, guess.mixture, safety.trust(0.9))
+    found = safety.described(data, bound, guess.mixture, trust(0.9))
     assert not found.certified
     assert 0.3 < found.certainty < 0.6  # on its bound: at most even odds
     low, high = safety.mean_interval(data, guess.mixture, 0.025)

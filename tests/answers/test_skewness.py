@@ -108,3 +108,32 @@ def test_limits_on_skewed_costs_are_kept_more_often():
             missed[name] += data.means[0, 1] + safety.margins(data, 0.05)[0, 0] < 1.329  # the mean of E^1.5
     assert missed["without"] > 1.5 * missed["with"]
     assert missed["with"] <= 32  # 20 expected at 5%; more with a chance below 1%
+
+
+def test_of_metrics_that_nearly_cancel_nothing_is_made_up():
+    """Dollars in proportion to tokens: their difference is nearly nothing, and no more skewed than they are."""
+    both = np.ones((2, 2)) + 1e-9 * np.eye(2)
+    found = of_entries(np.array([[1.0, -1.1], [1.0, -1.0]]), np.array([[4.0, 4.0]]), both[None])
+    assert (np.abs(found) <= 4.0).all()
+    assert (np.abs(of_entries(np.array([[1.0, -1.0]]), np.full((1, 2), 4.0), 1e240 * both[None])) <= 4.0).all()
+    assert (of_entries(np.array([[1.0, -1.0]]), np.full((1, 2), 4.0), np.zeros((1, 2, 2))) == 0.0).all()
+
+
+def test_a_ratio_of_linked_metrics_keeps_its_narrow_interval():
+    rng, rows = np.random.default_rng(0), {"arm": [], "quality": [], "dollars": [], "tokens": []}
+    for i, arm in enumerate("abc"):
+        tokens = rng.lognormal(0.0, 0.8, 300)
+        rows["arm"] += [arm] * 300
+        rows["quality"] += list(rng.normal(0.4 + 0.2 * i, 0.2, 300))
+        rows["dollars"] += list(tokens * (1.0 + 0.1 * i))
+        rows["tokens"] += list(tokens)
+    limit = from_log(rows, goal="maximise quality", limits=["dollars / tokens <= 1.11"]).limits
+    (found,) = limit.values()
+    assert 1.09 < found.interval[0] < found.mean < found.interval[1] < 1.12
+
+
+def test_each_row_its_own_block_is_as_without_blocks():
+    rows = log(0.8, 100)
+    plain = from_log(rows, bounds={"dollars": 2.0})
+    alone = from_log(rows | {"user": list(range(200))}, bounds={"dollars": 2.0}, block="user")
+    assert alone.mixture == pytest.approx(plain.mixture, abs=2e-3)

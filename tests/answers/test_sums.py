@@ -66,6 +66,28 @@ def test_without_third_powers_nothing_is_known_of_the_skewness():
     assert without.mixture != with_all.mixture  # dollars are skewed here
 
 
+def test_third_powers_that_are_too_large_are_not_known():
+    table, options = sums(log(), ["quality", "dollars"]), {"arm": "model", "reward": "quality"}
+    large = {k: np.array(v) * 1e60 ** k.count("dollars") if k != "model" else v for k, v in table.items()}
+    for power in (large["dollars*dollars*dollars"], np.full(3, np.inf), np.full(3, np.nan)):
+        found = from_sums(large | {"dollars*dollars*dollars": power}, bounds={"dollars": 3e60}, **options)
+        assert found.told[0].skewness() is None
+
+
+def test_a_price_whose_scatter_is_rounded_below_zero_leaves_the_others_their_skewness():
+    rng, rows = np.random.default_rng(1), {"model": [], "quality": [], "dollars": []}
+    for name, price in (
+        ("a", np.full(300, 0.7)),
+        ("b", rng.lognormal(0.5, 0.9, 300)),
+        ("c", rng.lognormal(1.2, 0.9, 300)),
+    ):
+        rows["model"] += [name] * 300
+        rows["quality"] += list(rng.normal(0.3 * len(price) / 300 + price.mean() / 10, 0.1, 300))
+        rows["dollars"] += list(price)
+    options = {"arm": "model", "reward": "quality", "bounds": {"dollars": 2.0}}
+    alike(from_sums(sums(rows, ["quality", "dollars"]), **options), from_log(rows, **options))
+
+
 def test_goals_limits_and_segments():
     rows = log()
     rows["p(seconds > 3)"] = [float(s > 3) for s in rows["seconds"]]
@@ -89,6 +111,7 @@ def test_a_product_may_be_written_in_either_order():
         (lambda t: t.pop("quality*dollars"), r"there is no column 'quality\*dollars'"),
         (lambda t: t.update(n=[1.5, 2, 3]), "n of 'small': expected a whole number"),
         (lambda t: t.update({"quality*quality": [0.1, 0.1, 0.1]}), "sums of squares, not squares of sums"),
+        (lambda t: t.update({"dollars*dollars*dollars": [1e9, 1e9, 1e9]}), "third powers, not third powers of sums"),
     ],
 )
 def test_what_cannot_be_sums_is_refused(change, message):

@@ -91,7 +91,8 @@ class Blocks:
     def _moments(self, place: int, scale: Floats, plain: Moments) -> Moments:
         # A scatter s makes a mean's variance s / (n - 1) / n.
         n = float(plain.count)
-        return Moments.from_statistics(plain.count, plain.mean(), self.covariances[place] * scale * (n * (n - 1.0)))
+        scatter = self.covariances[place] * scale * (n * (n - 1.0))
+        return Moments.from_statistics(plain.count, plain.mean(), scatter).as_skewed(plain.skewness())
 
     def redrawn(self, rng: np.random.Generator, segments: int = 1) -> RedrawnLog:
         """As many blocks, redrawn; of an arm that they miss, the means of all."""
@@ -148,7 +149,8 @@ def _scaled(moments: Moments, scale: Floats) -> Moments:
     """Trials with the same mean and another scatter."""
     if moments.count < 2 or (scale == 1.0).all():
         return moments
-    return Moments.from_statistics(moments.count, moments.mean(), moments.scatter() * scale)
+    wider = Moments.from_statistics(moments.count, moments.mean(), moments.scatter() * scale)
+    return wider.as_skewed(moments.skewness())
 
 
 def _widened_answer(problem: Problem, blocks: Blocks, answered: Callable[[Floats], Recommendation]) -> Recommendation:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bestmix import checks
 from bestmix.answers import log_files
 from bestmix.answers.log_columns import MISSING, places
 from bestmix.answers.log_csv import layout, text_of
-from bestmix.answers.moments import ExactSum, Moments
+from bestmix.answers.moments import LARGE, ExactSum, Moments
 from bestmix.answers.sum_tables import Names, Sums, added_up
 from bestmix.answers.tables import Group
 from bestmix.answers.trials_query import COUNTS, Trials, aggregates, literal, measured, quoted
@@ -219,7 +218,7 @@ def _sums(table: Floats, names: Names) -> Sums:
     moments, sums = added_up(counts.tolist(), values, names)
     squares, size = _squares(moments), np.abs([_float(total) for total in moments.sums])
     tiny = (squares < TINIEST**2 * moments.count) & ((squares > 0.0) | (size > 0.0))
-    if (squares > checks.LARGEST**2).any() or tiny.any():
+    if (squares > LARGE**2).any() or tiny.any():  # of what is larger third powers are not kept
         raise Unclean
     return Sums(moments, counts, sums, table[:, 0].astype(np.int64))
 

@@ -247,11 +247,15 @@ class Moments:
             if i == j and self.binary()[i]:  # stays of 0 and 1, so that rare events are reckoned with as such
                 total = round(count * float(self.mean()[i]))
                 result.sums[i], result.products[place] = ExactSum(total), ExactSum(total)
-        skewness, mean, square = self.skewness(), result.mean(), np.diag(result.scatter()) / count
-        if skewness is not None:
+        return result.as_skewed(self.skewness())
+
+    def as_skewed(self, skewness: Floats | None) -> "Moments":
+        """These sums with third powers that make them so skewed (1 + L,); without any where that is not known."""
+        mean, square = self.mean(), np.diag(self.scatter()) / max(self.count, 1)
+        if skewness is not None and self.count:
             third = skewness * square**1.5 + 3.0 * mean * square + mean**3
-            result.cubes = [ExactSum.of(count * value) for value in third.tolist()]
-        return result
+            self.cubes = [ExactSum.of(self.count * value) for value in third.tolist()]
+        return self
 
     def mean(self) -> Floats:
         """Mean vector, each entry correctly rounded; NaN without trials."""
@@ -296,10 +300,10 @@ class Moments:
         """
         if self.cubes is None:
             return None
-        result, square = np.zeros(self.size), np.diag(self.scatter())
+        result, square, mean = np.zeros(self.size), np.diag(self.scatter()), self.mean()
         places = np.cumsum([0, *range(self.size, 1, -1)]) if self.size else np.empty(0, dtype=np.int64)
         for i, place in enumerate(places.tolist()):
-            if self.count > 1 and square[i] > FLAT * self.count * float(self.mean()[i]) ** 2 and square[i] > TINY:
+            if self.count > 1 and square[i] > FLAT * self.count * mean[i] ** 2 and square[i] > TINY:
                 third = _third(self.count, self.sums[i], self.products[place], self.cubes[i])
                 result[i] = third / self.count / (square[i] / self.count) ** 1.5
         return result

@@ -19,7 +19,7 @@ from bestmix.kernels.conditions import PRIOR
 UNLIKELY = 1e-6  # chance of as little scatter as was seen, at which a variance is no longer taken for possible
 SKEWED, ROOT = 2.5, 0.25  # times its own variance and its skewness: what the pool may count for an arm, to keep a limit
 LEAST = 15.0  # times its own variance, whatever the skewness seems to be: a fixed part of a price hides it
-KNOWN = 8.0  # the same where the trials tell the skewness, which makes margins wider by itself
+KNOWN = 8.0  # the same where the trials tell the skewness: a limit on its side has a wider margin in any case
 WIDEST = 1.5  # deviation over the mean, at most: the mean may be next to zero
 
 

@@ -107,9 +107,15 @@ class ProgramLimits:
         """The best mix at the estimates."""
         return program_cone.optimum(self.line, self.common)
 
-    def covariances(self) -> Floats:
-        """Of the estimated entries (n, 1 + R, 1 + R)."""
-        return entry_covariances(self.program)
+    def noise(self, mixture: Floats) -> Floats:
+        """Covariances of the objective and the limits (1 + R, 1 + R); of a relative limit with its arm of reference."""
+        line, turn = self.line, np.repeat(self.program.layout.transform, self.program.layout.sizes, axis=0)
+        totals = np.bincount(line.segment, mixture, len(line.weight))[line.segment]
+        weights = np.column_stack([mixture, mixture[:, None] - self.factor * totals[:, None]]) / np.sqrt(
+            self.counts[:, None]
+        )
+        part = weights[:, :, None] * turn  # (n, 1 + R, M)
+        return np.asarray(np.einsum("nri,nij,nsj->rs", part, self.program.data.covariances, part))
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""
@@ -246,12 +252,6 @@ def entry_variances(program: NoisyProgram) -> Floats:
     turn = np.repeat(program.layout.transform, program.layout.sizes, axis=0)
     spread = np.einsum("nri,nij,nrj->nr", turn, program.data.covariances, turn)
     return np.asarray(np.maximum(spread, 0.0) / program.data.counts[:, None])
-
-
-def entry_covariances(program: NoisyProgram) -> Floats:
-    """Covariances of the estimated entries of each column (n, 1 + R, 1 + R)."""
-    turn = np.repeat(program.layout.transform, program.layout.sizes, axis=0)
-    return np.asarray(turn @ program.data.covariances @ turn.transpose(0, 2, 1) / program.data.counts[:, None, None])
 
 
 def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | float, which: slice) -> Floats:

@@ -22,6 +22,7 @@ from bestmix.arrays import Flags, Floats
 
 CAUTION = 0.8  # of the risk that is spent: the selection effect left over at three limits
 POWER = 4.0  # of the chance of the support, beyond the first: where luck of the choice is luck of the costs
+EARLY = 20.0  # trials of an arm: with fewer its luck counts more than twice, since the chance rests on them too
 MOST_SUPPORTS = 250  # that the risk is divided by; more would ask for margins that no experiment reaches
 LEAST_CHANCE = 0.02  # of a support, for the same reason
 LUCK = 0.4  # of the risk of a regret above its bound: a support that looks likely after few trials may be a lucky draw
@@ -81,8 +82,8 @@ class Limits(Protocol):
     def optimum(self) -> Guess:
         """The best mix at the estimates."""
 
-    def covariances(self) -> Floats:
-        """Of the estimated entries of each column in the objective and in the limits (K, 1 + L, 1 + L)."""
+    def noise(self, mixture: Floats) -> Floats:
+        """Covariances of what is estimated of a mix: the objective, and what each limit is about (1 + L, 1 + L)."""
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix that keeps the limits with margins that miss with these chances; None when there is none."""
@@ -106,7 +107,7 @@ class Limits(Protocol):
 def trust(chance: float | None, supports: int = MOST_SUPPORTS, luck: float = 1.0) -> float:
     """Factor of the odds that a limit is broken, for a mix chosen from the same trials out of so many supports.
 
-    ``luck`` is how far a lucky choice is one of costs that look too small, from 0 to 1.
+    ``luck`` is how far a lucky choice is one of costs that look too small: from 0 to 1, and more after few trials.
     """
     return CAUTION * max(math.pow(chance or 0.0, 1.0 + POWER * luck), 1.0 / min(supports, MOST_SUPPORTS))
 
@@ -118,28 +119,30 @@ class Choice(NamedTuple):
     odds: float
 
 
-def choice(limits: Limits, chance: float | None) -> Choice:
-    """What was chosen from the trials, and how far it is to be trusted."""
-    guess = limits.optimum()
-    luck = luck_of(limits.covariances(), guess.mixture, guess.prices, limits.noisy) if guess.feasible else 1.0
-    return Choice(guess.mixture, trust(chance, supports(limits), luck))
+def choice(limits: Limits, chance: float | None, guess: Guess | None = None) -> Choice:
+    """What was chosen from the trials, and how far it is to be trusted; ``guess`` is the optimum, where it is known."""
+    guess = limits.optimum() if guess is None else guess
+    luck = luck_of(limits.noise(guess.mixture), guess.prices, limits.noisy) if guess.feasible else 1.0
+    fewest = limits.counts[guess.mixture > 0].min(initial=np.inf)
+    return Choice(guess.mixture, trust(chance, supports(limits), luck * (1.0 + EARLY / max(fewest, 1.0))))
 
 
-def luck_of(covariances: Floats, mixture: Floats, prices: Floats, noisy: Flags) -> float:
+def luck_of(noise: Floats, prices: Floats, noisy: Flags) -> float:
     """Squared correlation of a mix's score with a cost, of the limit where it is the most negative; 0 if none is.
 
-    >>> one = np.array([[[0.01, -0.009], [-0.009, 0.01]]])  # a good trial is a cheap one
-    >>> round(luck_of(one, np.ones(1), np.array([0.5]), np.array([True])), 2)
+    ``noise`` are covariances of the mix's objective and limits (1 + L, 1 + L).
+
+    >>> noise = np.array([[0.01, -0.009], [-0.009, 0.01]])  # a good trial is a cheap one
+    >>> round(luck_of(noise, np.array([0.5]), np.array([True])), 2)
     0.91
-    >>> round(luck_of(np.abs(one), np.ones(1), np.array([0.5]), np.array([True])), 2)
+    >>> round(luck_of(np.abs(noise), np.array([0.5]), np.array([True])), 2)
     0.0
     """
-    square, score = mixture * mixture, np.r_[1.0, -prices]
     with np.errstate(all="ignore"):
-        error = np.sqrt(square @ np.diagonal(covariances, axis1=1, axis2=2))  # of the mix, in the objective and limits
+        error = np.sqrt(np.diagonal(noise))
         size = np.where(error > 0, error, 1.0)
-        together = np.einsum("a,aij->ij", square, covariances / size[:, None] / size)
-        score = score * size / np.abs(score * size).max()
+        together, score = noise / size[:, None] / size, np.r_[1.0, -prices] * size
+        score = score / np.abs(score).max()
         length = np.sqrt(score @ together @ score)
         found = (together[1:] @ score) / np.where(length > 0, length, 1.0)
     if not np.isfinite(found).all():

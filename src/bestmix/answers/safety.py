@@ -16,8 +16,9 @@ import numpy as np
 
 from bestmix.answers import likeliest, pooling
 from bestmix.answers.cone import DUST, Margins, cone_mix, scaled, spread, widest_mix
-from bestmix.answers.safe_search import HALVINGS, Guess, judged, nothing, search, spread_out, tails_at
+from bestmix.answers.safe_search import HALVINGS, judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
+from bestmix.answers.safe_search import Guess as Guess
 from bestmix.answers.safe_search import SafeMix as SafeMix
 from bestmix.answers.safe_search import affordable as affordable
 from bestmix.answers.safe_search import choice as choice
@@ -25,7 +26,6 @@ from bestmix.answers.safe_search import described as describe
 from bestmix.answers.safe_search import regret_tail as regret_tail
 from bestmix.answers.safe_search import shown_odds as shown_odds
 from bestmix.answers.safe_search import told as told
-from bestmix.answers.safe_search import trust as trust
 from bestmix.answers.shared_items import of_row
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import conditions, jit
@@ -282,9 +282,9 @@ class CostLimits(NamedTuple):
         guess = solve_means(self.data.means, self.bound)
         return Guess(guess.mixture, guess.status != "infeasible", guess.dual)
 
-    def covariances(self) -> Floats:
-        """Of the estimated means (K, 1 + L, 1 + L)."""
-        return np.asarray(self.data.covariances / self.data.counts[:, None, None])
+    def noise(self, mixture: Floats) -> Floats:
+        """Covariances of a mix's mean reward and costs (1 + L, 1 + L)."""
+        return np.asarray(np.einsum("a,aij->ij", mixture * mixture / self.data.counts, self.data.covariances))
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""

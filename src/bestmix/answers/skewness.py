@@ -75,15 +75,19 @@ def counted(sample: Floats, counts: Floats, means: Floats, scatters: Floats, eve
 def of_entries(transform: Floats, skewness: Floats, covariances: Floats) -> Floats:
     """Skewness of sums of metrics (K, R), with coefficients (R, M), or (K, R, M) for each arm.
 
-    Third moments are added up as if metrics did not depend on each other.
+    Third moments are added up as if metrics did not depend on each other, so that no sum is more skewed than its parts:
+    of the difference of two that nearly cancel nothing is known.
 
     >>> of_entries(np.array([[1.0, 0.0], [0.0, -1.0]]), np.array([[0.5, 2.0]]), np.eye(2)[None])
     array([[ 0.5, -2. ]])
     """
     turn = np.broadcast_to(transform, (len(skewness), *transform.shape[-2:]))
     deviation = np.sqrt(np.maximum(np.diagonal(covariances, axis1=1, axis2=2), 0.0))
-    whole = np.sqrt(np.maximum(np.einsum("kri,kij,krj->kr", turn, covariances, turn), 0.0))
-    parts = turn * deviation[:, None] / np.where(whole > 0, whole, 1.0)[:, :, None]
+    with np.errstate(all="ignore"):
+        whole = np.sqrt(np.maximum(np.einsum("kri,kij,krj->kr", turn, covariances, turn), 0.0))
+        parts = turn * deviation[:, None]
+        size = np.maximum(whole, np.linalg.norm(parts, axis=2))[:, :, None]
+        parts = np.where((size > 0) & np.isfinite(size), parts / np.where(size > 0, size, 1.0), 0.0)
     return np.asarray((parts**3 * skewness[:, None]).sum(axis=2))
 
 

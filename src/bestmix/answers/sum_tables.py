@@ -30,6 +30,7 @@ INCOMPLETE = "incomplete"  # the column with the number of rows that miss a valu
 MEASURES = "measures"  # the column with the names, where the others have numbers
 ROUNDING = 1e-9  # of a sum of squares: by so much it may miss what the sums ask for
 CORRELATED = 1e-6  # a correlation of rounded sums may be beyond 1 by so much
+SKEWED = 1.1  # times the skewness that so many trials can have at most: rounding
 DAY = "day"  # a block for each day of a time
 BLOCK_NUMBER = "\0block"  # the column with the number of each row's block: no column of a user is called so
 
@@ -178,7 +179,12 @@ def _sums(columns: Mapping[str, Any], names: Names) -> list[str]:
     """Columns with sums and products, written in either order, and with third powers if all of these are there."""
     products = [_either(columns, names.product(i, j), names.product(j, i)) for i, j in names.pairs]
     powers = [names.product(*each) for each in names.powers]
-    return [*names.sums, *products, *(powers if all(name in columns for name in powers) else [])]
+    return [*names.sums, *products, *(powers if all(_is_told(columns, name) for name in powers) else [])]
+
+
+def _is_told(columns: Mapping[str, Any], name: str) -> bool:
+    """Whether there is such a column, with numbers that can be reckoned with; a third power may be too large."""
+    return name in columns and bool((np.abs(Values(list(columns[name])).numbers()) <= checks.LARGEST).all())
 
 
 def _statistics(columns: Mapping[str, Any], names: Names) -> list[str]:
@@ -257,7 +263,7 @@ def _possible(name: str, moments: Moments, names: Names) -> Moments:
     _check_spread(name, moments, names, np.sqrt(np.maximum(scatter, 0.0)), np.sqrt(largest))
     if (scatter < 0).any():  # rounded away: no spread
         np.fill_diagonal(whole, np.maximum(scatter, 0.0))
-        return Moments.from_statistics(moments.count, moments.mean(), whole)
+        return Moments.from_statistics(moments.count, moments.mean(), whole).as_skewed(moments.skewness())
     return moments
 
 
@@ -272,6 +278,11 @@ def _check_spread(name: str, moments: Moments, names: Names, spread: Floats, siz
         i, j = divmod(int(np.argmax(far)), len(spread))
         fault = f"of {name!r} the sum of {names.product(*sorted((i, j)))} would make a correlation beyond 1"
         raise checks.InvalidInput("sums", fault, "sum them again")
+    skewness, most = moments.skewness(), (moments.count - 2.0) / math.sqrt(max(moments.count - 1.0, 1.0))
+    if skewness is not None and moments.count > 2 and np.abs(skewness).max(initial=0.0) > SKEWED * most:
+        column = names.sums[int(np.argmax(np.abs(skewness)))]
+        fault = f"of {name!r} the sum of {column}*{column}*{column} is more than so many trials can have"
+        raise checks.InvalidInput("sums", fault, "sum third powers, not third powers of sums")
     told = moments.mean() * moments.count if moments.count else np.zeros(len(spread))
     part = np.where(names.events, np.abs(told - np.round(told)), 0.0)
     if (part > CORRELATED * max(moments.count, 1)).any():

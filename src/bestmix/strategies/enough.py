@@ -115,7 +115,8 @@ def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: fl
     terms = _terms(data, guess, lam)
     level = data.means[:, 0] - (data.means[:, 1:] - bound) @ lam - guess.value
     q = quantiles(data, guess.mixture, delta * REGRET * chance)
-    odds = safety.choice(safety.CostLimits(data, bound), chance).odds
+    made = safety.Guess(guess.mixture, guess.status != "infeasible", lam)
+    odds = safety.choice(safety.CostLimits(data, bound), chance, made).odds
     risk = safety.affordable(delta * LIMITS, odds) / max(len(bound), 1)
     limit = quantiles(data, guess.mixture, risk).min(initial=np.inf)
     variances = np.diagonal(data.covariances, axis1=1, axis2=2)[:, 1:]
