@@ -197,7 +197,7 @@ def deployed(case: Case, trials: Drawn, n: int) -> Deployed:
     means, scatters, sample = trials
     counts, binary = np.full(len(means), float(n)), np.full(means.shape, case.sigma is None)
     skew = None if sample is None else skewness.counted(sample, counts, means, scatters, binary)
-    data = safety.estimates(means, scatters, counts, binary, skewness=skew)
+    data = safety.estimates(means, scatters, counts, binary, skew=skew)
     guess = solve_means(means, case.bound)
     chance = support_chance(means, scatters, counts, case.bound, binary)
     return Deployed(data, guess, chance, safety.safe_mix(data, case.bound, chance))

@@ -113,13 +113,11 @@ class Evidence:
         known = np.zeros((len(self.means) - len(self.moments), *self.scatters.shape[1:]))
         counts, events = np.r_[self.counts, np.full(len(known), np.inf)], self.problem.rows.events(self.events)
         scatters = np.concatenate([self.scatters, known])
-        return estimates(self.means, scatters, counts, events, as_possible, self.row_skewness)._replace(
-            shared=self.shared
-        )
+        return estimates(self.means, scatters, counts, events, as_possible, self.row_skew)._replace(shared=self.shared)
 
     @cached_property
-    def skewness(self) -> Floats | None:
-        """Skewness of a trial's measures to reckon with (K, M); None where there is none, or it is not known."""
+    def skew(self) -> Floats | None:
+        """Skewness and rare values of measures (K, M, 3) to reckon with; None where there are none, or not known."""
         from bestmix.answers.skewness import counted, sample_skewness
 
         sample, unknown = sample_skewness(self.moments), len(self.moments)
@@ -127,17 +125,17 @@ class Evidence:
             return None
         told = self.counts.astype(np.float64), self.measured[:unknown], self.measured_scatters
         found = counted(sample, *told, self.events[:unknown])
-        return None if found is None else np.pad(found, ((0, len(self.measured) - unknown), (0, 0)))
+        return None if found is None else np.pad(found, ((0, len(self.measured) - unknown), (0, 0), (0, 0)))
 
     @cached_property
-    def row_skewness(self) -> Floats | None:
-        """The same of the goal and the limits (K, 1 + L)."""
+    def row_skew(self) -> Floats | None:
+        """The same of the goal and the limits (K, 1 + L, 3)."""
         from bestmix.answers.skewness import of_entries
 
-        if self.skewness is None or self.problem.rows.direct:
-            return self.skewness
-        found = of_entries(self.problem.rows.transform, self.skewness[: len(self.moments)], self.measured_scatters)
-        return np.pad(found, ((0, len(self.means) - len(found)), (0, 0)))
+        if self.skew is None or self.problem.rows.direct:
+            return self.skew
+        found = of_entries(self.problem.rows.transform, self.skew[: len(self.moments)], self.measured_scatters)
+        return np.pad(found, ((0, len(self.means) - len(found)), (0, 0), (0, 0)))
 
     @cached_property
     def shared(self) -> Floats | None:

@@ -122,11 +122,11 @@ def noisy_program(
     binary: Signs | Flags | None = None,
     arrivals: float = 0.0,
     as_possible: bool = False,
-    skewness: Floats | None = None,
+    skew: Floats | None = None,
 ) -> NoisyProgram:
     """Program from sums over trials: means (n, M), scatter (n, M, M) and counts (n,) of each column.
 
-    What the layout gives takes the place of what trials told; ``as_possible`` and ``skewness`` (n, M) are those of
+    What the layout gives takes the place of what trials told; ``as_possible`` and ``skew`` (n, M, 3) are those of
     ``estimates``.
 
     >>> import numpy as np
@@ -145,7 +145,7 @@ def noisy_program(
         freedom = np.where(np.isfinite(counts), np.maximum(counts - 1.0, 0.0), 0.0)
         scatters = np.where(exact, freedom[:, None, None] * pooled, scatters)
     scatters = np.where(np.isfinite(counts)[:, None, None], scatters, 0.0)
-    data = estimates(means, scatters, counts, binary, as_possible, skewness)
+    data = estimates(means, scatters, counts, binary, as_possible, skew)
     data.covariances[exact] = 0.0
     return NoisyProgram(rows, np.asarray(weight, dtype=np.float64), float(arrivals), data)
 

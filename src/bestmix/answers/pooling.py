@@ -12,6 +12,7 @@ variance in any case (``skewed``): an arm whose trials happened to be cheap happ
 
 import numpy as np
 
+from bestmix.answers.skewness import SKEWNESS
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import conditions, jit
 from bestmix.kernels.conditions import PRIOR
@@ -69,12 +70,12 @@ def possible_scale(counts: Integers, scatters: Floats, pooled: Floats, least: Fl
     return np.asarray(np.sqrt(np.minimum(share, 1.0)))
 
 
-def skewed(counts: Integers, scatters: Floats, means: Floats, skewness: Floats | None = None) -> Floats:
+def skewed(counts: Integers, scatters: Floats, means: Floats, skew: Floats | None = None) -> Floats:
     """How many times its own variance the pool may count for each arm (K, R), to keep a limit.
 
-    Where the skewness is not known (None, or zero) it is taken for that of a log-normal value whose deviation is v
-    times its mean, 3 v + v^3. It makes a normal limit too near by a share that falls like one over the root of the
-    trials, and the pool's share falls like one over the trials, so that ROOT times that root is added.
+    Where the skewness is not known (``skew`` (K, R, 3) is None, or zero) it is taken for that of a log-normal value
+    whose deviation is v times its mean, 3 v + v^3. It makes a normal limit too near by a share that falls like one over
+    the root of the trials, and the pool's share falls like one over the trials, so that ROOT times that root is added.
 
     >>> scatters = np.array([[[0.25 * 99]], [[0.25 * 399]]])  # a deviation of 0.5
     >>> skewed(np.array([100, 400]), scatters, np.array([[0.5], [0.5]])).round(1).ravel().tolist()
@@ -86,4 +87,4 @@ def skewed(counts: Integers, scatters: Floats, means: Floats, skewness: Floats |
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         v = np.fmin(np.sqrt(own) / np.abs(means), WIDEST)
     found = np.maximum(LEAST, (3.0 * v + v**3) * (SKEWED + ROOT * np.sqrt(counts)[:, None]))
-    return found if skewness is None else np.where(skewness != 0, KNOWN, found)
+    return found if skew is None else np.where(skew[..., SKEWNESS] != 0, KNOWN, found)

@@ -25,8 +25,8 @@ from bestmix.answers.safe_search import (
     spread_out,
     tails_at,
 )
-from bestmix.answers.safety import binomial_margins, farther, freedoms, rounded
-from bestmix.answers.skewness import of_entries
+from bestmix.answers.safety import binomial_margins, farther, freedoms, rare_margins, rounded
+from bestmix.answers.skewness import SKEWNESS, of_entries
 from bestmix.arrays import Flags, Floats
 
 NEAR = 0.02  # of the widest margins, at which they are near enough
@@ -266,11 +266,13 @@ def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | fl
     variance, quantile = entry_variances(program)[:, which], -stdtrit(freedoms(data)[:, None], np.maximum(tail, 1e-300))
     flags = ((data.binary != 0) & np.isfinite(data.counts)[:, None])[:, None, :] & (turn != 0)
     quantile = np.maximum(quantile, 0.0)
-    if data.skewness is not None:
-        skewness = of_entries(turn, data.skewness, data.covariances)
-        quantile = farther(quantile, sign * skewness, data.counts[:, None])
+    least = np.zeros(variance.shape)
+    if data.skew is not None:
+        skew = of_entries(turn, data.skew, data.covariances)
+        quantile = farther(quantile, sign * skew[..., SKEWNESS], data.counts[:, None])
+        least = rare_margins(skew, data.counts[:, None], tail, sign)
     if not flags.any():
-        return np.asarray(quantile * np.sqrt(variance))
+        return np.asarray(np.maximum(quantile * np.sqrt(variance), least))
     own = np.diagonal(data.covariances, axis1=1, axis2=2)[:, None, :] / data.counts[:, None, None] * turn**2
     rest = np.maximum(variance - np.where(flags, own, 0.0).sum(axis=2), 0.0)
     wide = np.broadcast_to(np.asarray(tail, dtype=np.float64), variance.shape[1:])[None, :, None]
@@ -278,4 +280,4 @@ def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | fl
     events = data.binary[:, None, :]
     share = np.broadcast_to(events * data.means[:, None, :], turn.shape)
     shares = np.abs(turn) * binomial_margins(share, data.counts[:, None, None], wide, events * ways)
-    return np.asarray(np.sqrt(quantile**2 * rest + np.where(flags, shares**2, 0.0).sum(axis=2)))
+    return np.asarray(np.maximum(np.sqrt(quantile**2 * rest + np.where(flags, shares**2, 0.0).sum(axis=2)), least))

@@ -27,8 +27,8 @@ def program_of(evidence: Evidence, as_possible: bool = False) -> NoisyProgram:
     counts = np.r_[evidence.counts.astype(np.float64), np.full(known, np.inf)]
     shares, arrivals = segment_shares(evidence)
     told = evidence.measured[at], scatters[at], counts[at], evidence.events[at]
-    skewness = None if evidence.skewness is None else evidence.skewness[at]
-    return noisy_program(layout_of(problem), shares, *told, arrivals, as_possible, skewness)
+    skew = None if evidence.skew is None else evidence.skew[at]
+    return noisy_program(layout_of(problem), shares, *told, arrivals, as_possible, skew)
 
 
 def segment_shares(evidence: Evidence) -> tuple[Floats, float]:

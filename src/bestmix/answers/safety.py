@@ -27,6 +27,7 @@ from bestmix.answers.safe_search import regret_tail as regret_tail
 from bestmix.answers.safe_search import shown_odds as shown_odds
 from bestmix.answers.safe_search import told as told
 from bestmix.answers.shared_items import of_row
+from bestmix.answers.skewness import SHARE, SIZE, SKEWNESS
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import conditions, jit
 from bestmix.kernels.conditions import PRIOR
@@ -48,7 +49,7 @@ class Estimates(NamedTuple):
     binary: Signs  # 1 where all values were 0 or 1, -1 where they were 0 or -1, else 0 (K, 1 + L)
     shared: Floats | None = None  # correlations of the means of different arms (K, K, 1 + L, 1 + L); None for none
     lent: Floats | float = PRIOR  # degrees of freedom that the other arms' trials add to an arm's own (K,)
-    skewness: Floats | None = None  # of one trial (K, 1 + L), as far as it counts; None for none
+    skew: Floats | None = None  # skewness and rare values of one trial (K, 1 + L, 3), as in skewness.py; None for none
     rivals: int = 0  # further arms out of which trials chose these
 
 
@@ -61,13 +62,13 @@ def estimates(
     counts: Floats,
     binary: Signs | Flags | None = None,
     as_possible: bool = False,
-    skewness: Floats | None = None,
+    skew: Floats | None = None,
 ) -> Estimates:
     """Estimates from sums: each arm's covariance is blended with the pooled one, but a price keeps its own.
 
     The pool counts for an arm as no more than its own trials leave possible, if they are not skewed (``as_possible``).
     ``scatters`` are sums of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are
-    infinite. ``skewness`` (K, 1 + L) is what to reckon with; None where it is not known. A value that was the same in
+    infinite. ``skew`` (K, 1 + L, 3) is what to reckon with; None where it is not known. A value that was the same in
     EXACT trials or more, of an arm or of all, is a price; zero is not, it may be an event that did not happen yet, and
     keeps the pool's share, which falls like one over the trials.
     """
@@ -77,7 +78,7 @@ def estimates(
     pooled, blended = np.empty(scatters.shape[1:]), np.zeros(scatters.shape)
     speed = jit.speed_for(len(trials))
     speed(conditions.pool_scatter)(trials, own, pooled)
-    least = 0.0 if as_possible else pooling.skewed(trials, own, means[unknown], _of(skewness, unknown))
+    least = 0.0 if as_possible else pooling.skewed(trials, own, means[unknown], _of(skew, unknown))
     blended[unknown] = pooling.blended_as_possible(trials, own, pooled, binary[unknown] != 0, least)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
     same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
@@ -91,7 +92,7 @@ def estimates(
         share = FEW_EVENTS / (counts[a] + 1.0)
         blended[a, m, m] = share * (1.0 - share)
     lent = np.minimum(PRIOR, freedom.sum() - freedom[:, 0])
-    return Estimates(means, blended, counts, binary, lent=lent, skewness=skewness)
+    return Estimates(means, blended, counts, binary, lent=lent, skew=skew)
 
 
 def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
@@ -104,10 +105,10 @@ def _of(table: Floats | None, arms: Integers | Flags) -> Floats | None:
 
 def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     """Only some of the arms."""
-    shared, skewness = None if data.shared is None else data.shared[arms][:, arms], _of(data.skewness, arms)
+    shared, skew = None if data.shared is None else data.shared[arms][:, arms], _of(data.skew, arms)
     means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
     lent = np.broadcast_to(data.lent, data.counts.shape)[arms]
-    return Estimates(means, covariances, counts, binary, shared, lent, skewness, data.rivals)
+    return Estimates(means, covariances, counts, binary, shared, lent, skew, data.rivals)
 
 
 def usable(data: Estimates) -> Flags:
@@ -140,9 +141,11 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
 
     # d_al = t(alpha_l; nu_a) sqrt(var_al)
     quantile = np.maximum(-stdtrit(freedoms(data)[:, None], np.maximum(tail, 1e-300)), 0.0)
-    if data.skewness is not None:
-        quantile = farther(quantile, sign * data.skewness[:, metrics], data.counts[:, None])
+    if data.skew is not None:
+        quantile = farther(quantile, sign * data.skew[:, metrics, SKEWNESS], data.counts[:, None])
     width = np.asarray(quantile * np.sqrt(mean_variances(data)[:, metrics]))
+    if data.skew is not None:
+        width = np.maximum(width, rare_margins(data.skew[:, metrics], data.counts[:, None], tail, sign))
     events = data.binary[:, metrics]
     flags = (events != 0) & np.isfinite(data.counts)[:, None]
     if flags.any():
@@ -161,6 +164,18 @@ def farther(quantile: Floats, skewness: Floats, counts: Floats) -> Floats:
     """
     # t + gamma (1 + 2 t^2) / (6 sqrt(n))
     return np.asarray(quantile + np.maximum(skewness, 0.0) * (1.0 + 2.0 * quantile**2) / (6.0 * np.sqrt(counts)))
+
+
+def rare_margins(skew: Floats, counts: Floats, tail: Floats | float, sign: Floats | float) -> Floats:
+    """Distance of one-sided limits from means (K, L) of values that are alike but for a few large ones (K, L, 3).
+
+    As many large values may be missing as events of that share may have happened too rarely: an arm that has shown
+    none in n trials may have one in n / 3 or so. Zero where nothing is known of large values.
+    """
+    size, known = skew[..., SIZE], skew[..., SIZE] != 0
+    n = np.broadcast_to(np.where(np.isfinite(counts), counts, 1.0), size.shape)
+    width = np.abs(size) * binomial_margins(skew[..., SHARE], n, tail, np.where(known, np.sign(sign * size), 1.0))
+    return np.where(known, width, 0.0)
 
 
 def binomial_margins(share: Floats, n: Floats, tail: Floats | float, sign: Floats | float) -> Floats:

@@ -516,4 +516,4 @@ def _data(evidence: Evidence, binary: Flags) -> Estimates:
     flags = np.vstack([binary, np.zeros((known, binary.shape[1]), dtype=np.bool_)])
     events = evidence.problem.rows.events(flags)
     counts = np.r_[evidence.counts, np.full(known, np.inf)]
-    return estimates(evidence.means, scatters, counts, events, skewness=evidence.row_skewness)
+    return estimates(evidence.means, scatters, counts, events, skew=evidence.row_skew)
