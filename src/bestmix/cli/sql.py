@@ -72,8 +72,8 @@ def sql(
     """Print the query that adds up a table of trials in the database where it is.
 
     It has a row for each arm (and segment, and block): how many trials, the sums of what the goal and the limits read,
-    and the sums of the products of each two. [bold]bestmix solve --sums[/bold] answers from them, with the same
-    options.
+    the sums of the products of each two, and of third powers, which tell how skewed values are. [bold]bestmix solve
+    --sums[/bold] answers from them, with the same options.
 
     Example: [bold]bestmix sql --table events --arm model --reward quality --bound dollars=5 --dialect postgres[/bold]
     """
