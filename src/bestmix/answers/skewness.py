@@ -30,6 +30,7 @@ SURELY = 2.5  # standard errors of the skewness of as many normal values, from w
 POOL = 30.0  # trials of all arms together that an arm's own are blended with
 UNSEEN = 1.5  # times the skewness of the trials, at most: a log-normal value's, of which the trials show a part
 WIDE = 0.8  # deviation over the mean, from which on a positive metric is likely skewed
+WIDEST = 100.0  # the same, at most: a mean may be next to zero
 TRIALS = 25.0  # for each square of the skewness: with fewer a normal limit is too near (Cochran)
 CORRECTED = 5.0  # the same of a limit that reckons with the skewness
 
@@ -193,5 +194,6 @@ def _is_wide(evidence: "Evidence", place: int, mixture: Floats) -> bool:
         return False
     variance = evidence.measured_scatters[used, place, place] / (counts[used] - 1)
     size = np.maximum(mean[used], _mean_of(mixture, evidence.measured[:, place]))
-    v = np.sqrt(variance) / np.where(size > 0, size, 1.0)
+    with np.errstate(over="ignore"):
+        v = np.minimum(np.sqrt(variance) / np.where(size > 0, size, np.inf), WIDEST)
     return bool(((v > WIDE) & (counts[used] < TRIALS * (3.0 * v + v**3) ** 2)).any())
