@@ -209,3 +209,9 @@ def test_third_powers_that_are_no_floats_are_not_kept():
 def test_fewer_trials_are_as_skewed():
     whole = moments_of(np.random.default_rng(3).lognormal(size=(60, 2)))
     assert whole.weighted(0.5).skewness() == pytest.approx(whole.skewness(), rel=1e-9)
+
+
+def test_a_name_that_is_not_known_is_refused():
+    data = moments_of(np.ones((3, 1))).to_dict()
+    with pytest.raises(ValueError, match="expected count, sums, products and cubes"):
+        Moments.from_dict(data | {"cubfs": data.pop("cubes")})

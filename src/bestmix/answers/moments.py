@@ -344,6 +344,8 @@ class Moments:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Moments":
         """Inverse of ``to_dict``."""
+        if not set(data) <= {"count", "sums", "products", "cubes"}:
+            raise ValueError(f"sums of trials: expected count, sums, products and cubes, got {', '.join(data)}")
         sums, products = ([ExactSum.parse(text) for text in data[name]] for name in ("sums", "products"))
         cubes = [ExactSum.parse(text) for text in data["cubes"]] if "cubes" in data else None
         return cls(len(sums), data["count"], sums, products, cubes)
