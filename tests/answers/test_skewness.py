@@ -206,3 +206,13 @@ def test_failures_of_a_quality_that_has_to_be_kept_are_told_too():
     rows = {"arm": ["a", "b", "c"] * 100, "reward": quality, "dollars": np.tile([1.0, 2.0, 3.0], 100) + rng.random(300)}
     rec = from_log(rows, goal="minimise dollars", limits=["reward >= 0.8"])
     assert LOW in rec.note
+
+
+@pytest.mark.parametrize("options", [{"bounds": {"dollars": 0.7}}, {"limits": ["dollars <= 0.7", "share(b) <= 90%"]}])
+def test_a_price_that_never_varied_counts_as_known_beside_skewed_ones(options):
+    rng, n = np.random.default_rng(0), 60
+    price = np.r_[np.full(n, 0.7), rng.lognormal(0.0, 1.0, n), 3.0 * rng.lognormal(0.0, 1.0, n)]
+    rows = {"arm": ["fee"] * n + ["b"] * n + ["c"] * n, "reward": rng.normal(0.5, 0.1, 3 * n), "dollars": price}
+    rec = from_log(rows, **options)
+    assert rec.mixture == pytest.approx({"fee": 1.0})
+    assert rec.certified

@@ -301,10 +301,9 @@ class Moments:
         if self.cubes is None:
             return None
         result, square, mean = np.zeros(self.size), np.diag(self.scatter()), self.mean()
-        places = np.cumsum([0, *range(self.size, 1, -1)]) if self.size else np.empty(0, dtype=np.int64)
-        for i, place in enumerate(places.tolist()):
+        for i, squares in enumerate(self._squares()):
             if self.count > 1 and square[i] > FLAT * self.count * mean[i] ** 2 and square[i] > TINY:
-                third = _third(self.count, self.sums[i], self.products[place], self.cubes[i])
+                third = _third(self.count, self.sums[i], squares, self.cubes[i])
                 result[i] = third / self.count / (square[i] / self.count) ** 1.5
         return result
 
@@ -316,8 +315,12 @@ class Moments:
         >>> trials.binary().tolist()
         [True, False]
         """
-        squares = [p for (i, j), p in zip(self._pairs(), self.products, strict=True) if i == j]
-        return np.array([self._is_binary(s, p) for s, p in zip(self.sums, squares, strict=True)], dtype=np.bool_)
+        pairs = zip(self.sums, self._squares(), strict=True)
+        return np.array([self._is_binary(total, square) for total, square in pairs], dtype=np.bool_)
+
+    def _squares(self) -> list[ExactSum]:
+        """Sums of squares of each entry."""
+        return [p for (i, j), p in zip(self._pairs(), self.products, strict=True) if i == j]
 
     def _is_binary(self, total: ExactSum, square: ExactSum) -> bool:
         """Whether the sum of squares is the sum, and a whole number that so many trials can reach."""

@@ -92,6 +92,7 @@ def estimates(
         share = FEW_EVENTS / (counts[a] + 1.0)
         blended[a, m, m] = share * (1.0 - share)
     lent = np.minimum(PRIOR, freedom.sum() - freedom[:, 0])
+    skew = None if skew is None else np.where(price[:, :, None], 0.0, skew)
     return Estimates(means, blended, counts, binary, lent=lent, skew=skew)
 
 
