@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestmix import from_log, from_sums
+from bestmix import Known, from_log, from_sums
 from bestmix.answers import safety
 from bestmix.answers.moments import Moments
 from bestmix.answers.skewness import SHARE, SIZE, SKEWNESS, counted, of_entries, sample_skewness
@@ -216,3 +216,18 @@ def test_a_price_that_never_varied_counts_as_known_beside_skewed_ones(options):
     rec = from_log(rows, **options)
     assert rec.mixture == pytest.approx({"fee": 1.0})
     assert rec.certified
+
+
+@pytest.mark.parametrize("price", [0.0, 0.5])
+@pytest.mark.parametrize("limits", [["dollars <= 0.6"], ["dollars <= 0.6", "share(b) <= 90%"]])
+def test_a_price_that_is_known_beforehand_stays_known(price, limits):
+    rng, n = np.random.default_rng(0), 60
+    prices = np.r_[np.full(n, price), rng.lognormal(0.0, 1.0, n), 3.0 * rng.lognormal(0.0, 1.0, n)]
+    rows = {
+        "arm": ["a"] * n + ["b"] * n + ["c"] * n,
+        "reward": np.r_[rng.normal(0.9, 0.1, n), rng.normal(0.1, 0.1, 2 * n)],
+    }
+    rec = from_log(rows | {"dollars": prices}, limits=limits, known={"a": Known(None, {"dollars": price})})
+    assert rec.mixture == pytest.approx({"a": 1.0})
+    assert rec.certified
+    assert rec.limits["dollars"].exact

@@ -125,7 +125,10 @@ class Evidence:
             return None
         told = self.counts.astype(np.float64), self.measured[:unknown], self.measured_scatters
         found = counted(sample, *told, self.events[:unknown])
-        return None if found is None else np.pad(found, ((0, len(self.measured) - unknown), (0, 0), (0, 0)))
+        if found is None:
+            return None
+        found[~np.isnan(self.problem.partly_known)] = 0.0
+        return np.pad(found, ((0, len(self.measured) - unknown), (0, 0), (0, 0)))
 
     @cached_property
     def row_skew(self) -> Floats | None:
