@@ -1,17 +1,21 @@
 """Published algorithms beside Challenger: trials until sure, and wrong answers with a budget.
 
-Cells are kept in bench/results as they come: what was interrupted goes on.
+Where the best mix has two bases, so that no number of trials settles the support, what rivals lose when they stop is
+compared with what Challenger loses with as many trials. Cells are kept in bench/results as they come: what was
+interrupted goes on.
 """
 
 from collections.abc import Sequence
 
 from bench.timing import RESULTS, Figure, console
+from bestmix import Challenger, sweep
 from bestmix.reproduction.rival_instances import Subject, subjects
-from bestmix.reproduction.rivals import SINGLE, Comparison, compare, is_trusted
+from bestmix.reproduction.rivals import SINGLE, Comparison, compare, cut_off, is_trusted
 from bestmix.simulation import CellResult
 
 TITLE = "Published algorithms beside Challenger"
 RUNS, SEED = 500, 0
+MATCHED = 10  # runs of Challenger for each of a rival, which take longer
 QUICK = ("D2P", "A1", "H3")
 
 
@@ -19,7 +23,7 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
     figures = []
     for subject in chosen(quick):
         one = compare([subject], RESULTS / "rivals", runs or (50 if quick else RUNS), SEED, threads=1)[0]
-        for figure in (sure(one), *([spent(one)] if subject.has_support else [])):
+        for figure in judged(one):
             console.print(f"{figure.what}: {figure.measured}; {figure.note}", highlight=False)
             figures.append(figure)
     return figures
@@ -28,6 +32,13 @@ def measure(quick: bool, runs: int | None = None) -> list[Figure]:
 def chosen(quick: bool) -> list[Subject]:
     """All instances, or a few."""
     return [subject for subject in subjects() if not quick or subject.name in QUICK]
+
+
+def judged(one: Comparison) -> list[Figure]:
+    """The figures of an instance."""
+    if one.subject.has_support:
+        return [sure(one), spent(one)]
+    return matched(one) if cut_off(next(iter(one.sure))) else [sure(one)]
 
 
 def sure(one: Comparison) -> Figure:
@@ -48,6 +59,27 @@ def spent(one: Comparison) -> Figure:
     note = f"Challenger {ours.error_rate:.1%}, {best.strategy} {best.error_rate:.1%}, {one.subject.budget:,} trials"
     difference = 100 * (best.error_rate - ours.error_rate)
     return Figure(f"{one.subject.name}: wrong answers of the best rival, more", difference, "points", 0.0, note=note)
+
+
+def matched(one: Comparison) -> list[Figure]:
+    """What each rival loses when it stops, over what Challenger loses whose budget is the rival's mean trials."""
+    figures = []
+    for cell in one.sure:
+        if not is_trusted(one, cell):
+            continue
+        budget, runs = round(cell.mean_pulls), MATCHED * cell.runs
+        named = {one.subject.name: one.subject.instance}
+        [ours] = sweep(named, [Challenger()], [budget], runs=runs, seed=SEED, output=RESULTS / "rivals", threads=1)
+        note = f"{cell.strategy} {lost(cell)}, limits kept {cell.kept:.0%}; Challenger with {budget:,} trials "
+        note += f"{lost(ours)}, {ours.kept:.0%}"
+        what = f"{one.subject.name}: loss of {cell.strategy}, over Challenger's"
+        figures.append(Figure(what, cell.loss / ours.loss, target=1.0, note=note))
+    return figures
+
+
+def lost(cell: CellResult) -> str:
+    """The mean loss, with half of its 95% interval."""
+    return f"{cell.loss:.4f} +- {cell.loss_interval[1] - cell.loss:.4f}"
 
 
 def split(cells: Sequence[CellResult]) -> tuple[CellResult, list[CellResult]]:
