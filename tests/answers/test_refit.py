@@ -100,3 +100,35 @@ def test_the_fresh_trials_had_no_say_in_the_weights_that_they_judge():
     found = refit_whole(Policy({"on": 0.499, "off": 0.501}, {"dollars": 1.0}, known=KNOWN), trials).deployed["dollars"]
     assert found.chance == pytest.approx(ndtr((1.0 - found.mean) / found.error), abs=0.01)
     assert 0.1 < found.chance < 0.9
+
+
+def crowd(seed, arms, n=30):
+    """Trials of arms that are alike, with good trials that are cheap ones."""
+    noise = np.random.default_rng(seed).multivariate_normal([0, 0], [[0.01, -0.009], [-0.009, 0.01]], (len(arms), n))
+    rows = ([2.0, 2.0] + noise).reshape(-1, 2)
+    return {"arm": np.repeat(arms, n).tolist(), "reward": rows[:, 0].tolist(), "dollars": rows[:, 1].tolist()}
+
+
+@pytest.mark.parametrize("limits", [[], ["share(off) <= 90%"]])
+def test_arms_that_the_trials_before_gave_up_make_the_refit_more_careful(limits):
+    """The policy's arm was chosen out of twelve that are alike; one of these alone had no choice to allow for."""
+    policy = Policy({"on": 0.5, "off": 0.5}, {"dollars": 1.0}, safety=0.95, known=KNOWN, limits=limits)
+    others = crowd(2, [f"other{k}" for k in range(11)])
+    alone, chosen = (
+        refit_whole(policy, log(1, n=3), before={name: log(3)[name] + more[name] for name in more})
+        for more in ({"arm": [], "reward": [], "dollars": []}, others)
+    )
+    assert alone.answer.problem == chosen.answer.problem
+    assert alone.answer.trials == chosen.answer.trials == 33
+    assert alone.answer.certified
+    assert chosen.answer.certified
+    assert chosen.answer.limits["dollars"].mean < alone.answer.limits["dollars"].mean
+    assert chosen.answer.best_guess == alone.answer.best_guess
+
+
+def test_arms_that_were_given_up_and_are_far_behind_change_little():
+    far = crowd(2, ["bad"])
+    far["reward"] = [reward - 5.0 for reward in far["reward"]]
+    before = {name: log(3)[name] + far[name] for name in far}
+    alone, beside = refit(POLICY, log(1), before=log(3)), refit(POLICY, log(1), before=before)
+    assert beside.limits["dollars"].mean == pytest.approx(alone.limits["dollars"].mean, abs=0.002)

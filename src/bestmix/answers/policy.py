@@ -181,8 +181,7 @@ class Policy:
             What ``from_log`` takes; trials of other arms are ignored.
         before
             Trials of the experiment that the policy came from, to count as well: the same kinds, the same columns. They
-            chose the policy's arms out of others, which the certainty does not allow for: leave them out where many
-            arms were alike.
+            chose the policy's arms out of others; with the trials of these among them the certainty allows for that.
         known
             Means of arms that were known beforehand, where the policy does not have them.
         segment

@@ -13,6 +13,7 @@ from bestmix.answers.account import Account
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend_program import recommend_program
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round, claimed
+from bestmix.answers.safe_search import Selection
 from bestmix.answers.safety import SafeMix
 from bestmix.answers.skewness import skew_note
 from bestmix.arrays import Floats, Integers
@@ -38,12 +39,14 @@ def recommend(
     mixes: bool = True,
     certified: Floats | None = None,
     account: Account | None = None,
+    selection: Selection | None = None,
 ) -> Recommendation:
     """Recommendation from what is known; ``columns`` None is a verdict of infeasible.
 
     The mix to deploy is the one that the strategy has ``certified`` (K,), if it is as certain as wanted. Else it is
     made of the arms among ``columns``, and where these are not certain enough, of all arms that were tried; unless
-    ``mixes`` is False, for a strategy that looks for a single arm.
+    ``mixes`` is False, for a strategy that looks for a single arm. ``selection`` is for arms that the same trials chose
+    out of others: it is as if these had been rejected on the way.
 
     Where arms share items, variances have their covariances; with limits that are not on means of one segment, errors
     are made wide enough for what the arms of the mix have in common.
@@ -63,7 +66,8 @@ def recommend(
 
             asked = {"strategy": strategy, "budget": budget, "complete": complete, "history": history, "safety": safety}
             return recommend_on_items(evidence, columns, **asked, mixes=mixes, certified=certified, account=account)
-        return recommend_program(evidence, usable, estimates, common | {"history": tuple(history)}, certified)
+        told = common | {"history": tuple(history)}
+        return recommend_program(evidence, usable, estimates, told, certified, selection)
     solution = solve_means(evidence.means, problem.bound, usable)
     feasible, note = columns is not None and solution.feasible, ""
     if not feasible:
@@ -76,9 +80,10 @@ def recommend(
     chance = certainty.support_probability(z)
     equal = chance is not None and certainty.tied(evidence, solution)
     note = " ".join(filter(None, [note, EQUAL if equal else ""]))
-    deployed = _as_certified(evidence, certified, chance, safety)
+    trusted, rivals = (chance, 0) if selection is None else selection
+    deployed = _as_certified(evidence, certified, trusted, safety)
     if deployed is None:
-        deployed = deployable(evidence, solution, usable, chance, safety, mixes)
+        deployed = deployable(evidence, solution, usable, trusted, safety, mixes, rivals)
     note = " ".join(filter(None, [note, skew_note(evidence, deployed.mixture) if safety is not None else ""]))
     return Recommendation(
         feasible=feasible,
@@ -92,7 +97,7 @@ def recommend(
         history=tuple(history),
         note=note,
         **_deployment(evidence, solution, deployed),
-        **_certificate(evidence, solution, deployed, chance, safety),
+        **_certificate(evidence, solution, deployed, trusted, safety),
         **common,  # type: ignore[arg-type]
     )
 
@@ -122,8 +127,12 @@ def deployable(
     chance: float | None,
     wanted: float | None = SAFETY,
     mixes: bool = True,
+    rivals: int = 0,
 ) -> SafeMix:
-    """The mix to deploy, made of the usable columns or, if these are not certain enough, of all arms."""
+    """The mix to deploy, made of the usable columns or, if these are not certain enough, of all arms.
+
+    ``rivals`` are further arms out of which the trials chose those of the problem.
+    """
     data, bound = evidence.estimates, evidence.problem.bound
     if not judgeable(evidence):
         return _unjudged(evidence, solution)
@@ -131,12 +140,12 @@ def deployable(
         odds = margins.shown_odds(margins.CostLimits(data, bound), chance)
         return margins.described(data, bound, solution.mixture, odds)._replace(certified=False)
     left = np.isin(np.arange(len(data.means)), usable)
-    rivals = int((np.isfinite(data.counts) & (data.counts > 0) & ~left).sum())  # rejected on the way
-    some = data._replace(counts=np.where(left, data.counts, 0.0), rivals=rivals)
+    rejected = int((np.isfinite(data.counts) & (data.counts > 0) & ~left).sum())  # on the way
+    some = data._replace(counts=np.where(left, data.counts, 0.0), rivals=rivals + rejected)
     found = margins.safe_mix(some, bound, chance, wanted)
     if found.certified or not mixes or left[margins.usable(data)].all():
         return found
-    wider = margins.safe_mix(data, bound, chance, wanted)
+    wider = margins.safe_mix(data._replace(rivals=rivals), bound, chance, wanted)
     return wider if wider.certified else found
 
 

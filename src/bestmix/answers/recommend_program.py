@@ -15,6 +15,7 @@ from bestmix.answers.program_certificate import certify_program
 from bestmix.answers.program_safety import ProgramLimits, program_odds
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, claimed
+from bestmix.answers.safe_search import Selection
 from bestmix.answers.safety import SafeMix
 from bestmix.answers.skewness import skew_note
 from bestmix.arrays import Floats, Integers
@@ -34,10 +35,12 @@ def recommend_program(
     estimates: dict[str, Estimate],
     common: dict[str, Any],
     certified: Floats | None = None,
+    selection: Selection | None = None,
 ) -> Recommendation:
     """Recommendation from what is known; ``common`` are the fields that say what was asked.
 
-    The mix to deploy is the one that the strategy has ``certified`` (K,), if it is as certain as wanted.
+    The mix to deploy is the one that the strategy has ``certified`` (K,), if it is as certain as wanted. ``selection``
+    is for arms that the same trials chose out of others.
 
     The optimum at the estimates is that of the problem's ``columns``, where these have a feasible one.
     """
@@ -48,7 +51,11 @@ def recommend_program(
         best = noisy_program.solve(judged)
     wanted = None if certified is None else certified[places(problem)]
     spread = program.judgeable and not evidence.vanishing.any()
-    found = _deployed(program, best, common["safety"], wanted) if spread else _unjudged(program, best)
+    trusted = best
+    if selection is not None:
+        trusted = best._replace(chance=selection.chance)
+        program = program._replace(data=program.data._replace(rivals=selection.rivals))
+    found = _deployed(program, trusted, common["safety"], wanted) if spread else _unjudged(program, best)
     return Recommendation(
         feasible=best.feasible,
         best_guess=_shares(problem, best.weights),
@@ -60,7 +67,7 @@ def recommend_program(
         z_scores={} if best.z is None or not spread else _named_scores(problem, best.z),
         note=_note(evidence, best, found, common["safety"]),
         **_deployment(evidence, program, found, best.feasible),
-        **(_worth(problem, program, best, found, common["safety"]) if spread else {}),
+        **(_worth(problem, program, trusted, found, common["safety"]) if spread else {}),
         **common,
     )
 

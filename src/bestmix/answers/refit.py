@@ -16,6 +16,7 @@ from bestmix.answers.programs import program_of
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommend_program import mean_costs
 from bestmix.answers.recommendation import MeanCost, Recommendation
+from bestmix.answers.safe_search import Selection
 from bestmix.answers.tables import Group, read_groups
 from bestmix.arrays import Floats
 from bestmix.problems.layouts import places
@@ -92,7 +93,9 @@ def refit_whole(
     for (name, _), table in tables[0].items():
         strange[name] += len(table) if name not in policy.weights else 0
     return Refit(
-        recommend(all_, all_.tried, strategy="refit", safety=policy.safety),
+        recommend(
+            all_, all_.tried, strategy="refit", safety=policy.safety, selection=_selection(policy, problem, tables)
+        ),
         _deployed(policy, _evidence(problem, tables[:1])),
         {name: rows for name, rows in strange.items() if rows},
         idle,
@@ -114,6 +117,20 @@ def _without(policy: Policy, arms: Sequence[str]) -> Policy:
     for part in (data, *data["segments"].values()):
         part["weights"] = {arm: weight for arm, weight in part["weights"].items() if arm not in arms}
     return Policy.from_dict(data)
+
+
+def _selection(policy: Policy, problem: Problem, tables: Sequence[Tables]) -> Selection | None:
+    """How far the trials before chose the policy's arms out of others; None where there are no others."""
+    names = {name for table in tables[1:] for name, _ in table}
+    others = sorted(names - set(policy.weights) - set(problem.known))
+    if not others:
+        return None
+    wider = Problem.from_dict(problem.to_dict() | {"arms": [*problem.arms, *others]})
+    all_ = _evidence(wider, tables)
+    own = np.flatnonzero(np.isin(wider.columns, problem.columns))
+    found = recommend(all_, own, strategy="refit", safety=None)
+    tried = sum(1 for cell, n in zip(wider.cells, all_.counts, strict=True) if n and cell.arm in others)
+    return Selection(found.support_probability, tried)
 
 
 def _evidence(problem: Problem, tables: Sequence[Tables]) -> Evidence:

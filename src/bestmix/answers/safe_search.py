@@ -56,6 +56,13 @@ class Guess(NamedTuple):
     prices: Floats  # what one more unit of each limit would earn (L,)
 
 
+class Selection(NamedTuple):
+    """How far trials chose the columns of a program out of others, which it does not have."""
+
+    chance: float | None  # that the support is right, with all of these columns in view
+    rivals: int  # columns that the program does not have
+
+
 class Limits(Protocol):
     """K columns that were tried or are known, under L limits."""
 

@@ -28,7 +28,7 @@ def refit(
     ],
     before: Annotated[
         Path | None,
-        typer.Option(help="Trials of the experiment before, to count as well.", show_default="the fresh ones alone"),
+        typer.Option(help="All trials of the experiment, to count as well.", show_default="the fresh ones alone"),
     ] = None,
     reward: Annotated[str, typer.Option(help="Column of the reward.")] = "reward",
     arm: Annotated[str, typer.Option(help="Column of the arm.")] = "arm",
