@@ -105,7 +105,7 @@ def test_the_fresh_trials_had_no_say_in_the_weights_that_they_judge():
 def crowd(seed, arms, n=30):
     """Trials of arms that are alike, with good trials that are cheap ones."""
     noise = np.random.default_rng(seed).multivariate_normal([0, 0], [[0.01, -0.009], [-0.009, 0.01]], (len(arms), n))
-    rows = ([2.0, 2.0] + noise).reshape(-1, 2)
+    rows = (2.0 + noise).reshape(-1, 2)
     return {"arm": np.repeat(arms, n).tolist(), "reward": rows[:, 0].tolist(), "dollars": rows[:, 1].tolist()}
 
 

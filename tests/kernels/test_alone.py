@@ -14,6 +14,38 @@ def test_shares_are_those_of_ocba_without_limits():
     assert share.sum() == pytest.approx(1)
 
 
+def test_the_worked_example_of_the_book_on_ocba():
+    """Chen and Lee (2010), five designs to minimise, 100 more trials: 48, 38, 11, 2 and 1 there.
+
+    It rounds down and gives the rest to the best one, where the largest remainders get it here.
+    """
+    means, variance = -np.array([[1.2], [2.1], [3.4], [4.87], [6.05]]), np.array([[3.3], [2.0], [4.5], [5.3], [6.9]])
+    share, counts, owed = np.empty(5), np.array([12, 6, 5, 5, 4]), np.empty(5, dtype=np.int64)
+    alone.rate_shares(means, variance, np.empty(0), share)
+    alone.catch_up(share, counts, 100, owed)
+    assert owed.sum() == 100
+    assert np.abs(owed - [48, 38, 11, 2, 1]).max() <= 1
+
+
+def least_rate(share, means, variance, bound):
+    """The smallest of the rates at which wrong choices die out; arm 0 is the best."""
+    kept = (share[0] * (bound - means[0, 1:]) ** 2 / (2 * variance[0, 1:])).min(initial=np.inf)
+    worse, over = np.maximum(means[0, 0] - means[1:, 0], 0.0), np.maximum(means[1:, 1:] - bound, 0.0)
+    told = worse**2 / (2 * (variance[0, 0] / share[0] + variance[1:, 0] / share[1:]))
+    return min(kept, (told + share[1:] * (over**2 / (2 * variance[1:, 1:])).sum(axis=1)).min())
+
+
+@pytest.mark.parametrize("arms", [20, 200])
+def test_arms_that_violate_a_bound_are_less_to_tell_the_best_from(arms):
+    """All others alike, worse by one and in violation: the best split in two is near the one that is found."""
+    means = np.vstack([[1.0, -9.0], np.tile([0.0, 1.0 + np.sqrt(3.0)], (arms, 1))])
+    variance, bound, share = np.ones_like(means), np.array([1.0]), np.empty(arms + 1)
+    alone.rate_shares(means, variance, bound, share)
+    splits = [np.r_[first, np.full(arms, (1 - first) / arms)] for first in np.geomspace(1e-4, 0.5, 2000)]
+    best = max(least_rate(split, means, variance, bound) for split in splits)
+    assert least_rate(share, means, variance, bound) > 0.99 * best
+
+
 def test_two_arms_share_by_their_deviations():
     share = np.empty(2)
     alone.rate_shares(np.array([[1.0], [0.0]]), np.array([[9.0], [1.0]]), np.empty(0), share)

@@ -50,6 +50,16 @@ def test_twice_the_bound_raises_the_price_by_the_rate():
     assert pacer.price == pytest.approx([0.05])
 
 
+def test_prices_are_those_of_the_package_where_every_request_costs_twice_the_bound():
+    """What its version 0.1.1 gives: smoothed spending over the bound, and price, after so many requests."""
+    pacer, bound = pacing.new_pacer(np.array([0.01])), np.array([0.01])
+    expected = {1: (1.05, 0.0025), 10: (1.40126306, 0.11880009), 100: (1.99407947, 4.05562450)}
+    for request in range(1, 101):
+        pacing.observe((0.05, 0.05, 5.0), bound, 2 * bound, pacer)
+        if request in expected:
+            assert (pacer.smooth[0] / 0.01, pacer.price[0]) == pytest.approx(expected[request], rel=1e-7)
+
+
 def test_prices_follow_smoothed_spending_between_zero_and_the_largest():
     settings, bound, rng = (0.05, 0.05, 0.4), np.array([1.0, 2.0]), np.random.default_rng(0)
     pacer, smooth, price = pacing.new_pacer(bound), bound.copy(), np.zeros(2)

@@ -95,6 +95,60 @@ def test_limits_make_the_hard_environment_harder_than_the_best_arm_and_the_easy_
         assert (ROWS @ share <= HALVES + 1e-3).all()
 
 
+# Rewards, costs and bounds of figures 8 and 4 of Carlsson and others, and of their tutorial; and the trials that shares
+# within the limits take at least, in units of log(1 / delta) for small delta, by SLSQP from several starts.
+EIGHT = (
+    np.array([2.0, 1.5, 1.45, 0.5, 0.3, -1.0, -1.0]),
+    np.array([[4.0, 1, 0, 0, 0, 0, 0], [0, 1, 2, 0, 0, 0, 0]]),
+    np.array([0.7, 0.5]),
+)
+FOUR = np.array([1, 0.7, 0.3, 0, -0.5, -1, -2, -3.0]), np.array([[7.0, 7, 1, 0, 0, 0, 0, 0]]), np.array([0.5])
+TUTORIAL = np.array([0.92, 0.91, 0.8]), np.array([[5.0, 1, 0]]), np.array([0.5])
+
+
+@pytest.mark.parametrize(("instance", "expected"), [(EIGHT, 586.34), (FOUR, 425.96), (TUTORIAL, 1408.76)])
+def test_shares_within_the_limits_keep_them_and_are_the_best_of_these(instance, expected):
+    time, share = characteristic_time(*instance, restricted=True)
+    assert time == pytest.approx(expected, rel=1e-3)
+    assert (instance[1] @ share <= instance[2] + 1e-5).all()
+
+
+def test_random_programs_have_shares_within_their_limits():
+    """One to three limits; no random shares that keep them are better."""
+    rng, found = np.random.default_rng(4), 0
+    while found < 30:
+        arms, limits = rng.integers(3, 8), rng.integers(1, 4)
+        reward, rows, bound = rng.normal(size=arms), rng.uniform(0, 2, (limits, arms)), np.ones(limits)
+        if linprog(-reward, A_ub=rows, b_ub=bound, A_eq=np.ones((1, arms)), b_eq=[1]).status:
+            continue
+        found += 1
+        sides, excess = sides_of(reward, rows, bound)
+        share = np.full(arms, 1 / arms)
+        tracking.spread_out(sides, excess, share)
+        assert (share @ excess).max() < 1e-4
+        others = rng.dirichlet(np.ones(arms), 3000)
+        kept = others[(others @ excess <= 0).all(axis=1)]
+        assert all(tracking.nearest(sides, other)[1] <= 1.01 * tracking.nearest(sides, share)[1] for other in kept)
+
+
+def test_the_lower_bounds_that_are_drawn_in_the_paper_on_known_constraints():
+    """T kl(delta, 1 - delta) of Carlsson and others, read off figures 8a (delta 1e-4) and 3c (best arm, delta 0.1)."""
+
+    def trials(time, delta):
+        return time * (1 - 2 * delta) * np.log((1 - delta) / delta)
+
+    assert trials(characteristic_time(*EIGHT)[0], 1e-4) == pytest.approx(4514.3, rel=0.002)
+    assert trials(best_arm_time(np.array([1.0, 0.5, 0.4, 0.4, 0.5])), 0.1) == pytest.approx(109.0, rel=0.002)
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"), [([0.5, 0.9, 0.4, 0.45, 0.44999], 422.37), ([1.0, 0.8, 0.75, 0.7], 1264.37)]
+)
+def test_best_arm_times_are_those_printed_for_top_two(means, expected):
+    """Shang and others (AISTATS 2020), figure 1: trials T log(1 / delta) of an oracle at delta 0.01."""
+    assert best_arm_time(np.array(means)) * np.log(100) == pytest.approx(expected, rel=1e-4)
+
+
 def test_limits_get_easier_with_the_third_arm_and_the_best_arm_is_hardest_where_two_are_alike():
     """Observation 1 of Das and Basu, section 5."""
     thirds = [0.5, 0.7, 0.9, 1.1, 1.3, 1.45, 1.8, 2.2]

@@ -70,8 +70,11 @@ def rate_shares(means: Floats, variance: Floats, bound: Floats, share: Floats) -
     """Shares of the trials of the unknown arms, the rows of ``variance`` (unknown, 1 + L), that even out their errors.
 
     An arm's share is the inverse of its score: the squared distance to the best in reward, if it is worse, plus those
-    of its violated bounds, each over its variance. The best arm has enough to tell its reward from all of theirs, and
-    that it keeps its bounds.
+    of its violated bounds, each over its variance. The best arm has enough to tell its reward from theirs, as far as
+    they are ruled out by theirs, and that it keeps its bounds. These are the limits, as the best arm's share outgrows
+    the others', of the shares that maximise the smallest of the rates at which wrong choices die out:
+    d^2 / (2 (s_b^2 / w_b + s_i^2 / w_i)) + w_i sum_l v_l^2 / (2 s_l^2), with d how much worse an arm is and v what it
+    violates.
     """
     arms, unknown, costs = means.shape[0], variance.shape[0], bound.shape[0]
     best = leader(means, bound, np.ones(1 + costs), np.arange(arms))
@@ -88,7 +91,8 @@ def rate_shares(means: Floats, variance: Floats, bound: Floats, share: Floats) -
             score += behind * behind / variance[i, 0]
         share[i] = 1.0 / max(score, LEAST_SCORE)
         if i != best and (fits or behind > 0.0):
-            rivals += share[i] * share[i] / variance[i, 0]
+            part = 1.0 if fits else behind * behind / variance[i, 0] / score  # of what rules it out
+            rivals += part * share[i] * share[i] / variance[i, 0]
     if best < unknown:
         share[best] = np.sqrt(variance[best, 0] * rivals)
         for l in range(costs):

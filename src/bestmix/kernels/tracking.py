@@ -15,18 +15,20 @@ from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import simplex
 from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import compiled
+from bestmix.kernels.overtaking import factor_and_solve
 from bestmix.kernels.simplex import Basis
 
 STEPS = 80  # of the multiplicative weights
 RATE = 0.6  # how fast they move
-CHARGE_RATE = 1.0  # and the multipliers of the limits
+RIDGE = 1e-10  # of a diagonal, where limits say the same
+KEPT = 1e-7  # of a limit, in units of the costs' spreads: what is not more than that above it keeps it
+MOST_PRICE = 1e6  # of a limit that no shares keep
 MOST_ASCENTS = 50  # steps of the game in one decision
 LEAST_GAP = 1e-9  # of a facet, in units of the reward spread: none is nearer
 LEAST_SHARE = 1e-6
 LEAST_WAY = 1e-12  # to a neighbour, in weight: what is nearer is the vertex itself, in another basis
 HALVINGS = 40  # of an interval
 MOST_STEPS = 60  # of Newton's method
-CLOSE = 1e-9  # to one, for a sum of shares
 
 
 class Facets(NamedTuple):
@@ -140,33 +142,70 @@ def nearest(sides: Facets, share: Floats | Integers) -> tuple[int, float]:
 
 
 @compiled
-def respond(need: Floats, charge: Floats, share: Floats) -> None:
-    """Shares that minimise sum_a need_a / share_a + charge_a share_a: sqrt(need_a / (charge_a + s)).
+def respond(need: Floats, excess: Floats, price: Floats, share: Floats) -> None:
+    """Shares that minimise sum_a need_a / share_a, of those whose mean ``excess`` (arms, limits) is none.
 
-    s by Newton's method from below, where the shares sum to more than one: it rises steadily to the root.
+    share_a ~ sqrt(need_a / (1 + price . excess_a)), where the prices of the limits maximise the concave
+    sum_a sqrt(need_a (1 + price . excess_a)): by Newton's method, from the ``price`` (limits,) passed in, which is
+    overwritten. The price of a limit that is kept without one is zero.
     """
-    first = int(np.argmin(charge))
-    level = need[first] - charge[first]
+    charge = charged(excess, price)
+    if not charge.min() > 0.0:
+        price[:], charge[:] = 0.0, 1.0
     for _ in range(MOST_STEPS):
-        share[:] = np.sqrt(need / (charge + level))
-        over = share.sum() - 1.0
-        if over < CLOSE:
+        share[:] = np.sqrt(need / charge)
+        over, step = np.zeros(price.shape[0]), np.zeros(price.shape[0])
+        for l in range(price.shape[0]):
+            over[l] = (share * excess[:, l]).sum()
+        free = (over > 0.0) | (price > 0.0)
+        if not (free & (np.abs(over) > KEPT * share.sum())).any():
             break
-        level += 2.0 * over / (share / (charge + level)).sum()
+        system = np.zeros((price.shape[0], price.shape[0]))
+        for l in range(price.shape[0]):
+            for k in range(price.shape[0]):
+                if free[l] and free[k]:
+                    system[l, k] = (share / charge * excess[:, l] * excess[:, k]).sum()
+            system[l, l] = system[l, l] * (1.0 + RIDGE) if free[l] else 1.0
+        factor_and_solve(system, np.where(free, 2.0 * over, 0.0), step)
+        if not climb(need, excess, step, price, charge):
+            break
+    share /= share.sum()
     share[:] = np.maximum(share, LEAST_SHARE)
     share /= share.sum()
+
+
+@compiled
+def charged(excess: Floats, price: Floats) -> Floats:
+    """One plus what the limits charge each arm at these prices (arms,)."""
+    charge = np.ones(excess.shape[0])
+    for l in range(price.shape[0]):
+        charge += price[l] * excess[:, l]
+    return charge
+
+
+@compiled
+def climb(need: Floats, excess: Floats, step: Floats, price: Floats, charge: Floats) -> bool:
+    """Move the prices by a step, halved until sum_a sqrt(need_a charge_a) is no smaller; False if none does."""
+    before = np.sqrt(need * charge).sum()
+    for _ in range(HALVINGS):
+        then = np.maximum(price + step, 0.0)
+        new = charged(excess, then)
+        if new.min() > 0.0 and then.max() <= MOST_PRICE and np.sqrt(need * new).sum() > before:
+            price[:], charge[:] = then, new
+            return True
+        step *= 0.5
+    return False
 
 
 @compiled
 def spread_out(sides: Facets, excess: Floats, share: Floats) -> None:
     """Shares that maximise the smallest distance to a facet, of those whose mean ``excess`` (arms, limits) is none.
 
-    Multiplicative weights over the facets against best responses, and multipliers of the limits that grow while these
-    are broken; the answer is the mean of the later half of the responses.
+    Multiplicative weights over the facets against best responses; the answer is the mean of the later half of these.
     """
     limits, unknown = excess.shape[1], share.shape[0]
     square = sides.gap * sides.gap
-    weight, charge, price = np.ones(square.shape[0]), np.zeros(unknown), np.zeros(limits)
+    weight, price = np.ones(square.shape[0]), np.zeros(limits)
     answer, response = np.zeros(unknown), np.empty(unknown)
     if square.shape[0] == 0:
         return
@@ -175,17 +214,12 @@ def spread_out(sides: Facets, excess: Floats, share: Floats) -> None:
         for j in range(square.shape[0]):
             need += weight[j] / square[j] * sides.load[j]
         need = np.maximum(need, LEAST_SHARE * need.max())  # whoever no facet needs may fill up what limits leave
-        need /= np.sqrt(need).sum() ** 2
-        respond(need, charge, response)
+        respond(need, excess, price, response)
         far = np.empty(square.shape[0])
         for j in range(square.shape[0]):
             far[j] = (sides.load[j] / response).sum() / square[j]
         weight *= np.exp(RATE * (far / far.max() - 1.0))
         weight = np.maximum(weight / weight.max(), 1e-200)
-        charge[:] = 0.0
-        for l in range(limits):
-            price[l] = max(price[l] + CHARGE_RATE * (response * excess[:, l]).sum(), 0.0)
-            charge += price[l] * excess[:, l]
         if 2 * step >= STEPS:
             answer += response
     share[:] = answer / answer.sum()

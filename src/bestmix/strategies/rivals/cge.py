@@ -1,4 +1,4 @@
-"""CGE: the game explorer with known linear constraints (Carlsson, Basu, Johansson and Dubhashi, AISTATS 2024)."""
+"""CGE: the game explorer with known linear constraints (Carlsson and others, AISTATS 2024, Algorithm 2)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,13 +14,11 @@ class CGE(Tracked):
     """Play the shares against the nearest confusing rewards; costs are known.
 
     As ``CTnS``, but the shares are those of a player who moves by AdaGrad against an opponent who answers with the
-    nearest rewards that have another answer. The player's gain of an arm is the optimistic divergence from these, with
-    the exploration function log t. Assumptions, and what differs from the paper, are those of ``CTnS``: it never stops
-    either where no mix keeps the limits.
-
-    No equation numbers, for the same reason. In the authors' ``constraint_explore.py`` this is the class ``CGE``, with
-    ``best_response`` for the opponent and ``AdaGrad`` for the player; its docstring speaks of AdaHedge, which the
-    script does not use.
+    nearest rewards that have another answer. The player's gain of an arm is the optimistic divergence from these
+    (Algorithm 2, line 5), with the exploration function log t of the paper's experiments; its theory (Theorem 4) has
+    3 log t + log log t. Assumptions, and what differs from the paper, are those of ``CTnS``: it never stops either
+    where no mix keeps the limits. AdaGrad has a diagonal here, and a whole matrix in the authors' class ``CGE``; up to
+    50 steps of the game are made in a decision.
 
     Examples
     --------

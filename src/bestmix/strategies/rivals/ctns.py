@@ -1,4 +1,4 @@
-"""CTnS: track and stop with known linear constraints (Carlsson, Basu, Johansson and Dubhashi, AISTATS 2024)."""
+"""CTnS: track and stop with known linear constraints (Carlsson and others, AISTATS 2024, Algorithm 1)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,10 +23,11 @@ def check_costs(label: str, problem: Problem) -> None:
 class CTnS(Tracked):
     """Track the shares that put the nearest other answer as far away as can be; costs are known.
 
-    The answer stays the best while the rewards are in its normal cone. The shares maximise the smallest distance to a
-    facet of the cone, each a projection in closed form for Gaussian rewards. Trials follow the sum of the shares
-    (C-tracking), and stop when the distance at the counts exceeds log((1 + log t) / delta). Exploration itself is free:
-    limits are on the answer alone.
+    The answer stays the best while the rewards are in its normal cone (Lemma 1, eq. 6). The shares maximise the
+    smallest distance to a facet of the cone, each a projection in closed form for Gaussian rewards (Theorem 2): those
+    of the lower bound (eq. 4 and 5) at the estimates. Trials follow the sum of the shares (C-tracking), and stop when
+    the distance at the counts exceeds log((1 + log t) / delta) (eq. 10). Exploration itself is free, as in the paper's
+    end-of-time setting: limits are on the answer alone.
 
     The paper assumes that costs are known, Gaussian rewards of one known scale, and a unique best mix. Give the costs
     as partly known arms: ``known={"small": Known(costs={"dollars": 0.001})}``. Costs that are not known are estimated
@@ -34,12 +35,12 @@ class CTnS(Tracked):
     keeps the limits it never stops**, and tries all arms alike until the budget is spent: give one, unless it is
     certain that some mix does.
 
-    Here the noise of rewards is estimated, pooled over the arms, and decisions come after every 2% more trials.
-
-    At hand were the paper's abstract and the authors' scripts (e-carlsson/constraint-pure-exploration), not its text:
-    there are no equation numbers, since none could be verified. In ``constraint_explore.py`` this is the class ``TnS``:
-    ``compute_neighbors`` has the facets, ``gaussian_projection`` the distance, ``solve_game`` the shares and
-    ``stopping_criterion`` the stop. C-tracking is that of ``tracking`` there; the scripts track directly by default.
+    What differs here, for the reader of the paper (Carlsson, Basu, Johansson and Dubhashi): the noise of rewards is
+    estimated, pooled over the arms, from five trials of each arm at first; decisions come after every 2% more trials;
+    a little of even shares is mixed in, where the paper projects onto shares that are at least so large; estimates are
+    not projected onto a set of possible rewards; a tolerance is the definition of Das and Basu, not that of the paper's
+    appendix D. In the authors' scripts (e-carlsson/constraint-pure-exploration) this is the class ``TnS`` of
+    ``constraint_explore.py``; C-tracking is that of ``tracking`` there, which tracks directly by default.
 
     Examples
     --------

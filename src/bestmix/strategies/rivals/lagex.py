@@ -15,7 +15,7 @@ class LAGEX(Tracked):
     who answers with the nearest confusing rewards (Proposition 1). The player's gain of an arm is the optimistic
     divergence U_t (line 10) minus the price of breaking limits of the relaxed set (line 11). The multiplier of the
     limit that is broken most is at the bound of Theorem 1, the distance over the least slack of the mix; the others
-    are zero, which is where the linear program of line 6 has its solution.
+    are zero, which is where the linear program of line 6 has its solution. How many trials it takes is Theorem 7.
 
     Assumptions, and what differs from the paper, are those of ``LATS``: in particular **it never stops where no mix
     keeps the limits**. The exploration function is g(t) = log t. Up to

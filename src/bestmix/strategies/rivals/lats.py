@@ -12,9 +12,10 @@ class LATS(Tracked):
     """Track the shares that are best for the estimates, of those that keep the limits optimistically.
 
     Every decision solves the program with bounds relaxed by the confidence width of the costs (eq. 2, Lemma 1), finds
-    the neighbours of that vertex (Proposition 1), and the shares in the relaxed set that put the nearest of them as far
-    away as can be (Theorem 4). There the Lagrange multipliers of Theorem 1 are zero. The trials follow the sum of the
-    shares (C-tracking). It stops when the distance at the counts exceeds a threshold (Theorem 5).
+    the neighbours of that vertex (Proposition 1, eq. 8), and the shares in the relaxed set that put the nearest of them
+    as far away as can be (eq. 7, Theorem 4). There the Lagrange multipliers of Theorem 1 are zero. The trials follow
+    the sum of the shares (C-tracking). It stops when the distance at the counts exceeds a threshold (Theorem 5; its T
+    is Lemma 9's). How many trials that takes is Theorem 6.
 
     The paper assumes rewards and costs with independent noise of one known scale, a unique best mix and a mix with
     slack in every limit. Its proofs are about the distance in *rewards*: costs count through the width alone. **Where
@@ -22,10 +23,13 @@ class LATS(Tracked):
     is certain that some mix does.
 
     What differs here, for the reader of the paper: the noise is estimated, pooled over the arms, from five trials of
-    each arm at first; definition (6) of the tolerance is used, where Theorem 4 has its sign reversed; decisions come
-    after every 2% more trials; and the answer is the best mix at the estimates, as for all strategies here, where the
-    paper recommends that of the relaxed set, which exceeds the limits by design. The method is implemented, not the
-    authors' scripts: as published, that of LAGEX ends every run after 500 trials, and that of LATS stops with an error.
+    each arm at first; the width of the costs is that of the best mix at the estimates, in deviations of each cost,
+    where the paper's depends on each mix and its costs are scaled to one; means are plain ones, without a ridge;
+    definition (6) of the tolerance, zero by default, is used, where Theorem 4 and Proposition 1 have its sign reversed;
+    decisions come after every 2% more trials, and a little of even shares is mixed in; and the answer is the best mix
+    at the estimates, as for all strategies here, where the paper recommends that of the relaxed set, which exceeds the
+    limits by design. The method is implemented, not the authors' scripts: as published, that of LAGEX ends every run
+    after 500 trials, and that of LATS stops with an error.
 
     Examples
     --------

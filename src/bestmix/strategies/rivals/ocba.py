@@ -26,11 +26,12 @@ class OCBA:
     The sequential form of optimal computing budget allocation with constraints (Lee, Pujowidianto, Li, Chen and Yap,
     2012, OCBA-CO), with the scores of Pasupathy, Hunter, Pujowidianto, Lee and Chen (2014, SCORE): an arm's share is
     the inverse of its squared distance from being the best, which is that in reward, if it is worse, plus those of its
-    violated bounds, each over its variance. The best arm gets enough to tell its reward from theirs, by the square root
-    of the sum of their squared shares, and to tell that it keeps its bounds. Shares are estimated anew each round.
+    violated bounds, each over its variance. The best arm gets enough to tell its reward from theirs, as far as rewards
+    rule them out, and to tell that it keeps its bounds. Shares are estimated anew each round.
 
     The papers assume a fixed budget, independent normal metrics, many arms, and a single arm as the answer. Numbers of
-    equations are left out, since their texts could not be consulted. Rounds are those of ``Challenger``.
+    equations are left out, since their texts could not be consulted: the shares are derived from the rates at which
+    wrong choices die out (``kernels/alone.py``). Rounds are those of ``Challenger``.
 
     Examples
     --------

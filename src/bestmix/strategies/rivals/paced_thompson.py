@@ -24,9 +24,13 @@ class PacedThompson:
 
     The primal-dual rule of the router ParetoBandit (Taberner-Miller, arXiv 2604.00136, package ``paretobandit``)
     without its contexts, and with Thompson sampling in place of its upper confidence bounds. After every trial the
-    smoothed cost moves, s <- s + smoothing (cost - s), and the price with it, p <- p + rate (s / bound - 1), between
-    zero and ``most``. The next trial goes to the arm with the largest reward, drawn from its posterior, minus p times
-    its mean cost over the bound.
+    smoothed cost moves, s <- s + smoothing (cost - s) (eq. 3), and the price with it, p <- p + rate (s / bound - 1),
+    between zero and ``most`` (eq. 4). The next trial goes to the arm with the largest reward, drawn from its posterior,
+    minus p times its mean cost over the bound (eq. 2).
+
+    What differs from the paper's Algorithm 1, beside contexts and sampling: its penalty is on the logarithm of a list
+    price, and has a fixed part; arms above a ceiling that falls with the price are not used; old results are
+    forgotten; and arms are not tried twice at first.
 
     It minimises regret, and keeps the spending near the bounds while it learns; it is no rule for finding the best mix,
     and does not stop. It assumes rewards of the order of one, positive bounds, and normal noise, whose scale is
@@ -37,7 +41,7 @@ class PacedThompson:
     ----------
     rate, smoothing, most
         As in the package, with the defaults of its version 0.1.1 (``lr``, ``ema_alpha`` and ``lambda_max`` of
-        ``budget_pacer.py``). The paper's text could not be consulted: no equation numbers.
+        ``budget_pacer.py``), which are the paper's. Numbers of equations are those of the text in its repository.
     seed
         Of the draws of a live run, with the number of trials so far.
 

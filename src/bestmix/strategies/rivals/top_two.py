@@ -29,9 +29,10 @@ class TopTwo:
     Means are drawn from the posterior, normal around the estimates with the arms' estimated covariances. The answer to
     a draw, the basis of its linear program, is the leader; further draws are made until one has another answer, the
     challenger. A trial goes with probability ``beta`` to an arm of the leader, else to one that only the challenger
-    has. Russo's rule is that of a single best arm; for a mix the arm is drawn evenly from those of the answer, which is
-    this package's reading of it, since no paper was found that states one. The text of Russo's paper could not be
-    consulted, so that there are no equation numbers.
+    has. Without limits that is Russo's rule for a single best arm (section 3.4, his Algorithm 1, as others cite it: his
+    text could not be consulted; Algorithm 1 and eq. 3 of Shang and others, AISTATS 2020, who prove it for normal
+    noise). For a mix the arm is drawn evenly from those of the answer, which is this package's reading of it, since no
+    paper was found that states one.
 
     It assumes normal noise, or enough trials. The noise is estimated. After fifty draws without another answer the
     challenger is the column whose condition is most in doubt. A round has ten pairs of leaders and challengers; rounds

@@ -36,7 +36,9 @@ class Tracked:
     growth
         A round has this share of the trials made so far, and at least one. The papers decide after every trial: 0.
     proven
-        Stop by the threshold that the paper proves, instead of log((1 + log t) / delta), with which it experiments.
+        Stop by a threshold that is proven, Theorem 5 of Das and Basu, instead of log((1 + log t) / delta). The latter
+        is that of both papers' scripts; their texts say that they experiment with log((1 + log log t) / delta).
+        Carlsson and others have one more for theirs, log(t^alpha C / delta) (their Lemma 2), which is not used here.
     """
 
     confidence: float = 0.95
