@@ -24,8 +24,8 @@ class ConstrainedSR(SingleArm):
     has no round for an arm alone, which gets the whole budget.
 
     The paper assumes a fixed budget, estimators that concentrate at known rates, and a single arm as the answer, with
-    a flag that says whether it is feasible: the verdict infeasible here. The paper's text
-    could not be consulted: the rule is written from memory of it, may differ in details, and has no equation numbers.
+    a flag that says whether it is feasible: the verdict infeasible here. Of the paper the abstract was at hand, which
+    says as much: the rule is written from what is known of it, may differ in details, and has no equation numbers.
 
     Parameters
     ----------
