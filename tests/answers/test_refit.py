@@ -74,6 +74,16 @@ def test_segments_are_fitted_again_from_their_column():
         policy.refit(short, segment="plan")
 
 
+def test_a_segment_need_not_use_every_arm():
+    cells = [("s", "free", 0.5), ("l", "free", 2.0), ("s", "paid", 0.6), ("l", "paid", 2.2)]
+    rows = [(a, g, d + e) for a, g, d in cells for e in (-0.1, 0.0, 0.1)]
+    log = dict(zip(("arm", "segment", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+    parts = {"free": {"s": 0.5, "l": 0.5}, "paid": {"l": 1.0}}
+    policy = Policy(None, {"dollars": 3.0}, segments={"free": 0.7, "paid": 0.3}, by_segment=parts)
+    found = refit_whole(policy, log | {"reward": log["dollars"]})
+    assert found.deployed["dollars"].mean == pytest.approx(0.7 * 1.25 + 0.3 * 2.2)
+
+
 def test_what_the_policy_as_it_is_costs_on_the_fresh_trials():
     fresh = log(1)
     found = refit_whole(POLICY, fresh, before=log(2, n=90))

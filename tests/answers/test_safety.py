@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import betaincinv, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import bdtr, betaincinv, ndtr, stdtr, stdtrit
 from tests.answers.estimates import drawn, made
 
 import bestmix as bm
@@ -119,18 +119,27 @@ def test_never_seen_events_still_count():
     assert many.certified
 
 
-def test_events_that_were_seen_often_have_the_normal_limit():
+def test_limits_of_shares_are_those_of_a_beta_distribution():
     n, tail = 100.0, 0.03
     k = np.arange(101.0)
     upper = k / n + safety.binomial_margins(k / n, np.full(101, n), tail, 1.0)
     beta = np.where(k < n, betaincinv(k + safety.FEW_EVENTS, n - k + 1.0 - safety.FEW_EVENTS, 1.0 - tail), 1.0)
-    centre = (k + 0.5) / (n + 1.0)
-    normal = centre - ndtri(tail) * np.sqrt(centre * (1.0 - centre) / (n + 1.0))
-    seen = (k >= safety.OFTEN) & (n - k >= safety.OFTEN)
-    np.testing.assert_allclose(upper, np.where(seen, np.minimum(beta, normal), beta))
-    assert (normal < beta)[seen & (k < 30)].all()
+    np.testing.assert_allclose(upper, beta)
     assert upper[0] < 1.0 - tail ** (1.0 / n)  # the exact limit where nothing was seen
     assert (np.diff(upper) >= 0).all()
+
+
+@pytest.mark.parametrize("n", [30, 100, 200, 1000])
+def test_one_arm_alone_is_certified_by_exact_limits(n):
+    """Whatever the true share is, so few events that the bound is certified come in at most 5% of all samples."""
+    for bound in (0.02, 0.05, 0.08, 0.1, 0.3):
+        certified = -1
+        for k in range(int(bound * n) + 1):
+            means = np.array([[0.5, k / n]])
+            scatters = np.diag([n / 4.0, k * (1.0 - k / n)])[None]
+            data = safety.estimates(means, scatters, np.array([float(n)]), np.array([[False, True]]))
+            certified = k if safety.safe_mix(data, np.array([bound]), 1.0).certified else certified
+        assert bdtr(certified, n, bound) <= 0.05 if certified >= 0 else True
 
 
 def test_exact_prices_keep_their_own_spread():
@@ -252,3 +261,38 @@ def test_an_arm_alone_has_no_freedom_but_that_of_its_own_trials():
     several = safety.estimates(np.ones((3, 2)), np.tile(scatter, (3, 1, 1)), counts)
     np.testing.assert_allclose(safety.freedoms(several), [2.0 + 5.0, 1.0 + 5.0, 39.0 + 3.0])
     np.testing.assert_allclose(safety.freedoms(safety.chosen(several, np.array([2]))), [42.0])
+
+
+def prices_and_complaints():
+    """Four arms: prices that are nearly exact, and complaints of which few were seen."""
+    rows = {"arm": [], "reward": [], "dollars": [], "complaint": []}
+    for arm, quality, price, events in (
+        ("a", 110, 2e-4, 1),
+        ("b", 117, 9e-4, 3),
+        ("c", 126, 6e-3, 3),
+        ("d", 128, 0.03, 4),
+    ):
+        for i in range(150):
+            rows["arm"].append(arm)
+            rows["reward"].append(float(i * 37 % 150 < quality))
+            rows["dollars"].append(price * (0.85 + 0.3 * (i * 13 % 150) / 150))
+            rows["complaint"].append(float(i * 7 % 150 < events))
+    return rows
+
+
+@pytest.mark.parametrize("bound", [0.03, 0.032, 0.034])
+def test_a_limit_in_no_danger_leaves_its_risk_to_the_other_and_more_is_never_certified_than_less(bound):
+    """One half of the risk is not enough for the complaints: where it was divided evenly nothing was certified."""
+    told = [
+        bm.from_log(prices_and_complaints(), bounds={"dollars": 0.004, "complaint": bound}, safety=s)
+        for s in (0.8, 0.85, 0.9, 0.93, 0.95, 0.97)
+    ]
+    certified = [rec.certified for rec in told]
+    assert certified == sorted(certified, reverse=True)
+    assert any(certified)
+    for rec in told:
+        chances = [limit.chance for limit in rec.limits.values()]
+        assert rec.certainty <= min(chances)
+        if not rec.certified:
+            assert rec.certainty < rec.safety
+            assert np.prod(chances) == pytest.approx(rec.certainty, abs=2e-3)

@@ -279,5 +279,5 @@ def entry_margins(program: NoisyProgram, tail: Floats | float, sign: Floats | fl
     ways = np.broadcast_to(np.asarray(sign, dtype=np.float64), variance.shape[1:])[None, :, None] * np.sign(turn)
     events = data.binary[:, None, :]
     share = np.broadcast_to(events * data.means[:, None, :], turn.shape)
-    shares = np.abs(turn) * binomial_margins(share, data.counts[:, None, None], wide, events * ways)
+    shares = np.abs(turn) * binomial_margins(share, data.counts[:, None, None], wide, events * ways, data.few)
     return np.asarray(np.maximum(np.sqrt(quantile**2 * rest + np.where(flags, shares**2, 0.0).sum(axis=2)), least))

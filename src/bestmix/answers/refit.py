@@ -147,7 +147,7 @@ def _deployed(policy: Policy, fresh: Evidence) -> dict[str, MeanCost]:
     """Means of what the limits are about, under the policy's own weights."""
     problem, program = fresh.problem, program_of(fresh)
     cells = [*problem.cells, *problem.known_cells]
-    within = np.array([policy.of(cells[place].segment)[cells[place].arm] for place in places(problem)])
+    within = np.array([policy.of(cells[place].segment).get(cells[place].arm, 0.0) for place in places(problem)])
     if not program.judgeable or not program.usable[within > 0].all():
         return {}
     weights = within * program.weight[program.segment]

@@ -29,6 +29,7 @@ LUCK = 0.4  # of the risk of a regret above its bound: a support that looks like
 SURE = 8.0  # standard errors from which on a condition is certain
 PRECISION = 18  # halvings of a tail's interval
 HALVINGS = 8  # of a bisection on the size of the margins: two digits
+LITTLE = 1e-3  # of a risk: what a limit that is in no danger gets of it
 NEARLY = 1.05  # times a small risk: what FINE of a margin can make of it
 PRECISE = 0.01  # of the factor of trials that would do
 MISSING = 1e-3  # of a risk: by so much at least a certainty that is not certified is below the wanted one
@@ -261,15 +262,27 @@ def divided(limits: Limits, risk: float) -> Floats | None:
     count = int(noisy.sum())
     share = np.full(len(noisy), risk / max(count, 1))
     best = limits.within(share)
-    for _ in range(2 if count > 1 else 0):
-        spent = limits.tails(best) if best is not None else share
+    if best is None and count > 1 and (needed := _needed(limits, risk)) is not None:
+        return limits.within(needed)
+    for _ in range(2 if count > 1 and best is not None else 0):
+        spent = limits.tails(best)
         idle = noisy & (spent < share / 2.0)
         if idle[noisy].all() or not idle.any():
             break
-        share = np.where(idle, np.maximum(2.0 * spent, 1e-3 * risk), 0.0)
+        share = np.where(idle, np.maximum(2.0 * spent, LITTLE * risk), 0.0)
         share[noisy & ~idle] = (risk - share.sum()) / (noisy & ~idle).sum()
         best = limits.within(share)
     return best
+
+
+def _needed(limits: Limits, risk: float) -> Floats | None:
+    """The risk divided as the mix needs it that most likely keeps all limits; None where that needs more."""
+    mixture, times = nearest(limits, risk)
+    if not np.isfinite(times):
+        return None
+    tail = np.where(limits.noisy, limits.tails(limits.likeliest(mixture)), 0.0)
+    tail = np.where(limits.noisy, np.maximum(tail, LITTLE * risk), 0.0)
+    return tail * risk / tail.sum() if tail.sum() <= risk else None
 
 
 def nearest(limits: Limits, risk: float) -> tuple[Floats, float]:
@@ -319,10 +332,13 @@ def _surely(tail: Floats, odds: float) -> float:
     return 1.0 - float(told(np.minimum(tail.sum(), 1.0), odds))
 
 
-def _estimated(tail: Floats, odds: float, safety: float) -> float:
-    """Chance that all limits are kept, as if their noise were independent; below what was not certified."""
-    together = 1.0 - float(told(np.asarray(1.0 - np.prod(1.0 - tail)), odds))
-    return min(together, safety - MISSING * (1.0 - safety))
+def _estimated(tail: Floats, odds: float, safety: float) -> tuple[float, Floats]:
+    """Chances that all limits are kept, as if their noise were independent, and each; below what was not certified."""
+    broken, each = float(told(np.asarray(1.0 - np.prod(1.0 - tail)), odds)), told(tail, odds)
+    least = 1.0 - safety + MISSING * (1.0 - safety)
+    if broken >= least:
+        return 1.0 - broken, 1.0 - each
+    return 1.0 - least, 1.0 - np.minimum(each * (least / broken) if broken > 0.0 else np.full(len(tail), least), least)
 
 
 def described(
@@ -341,14 +357,16 @@ def described(
     tail, (mean, error) = limits.tails(mixture), limits.means(mixture)
     certainty = _surely(tail, odds)
     certified = times == 1.0 or certainty >= safety
-    if not certified:
-        odds = odds if shown is None else shown
-    certainty = max(certainty, safety) if certified else _estimated(tail, odds, safety)
+    if certified:
+        certainty = max(certainty, safety)
+        kept = np.maximum(1.0 - told(tail, odds), certainty)
+    else:
+        certainty, kept = _estimated(tail, odds if shown is None else shown, safety)
     return SafeMix(
         mixture=mixture,
         mean=mean,
         error=error,
-        kept=np.maximum(1.0 - told(tail, odds), certainty),
+        kept=np.maximum(kept, certainty),
         certainty=certainty,
         certified=certified,
         short=np.asarray(tail >= 0.5 * tail.max(initial=0.0)) & (not certified),

@@ -5,7 +5,7 @@ earns the most among those whose mean costs stay within the bounds even at the u
 intervals. An interval of a mix is put together from those of its arms (the method of variance estimates recovery,
 Zou and Donner 2008): the distances of the arms' own limits from their means add up like standard errors. For
 Gaussian trials of two arms and one bound this is Fieller's limit; for 0/1 trials the arms' limits are those of a
-beta distribution, so that an event that was never seen still counts, and the normal ones where it was seen often.
+beta distribution, so that an event that was never seen still counts.
 
 How the safe mix is searched for is in ``safe_search.py``; here are the intervals of mean costs.
 """
@@ -35,8 +35,8 @@ from bestmix.problems.solution import solve_means
 
 COSTS = slice(1, None)  # of the metrics
 EXACT = 10  # trials of one value, other than zero, after which it is taken for a price without spread
-FEW_EVENTS = 0.7  # events added where few were seen: between Jeffreys's 0.5 and the 1 of exact limits
-OFTEN = 4  # events, and trials without, from which on the normal limit of a share is good enough
+FEW_EVENTS = 0.7  # events that limits of shares add: between Jeffreys's 0.5 and the 1 of exact limits
+ALONE = 1.0  # the same where a single arm is uncertain: the errors of several do not make up for each other there
 TINY = 1e-200  # next to nothing in any unit
 
 
@@ -51,6 +51,7 @@ class Estimates(NamedTuple):
     lent: Floats | float = PRIOR  # degrees of freedom that the other arms' trials add to an arm's own (K,)
     skew: Floats | None = None  # skewness and rare values of one trial (K, 1 + L, 3), as in skewness.py; None for none
     rivals: int = 0  # further arms out of which trials chose these
+    few: float = FEW_EVENTS  # events that limits of shares add
 
 
 # --- estimates -----------------------------------------------------------------------------------------------
@@ -93,7 +94,8 @@ def estimates(
         blended[a, m, m] = share * (1.0 - share)
     lent = np.minimum(PRIOR, freedom.sum() - freedom[:, 0])
     skew = None if skew is None else np.where(price[:, :, None], 0.0, skew)
-    return Estimates(means, blended, counts, binary, lent=lent, skew=skew)
+    few = ALONE if unknown.sum() == 1 else FEW_EVENTS
+    return Estimates(means, blended, counts, binary, lent=lent, skew=skew, few=few)
 
 
 def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
@@ -109,7 +111,7 @@ def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     shared, skew = None if data.shared is None else data.shared[arms][:, arms], _of(data.skew, arms)
     means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
     lent = np.broadcast_to(data.lent, data.counts.shape)[arms]
-    return Estimates(means, covariances, counts, binary, shared, lent, skew, data.rivals)
+    return Estimates(means, covariances, counts, binary, shared, lent, skew, data.rivals, data.few)
 
 
 def usable(data: Estimates) -> Flags:
@@ -151,9 +153,8 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
     flags = (events != 0) & np.isfinite(data.counts)[:, None]
     if flags.any():
         share = events * data.means[:, metrics]
-        width[flags] = binomial_margins(share, data.counts[:, None], tail, np.asarray(sign * events, dtype=np.float64))[
-            flags
-        ]
+        sign = np.asarray(sign * events, dtype=np.float64)
+        width[flags] = binomial_margins(share, data.counts[:, None], tail, sign, data.few)[flags]
     return width
 
 
@@ -179,22 +180,21 @@ def rare_margins(skew: Floats, counts: Floats, tail: Floats | float, sign: Float
     return np.where(known, width, 0.0)
 
 
-def binomial_margins(share: Floats, n: Floats, tail: Floats | float, sign: Floats | float) -> Floats:
+def binomial_margins(
+    share: Floats, n: Floats, tail: Floats | float, sign: Floats | float, few: float = FEW_EVENTS
+) -> Floats:
     """Distance of one-sided limits from the shares of 1 in n trials of 0 and 1.
 
-    Those of a beta distribution, between Jeffreys's and the exact ones. Where the event and its opposite were seen
-    OFTEN, the normal limit if that is nearer: the other then costs reward and prevents hardly any broken limit.
+    Those of a beta distribution with ``few`` events added: between Jeffreys's and the exact ones (Clopper and Pearson).
     """
-    from scipy.special import betaincinv, ndtri
+    from scipy.special import betaincinv
 
     share, n = np.where(np.asarray(sign) > 0, share, 1.0 - share), np.where(np.isfinite(n), n, 1.0)
     other = np.clip(n * (1.0 - share), 0.0, n)  # trials without the event; a lower limit is one of these
     tail = np.broadcast_to(tail, share.shape)
-    upper = np.where(other < 0.5, 1.0, 1.0 - betaincinv(other + 1.0 - FEW_EVENTS, n - other + FEW_EVENTS, tail))
-    centre = (n - other + 0.5) / (n + 1.0)
-    normal = centre - ndtri(np.maximum(tail, 1e-300)) * np.sqrt(centre * (1.0 - centre) / (n + 1.0))
-    often = np.minimum(other, n - other) > OFTEN - 0.5
-    return np.asarray(np.clip(np.where(often, np.minimum(upper, normal), upper) - share, 0.0, 1.0))
+    # other + 1 - few is zero where the event was seen in all trials, and its upper limit is 1
+    upper = np.where(other < 0.5, 1.0, 1.0 - betaincinv(np.maximum(other, 0.5) + 1.0 - few, n - other + few, tail))
+    return np.asarray(np.clip(upper - share, 0.0, 1.0))
 
 
 def share_interval(share: Floats, n: float, tail: float) -> tuple[Floats, Floats]:

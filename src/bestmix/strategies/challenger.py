@@ -455,13 +455,13 @@ class Challenger:
         return [int(place) for place in np.flatnonzero(scale == 0)]  # each row is of the measure in its place
 
     def mixture(self, problem: Problem, memory: Memory) -> Floats | None:
-        """The mix to deploy as things stand (K,), where a tolerance asks for a certified one; else None.
+        """The mix to deploy after a stop that was for it (K,), because it is good enough; else None.
 
         >>> Challenger().mixture(Problem(["a", "b"]), {"quota": None}) is None
         True
         """
         certificate = memory.get("certificate")
-        return None if certificate is None or not certificate["certified"] else np.array(certificate["mixture"])
+        return None if certificate is None or not certificate["enough"] else np.array(certificate["mixture"])
 
     def stopped_for(self, memory: Memory, feasible: bool, mix: str = "the mix") -> str:
         """What it was certain of when it ended; no text where it has no rule to stop by.
