@@ -116,6 +116,16 @@ def test_leases_are_renewed_while_trials_run(exp):
     assert (work.told, work.surplus, exp.state.expired, exp.state.status) == (6, 0, 0, "done")
 
 
+def test_what_was_told_may_bring_new_trials_so_that_it_asks_at_once(exp):
+    """Else a worker with several jobs would wait for a second at the end of every round."""
+    work = LeasedTrials(exp)
+    given = work.next(6)
+    assert work.next(6) == []  # nothing more is owed now, and it does not ask again at once
+    assert work._next > 0.0
+    work.tell([(trial, pull(trial.arm)) for trial in given])
+    assert work._next == 0.0
+
+
 def test_a_failed_trial_is_reported_and_another_made(exp):
     work, calls = LeasedTrials(exp), []
 

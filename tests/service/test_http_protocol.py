@@ -1,5 +1,6 @@
 """A connection that waits or drips comes to an end, and what is at work does not."""
 
+import json
 import socket
 import threading
 import time
@@ -21,6 +22,14 @@ def quick(monkeypatch):
 
 def test_a_slow_head_is_answered_408(quick, running):
     assert everything(running.raw(HALF)).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize(("sent", "code"), [(HALF, "too_slow"), (b"GARBAGE\r\n\r\n", "bad_request")])
+def test_what_is_no_request_has_the_body_of_every_error(quick, running, sent, code):
+    head, body = everything(running.raw(sent)).split(b"\r\n\r\n", 1)
+    assert b"content-type: application/json" in head
+    error = json.loads(body)["error"]
+    assert (error["code"], error["field"], bool(error["message"])) == (code, None, True)
 
 
 def test_a_head_that_drips_is_answered_408(quick, running):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numba import njit
 from tests import generators, naive
 
-from bestmix import SFSR, Challenger, Instance, Known, Problem, SingleArm, Uniform, simulate
+from bestmix import SFSR, Challenger, Instance, Known, Problem, SingleArm, Uniform, catalog, simulate
 from bestmix.problems.solution import solve_means
 from bestmix.strategies.rivals import OCBA, ConstrainedSR
 from bestmix.strategies.schedule import rejects
@@ -380,3 +380,23 @@ def test_one_arm_a_segment_is_tried_though_nothing_is_to_be_rejected():
             search.tell(arm, np.ones(n), np.full((n, 1), 0.5), segment=segment)
     assert search.trials == 40
     assert search.recommend().feasible
+
+
+@pytest.mark.parametrize("score", [lambda mu, u, e: mu[:-1], lambda mu, u, e: mu * np.nan, lambda mu, u, e: "x"])
+def test_simulation_refuses_scores_that_are_no_numbers_as_a_live_search_does(score):
+    with pytest.raises(ValueError, match=r"^score: expected .* numbers, one for each column"):
+        simulate(catalog.load("A2"), SFSR(score=score), budget=800, runs=2)
+
+
+def test_scores_may_be_a_list_in_simulation_too():
+    inst, budget = catalog.load("A2"), 800
+    listed, array = (simulate(inst, SFSR(score=f), budget, runs=3) for f in (_as_list, _as_array))
+    assert listed.runs == array.runs == 3
+
+
+def _as_list(mu, u, e):
+    return list(mu)
+
+
+def _as_array(mu, u, e):
+    return mu

@@ -262,16 +262,20 @@ def divided(limits: Limits, risk: float) -> Floats | None:
     count = int(noisy.sum())
     share = np.full(len(noisy), risk / max(count, 1))
     best = limits.within(share)
-    if best is None and count > 1 and (needed := _needed(limits, risk)) is not None:
-        return limits.within(needed)
-    for _ in range(2 if count > 1 and best is not None else 0):
+    if best is None:
+        needed = _needed(limits, risk) if count > 1 else None
+        return None if needed is None else limits.within(needed)
+    for _ in range(2 if count > 1 else 0):
         spent = limits.tails(best)
         idle = noisy & (spent < share / 2.0)
         if idle[noisy].all() or not idle.any():
             break
         share = np.where(idle, np.maximum(2.0 * spent, LITTLE * risk), 0.0)
         share[noisy & ~idle] = (risk - share.sum()) / (noisy & ~idle).sum()
-        best = limits.within(share)
+        found = limits.within(share)
+        if found is None:
+            break
+        best = found
     return best
 
 

@@ -224,7 +224,7 @@ def loading(console: Console) -> Iterator[None]:
     alone = threading.current_thread() is not threading.main_thread()
     before = None if alone else signal.signal(signal.SIGINT, leave)
     try:
-        with console.status("Loading; on the first run the arithmetic is compiled, which takes half a minute ..."):
+        with console.status("Loading; on the first run the arithmetic is compiled ..."):
             yield
     finally:
         if not alone:

@@ -49,7 +49,7 @@ def gaps(
         found = measure(find_instance(instance, Path.cwd(), f"instance {instance}"), bases=bases)
         known = error_bounds(found, budget) if budget is not None else None
         least = limit_at_once(found.instance, ERROR)
-        status.update("Simulating; the first time the arithmetic is compiled, which takes half a minute ...")
+        status.update("Simulating; the first time the arithmetic is compiled ...")
         saved = [draw(found, instance, figure, runs, seed, threads)] if figure else []
     if as_json:
         typer.echo(json.dumps(plain(found, known, least) | {"files": list(map(str, saved))}, indent=1, allow_nan=False))

@@ -41,7 +41,9 @@ def plan(
             show_default=False,
         ),
     ],
-    error: Annotated[float, typer.Option(help="Wanted chance of a wrong support; not with --tolerance.")] = 0.05,
+    error: Annotated[
+        float, typer.Option(help="Wanted chance of a wrong support; --tolerance plans for the loss instead.")
+    ] = 0.05,
     strategy: Annotated[
         list[str] | None,
         typer.Option(help=f"{', '.join(common.StrategyName)} or module:object; repeat it.", show_default="all"),
@@ -107,7 +109,7 @@ def plan(
         from bestmix.theory import plan as make
 
         chosen = [find_strategy(text, Path.cwd(), f"--strategy {text}") for text in strategy or []]
-        hint = "; the first time the arithmetic is compiled, which takes half a minute, with segments two"
+        hint = "; the first time the arithmetic is compiled"
         answer = make(
             guess,
             error,

@@ -126,6 +126,7 @@ class LeasedTrials:
     def tell(self, results: "Sequence[tuple[Trial, Result]]") -> None:
         """Tell results, all in one transaction."""
         outcomes = self.experiment.tell_many([(trial, *result) for trial, result in results])
+        self._next = 0.0  # there may be new trials now: the last results of a round plan the next one
         self.told += len(outcomes)
         self.surplus += [outcome.value for outcome in outcomes].count("surplus")
 

@@ -15,7 +15,7 @@ CODES = {
     "forbidden": (403, "The token does not allow this."),
     "not_found": (404, "There is no such thing."),
     "method_not_allowed": (405, "The address does not take this method."),
-    "too_slow": (408, "The body did not come in time."),
+    "too_slow": (408, "The request did not come in time."),
     "conflict": (409, "It is there already, with other values."),
     "closed": (409, "The experiment takes no such call any more, or not now."),
     "too_large": (413, "The body is larger than the server takes."),

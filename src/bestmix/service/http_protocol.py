@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from bestmix.service import errors
 from bestmix.service.connections import Connections
 from bestmix.service.pipelines import PipelineFlow, UnreadBytes, is_full
 from bestmix.service.transport import Gathered
@@ -22,6 +23,18 @@ HEAD_SECONDS = 10.0  # in which the head of a request must have come
 REST_SECONDS = 10.0  # in which the rest of a body must have come that is no longer wanted
 WRITE_SECONDS = 60.0  # that somebody may leave an answer unread
 CLOSE_SECONDS = 2.0  # in which the last words must have been taken
+STATUS_CODES = {
+    HTTPStatus.BAD_REQUEST: "bad_request",
+    HTTPStatus.REQUEST_TIMEOUT: "too_slow",
+    HTTPStatus.SERVICE_UNAVAILABLE: "unavailable",
+}
+
+
+def last_words(status: HTTPStatus, message: str) -> bytes:
+    """An answer before the connection is closed, with the body that every error has."""
+    said = errors.answer(STATUS_CODES[status], message).body
+    head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
+    return head.encode() + b"content-length: %d\r\nconnection: close\r\n\r\n" % len(said) + bytes(said)
 
 
 class Limited(HttpToolsProtocol):
@@ -261,10 +274,13 @@ class Limited(HttpToolsProtocol):
             return
         answered = self.cycle is not None and self.cycle.response_started and not self._reading_head
         if not (self._whole or answered or self.pipeline or (self._reading_head and self._at_work)):
-            said = (message or f"{status.phrase}.").encode()
-            head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: text/plain; charset=utf-8\r\n"
-            self.transport.write(head.encode() + b"content-length: %d\r\nconnection: close\r\n\r\n" % len(said) + said)
+            self.transport.write(last_words(status, message or f"{status.phrase}."))
         self.deadline = time.monotonic() + CLOSE_SECONDS
+        self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is not HTTP is refused as any other request is."""
+        self.transport.write(last_words(HTTPStatus.BAD_REQUEST, msg))
         self.transport.close()
 
     def _set_deadline(self) -> None:

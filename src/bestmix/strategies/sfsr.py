@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -144,18 +144,7 @@ class SFSR:
         program = columns.new_program(size, costs)
         speed = jit.speed_for(size * costs)
         speed(columns.load)(evidence.means, evidence.problem.bound, remaining, program)
-        found = function(*program)
-        try:
-            score = np.asarray(found, dtype=np.float64)
-        except (TypeError, ValueError):
-            score = np.full(0, np.nan)
-        if score.shape != (size,) or np.isnan(score).any():
-            raise checks.InvalidInput(
-                "score",
-                expected=f"{self.name} to return {size} numbers, one for each column",
-                got=checks.shown(found.tolist() if isinstance(found, np.ndarray) else found),
-                remedy="return minus infinity for a column without a score",
-            )
+        score = checked(function, *program)
         loser = speed(last_lowest)(score, 0.0) if score.max() > -np.inf else -1
         return score, np.ones(size, dtype=np.bool_), loser
 
@@ -199,6 +188,7 @@ class SFSR:
         ends = np.array(round_ends(*shape), dtype=np.int64)
         kind = rejects.INTERSECTION if self.score == "intersection" else rejects.LAGRANGIAN
         if callable(self.score):
+            _check_on(self.score, instance)
             run = bind(_with_function(self.score), instance, ends, rejects.OWN)
         else:
             run = bind(rejects.successive, instance, ends, kind, rounds=len(ends))
@@ -240,9 +230,35 @@ def _close_program(evidence: Evidence, memory: Memory) -> tuple[Memory, Mapping[
     return memory, told | {"rejected": label[loser], "margin": min(others) - scores[loser] if others else None}
 
 
+def checked(function: Score, mu: Floats, u: Floats, e: Floats) -> Floats:
+    """A user's scores of some columns, each a number."""
+    found = function(mu, u, e)
+    try:
+        score = np.asarray(found, dtype=np.float64)
+    except (TypeError, ValueError):
+        score = np.full(0, np.nan)
+    if score.shape != mu.shape or np.isnan(score).any():
+        raise checks.InvalidInput(
+            "score",
+            expected=f"{_function_name(function)} to return {len(mu)} numbers, one for each column",
+            got=checks.shown(found.tolist() if isinstance(found, np.ndarray) else found),
+            remedy="return minus infinity for a column without a score",
+        )
+    return score
+
+
+def _check_on(function: Score, instance: Instance) -> None:
+    """Try a function on the true means before many runs: machine code is not checked in these."""
+    total, costs = len(instance.problem.columns), len(instance.bound)
+    for size in {total, max(total - 1, 1)}:
+        program = columns.new_program(size, costs)
+        columns.load(np.array(instance.means), np.array(instance.bound), np.arange(size), program)
+        checked(function, *program)
+
+
 @lru_cache(maxsize=16)
 def _with_function(function: Score) -> Callable[..., None]:
-    return rejects.successive_by(function)
+    return rejects.successive_by(function if jit.is_machine(function) else partial(checked, function))
 
 
 def _function_name(function: Any) -> str:

@@ -1,4 +1,4 @@
-"""Published algorithms for the same questions, each written from its paper, beside those of this package."""
+"""Published algorithms for the same questions, each written from what was at hand of its paper."""
 
 from bestmix.strategies.rivals.cge import CGE
 from bestmix.strategies.rivals.constrained_sr import ConstrainedSR

@@ -16,7 +16,7 @@ class CGE(Tracked):
     As ``CTnS``, but the shares are those of a player who moves by AdaGrad against an opponent who answers with the
     nearest rewards that have another answer. The player's gain of an arm is the optimistic divergence from these
     (Algorithm 2, line 5), with the exploration function log t of the paper's experiments; its theory (Theorem 4) has
-    3 log t + log log t. Assumptions, and what differs from the paper, are those of ``CTnS``: it never stops either
+    3 log t + log log t. Assumptions, and what differs from the paper, are those of ``CTnS``: it has no rule either for
     where no mix keeps the limits. AdaGrad has a diagonal here, and a whole matrix in the authors' class ``CGE``; up to
     50 steps of the game are made in a decision.
 

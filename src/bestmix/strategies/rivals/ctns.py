@@ -32,8 +32,8 @@ class CTnS(Tracked):
     The paper assumes that costs are known, Gaussian rewards of one known scale, and a unique best mix. Give the costs
     as partly known arms: ``known={"small": Known(costs={"dollars": 0.001})}``. Costs that are not known are estimated
     and taken for true, which is what Das and Basu call CTnS-WLag: then the confidence does not hold. **Where no mix
-    keeps the limits it never stops**, and tries all arms alike until the budget is spent: give one, unless it is
-    certain that some mix does.
+    keeps the limits** it tries all arms alike until the budget is spent, or stops wrongly when estimates say otherwise:
+    give one, unless it is certain that some mix does.
 
     What differs here, for the reader of the paper (Carlsson, Basu, Johansson and Dubhashi): the noise of rewards is
     estimated, pooled over the arms, from five trials of each arm at first; decisions come after every 2% more trials;

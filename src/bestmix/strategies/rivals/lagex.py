@@ -17,9 +17,9 @@ class LAGEX(Tracked):
     limit that is broken most is at the bound of Theorem 1, the distance over the least slack of the mix; the others
     are zero, which is where the linear program of line 6 has its solution. How many trials it takes is Theorem 7.
 
-    Assumptions, and what differs from the paper, are those of ``LATS``: in particular **it never stops where no mix
-    keeps the limits**. The exploration function is g(t) = log t. Up to
-    50 steps of the game are made in a decision, one for each trial of the round.
+    Assumptions, and what differs from the paper, are those of ``LATS``: in particular it has no rule for where **no
+    mix keeps the limits**. The exploration function is g(t) = log t. Up to 50 steps of the game are made in a decision,
+    one for each trial of the round.
 
     Examples
     --------

@@ -18,9 +18,10 @@ class LATS(Tracked):
     is Lemma 9's). How many trials that takes is Theorem 6.
 
     The paper assumes rewards and costs with independent noise of one known scale, a unique best mix and a mix with
-    slack in every limit. Its proofs are about the distance in *rewards*: costs count through the width alone. **Where
-    no mix keeps the limits it never stops**, and tries all arms alike until the budget is spent: give one, unless it
-    is certain that some mix does.
+    slack in every limit. Its proofs are about the distance in *rewards*: costs count through the width alone. It has
+    no rule for **where no mix keeps the limits**: it stops after a few trials, as long as the relaxed ones have a mix,
+    and the answer is wrong, or else tries all arms alike until the budget is spent. Give one, unless it is certain that
+    some mix keeps them.
 
     What differs here, for the reader of the paper: the noise is estimated, pooled over the arms, from five trials of
     each arm at first; the width of the costs is that of the best mix at the estimates, in deviations of each cost,

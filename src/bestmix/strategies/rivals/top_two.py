@@ -66,7 +66,7 @@ class TopTwo:
     def __post_init__(self) -> None:
         for name in ("beta", "confidence"):
             value = getattr(self, name)
-            if value is not None and not 0 < checks.number(name, value) < 1:
+            if (value is not None or name == "beta") and not 0 < checks.number(name, value) < 1:
                 raise checks.InvalidInput(name, expected="a number between 0 and 1", got=value)
         checks.whole("seed", self.seed, 0, "give any whole number")
         check_edition(self.edition)

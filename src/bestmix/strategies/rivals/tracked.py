@@ -53,6 +53,8 @@ class Tracked:
     def __post_init__(self) -> None:
         if not 0 < checks.number("confidence", self.confidence) < 1:
             raise checks.InvalidInput("confidence", expected="a number between 0 and 1", got=self.confidence)
+        if not isinstance(self.proven, bool):
+            raise checks.InvalidInput("proven", expected="True or False", got=checks.shown(self.proven))
         for name, most in (("tolerance", math.inf), ("growth", 1.0)):
             value = checks.number(name, getattr(self, name))
             if not 0 <= value <= most:

@@ -50,7 +50,7 @@ def limit(
         ``"1%"`` of what that earns: a ``TolerantBound``, with a bound from below and one from above. For Gaussian
         noise.
     limit_tolerance
-        And where its mix exceeds the bounds by at most this, one number or one for each cost.
+        And where its mix exceeds the bounds by at most this, one number, or a mapping with one for each cost by name.
 
     Examples
     --------

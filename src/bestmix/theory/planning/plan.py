@@ -148,11 +148,11 @@ class Plan:
         if not known:
             return ""
         loss, trials, strategy = min(known)
+        advice = "; give a tolerance to plan for the loss" if self.tolerance is None else ""
         return (
             f" But answers that are so hard to tell apart are nearly equally good: with {self.say(trials)} "
             f"{strategy}'s "
-            f"mix loses {loss:.2g} of {self.instance.problem.goal.quantity} on average; give a tolerance to plan for "
-            "the loss."
+            f"mix loses {loss:.2g} of {self.instance.problem.goal.quantity} on average{advice}."
         )
 
     def rows(self) -> list[dict[str, Any]]:
