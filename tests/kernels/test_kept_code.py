@@ -107,3 +107,16 @@ print(simulate(catalog.load("D1P"), SFSR(), 800, runs=100, seed=1).runs)
     environment = {"PYTHONPATH": SOURCE, "NUMBA_DISABLE_JIT": "1", "PYTHONWARNINGS": "error::RuntimeWarning"}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "100\n"
+
+
+def test_without_a_home_no_folder_is_made_that_is_called_after_it(monkeypatch):
+    from bestmix.kernels import kept_code
+
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "access", lambda *path: False)
+    assert kept_code.has_folder()
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert not kept_code.has_folder()
+    monkeypatch.setenv("XDG_CACHE_HOME", "somewhere")
+    assert kept_code.has_folder()

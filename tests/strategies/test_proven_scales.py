@@ -6,7 +6,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from bestmix import Challenger, Problem, open_experiment
+from bestmix import Challenger, Instance, Problem, identify, open_experiment
 from bestmix.checks import InvalidInput
 from bestmix.strategies.built_in import restore_strategy
 from bestmix.strategies.proven_scales import metric_ranges, rows_named, scales
@@ -175,3 +175,12 @@ def test_a_change_that_the_scales_do_not_tell_the_noise_of_is_refused_at_once():
         assert one.problem == problem
     assert search.to_dict() == before
     assert not [event for event in exp.events() if event.kind == "changed"]
+
+
+@pytest.mark.parametrize(("sigma", "objects"), [(0.1, True), (0.9, False), (1.0, False), ({"reward": 0.3}, True)])
+def test_a_scale_that_the_trials_refute_is_told_and_nothing_is_called_proven(sigma, objects):
+    near = Instance([1.0, 0.9, 0.2], sigma_reward=1.0)
+    strategy = Challenger(confidence=0.95, proven=True, sigma=sigma)
+    note = identify(near.problem, near.sampler(seed=3), 400, strategy).note
+    assert ("so that nothing is" in note) == objects
+    assert "certainty" not in note

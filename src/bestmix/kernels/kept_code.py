@@ -4,6 +4,7 @@ What cannot be read counts as missing and is made anew; where nothing can be wri
 """
 
 import hashlib
+import os
 import pickle
 import sys
 from functools import cache
@@ -21,11 +22,23 @@ def kept_code(function: FunctionType) -> "KeptCode | None":
 
     It is kept beside the files, or in the user's cache folder where they cannot be written.
     """
+    if not has_folder():
+        say_that_nothing_is_kept("nobody's home folder is known")
+        return None
     try:
         return KeptCode(function)
     except RuntimeError as error:  # by Numba, where none of its folders can be written
         say_that_nothing_is_kept(str(error))
         return None
+
+
+def has_folder() -> bool:
+    """Whether there is a folder for machine code: beside the source, a named one, or in somebody's home.
+
+    Without a home Numba would make a folder that is called ``~`` where the process happens to be.
+    """
+    named = any(os.environ.get(name) for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"))
+    return named or os.access(Path(__file__).parent, os.W_OK) or os.path.expanduser("~") != "~"
 
 
 class KeptCode(caching.FunctionCache):

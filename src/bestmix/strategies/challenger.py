@@ -16,6 +16,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers import certainty
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, chunks, conditions, jit, replicate, segment_runs, stopping
@@ -486,6 +487,10 @@ class Challenger:
             return f"{level} these are the arms of the best mix"
         enough = (memory.get("certificate") or {}).get("enough")
         return f"{level} {mix} keeps all limits and is within {self.tolerance} of the best one" if enough else ""
+
+    def objection(self, rec: Recommendation) -> str:
+        """What the trials of an answer say against what was assumed; no text where they do not."""
+        return "" if self.sigma is None else proven_scales.refuted(rec.problem, self.sigma, rec.told or ())
 
     def extended(self, problem: Problem, old: int, new: int, memory: Memory) -> Memory:
         """Memory under a larger budget: the rounds to come grow, and a run that was over decides once more.

@@ -22,6 +22,15 @@ class Stopping(Protocol):
         ...
 
 
+@runtime_checkable
+class Assuming(Protocol):
+    """A strategy that rests on something which trials can refute."""
+
+    def objection(self, rec: Recommendation) -> str:
+        """What the trials of an answer say against it; no text where they do not."""
+        ...
+
+
 def ending(strategy: Strategy, rec: Recommendation, memory: Memory, trials: int) -> str:
     """Why a run that is over did not use up its budget of trials; no text where it did, or goes on.
 
@@ -45,8 +54,11 @@ def ending(strategy: Strategy, rec: Recommendation, memory: Memory, trials: int)
     unsaid = not math.isfinite(rec.value_interval[0])  # values too small to be squared: no rule can go by these
     if not rec.complete or spent or unsaid or not isinstance(strategy, Stopping):
         return ""
-    why = strategy.stopped_for(memory, rec.feasible, _certified_mix(rec, memory))
+    objection = strategy.objection(rec) if isinstance(strategy, Assuming) else ""
+    why = "" if objection else strategy.stopped_for(memory, rec.feasible, _certified_mix(rec, memory))
     most = "" if rec.budget is None or rec.budget >= MOST_TRIALS else f" of {rec.budget:,}"
+    if objection:
+        return f"Stopped after {trials:,}{most} trials. {objection}"
     return f"Stopped: {why}, after {trials:,}{most} trials." if why else ""
 
 

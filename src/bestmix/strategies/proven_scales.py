@@ -4,12 +4,15 @@ The goal is called by its metric or "reward"; a limit by its metric, or by its t
 bound leaves the meaning as it is. A tail is 0 or 1 in each trial, so that its range is known.
 """
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
@@ -18,6 +21,7 @@ from bestmix.strategies.ranges import ends_of, unknown_metric
 
 REWARD = "reward"
 HALF = 0.5  # scale of what is 0 or 1
+FAR = 8.0  # standard errors by which a variance has to be too large
 
 
 def check_sigma(sigma: Any) -> None:
@@ -52,6 +56,28 @@ def scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
             raise unknown_metric("sigma", name, _wanted(problem))
         found[row] = _scale(f"sigma of {name}", sigma[name])
     return _complete("sigma", found, problem)
+
+
+def refuted(problem: Problem, sigma: Any, moments: Sequence[Moments]) -> str:
+    """What the trials say against given scales, as a sentence; no text where they do not.
+
+    Noise with a scale has no larger deviation. The variance of all trials is held against its square, with room for
+    chance: eight standard errors of normal noise, and a factor of two.
+    """
+    evidence = Evidence(problem, list(moments))
+    freedom = float(np.maximum(evidence.counts - 1, 0).sum())
+    given = scales(problem, sigma, None)
+    with np.errstate(all="ignore"):
+        found = np.sqrt(np.diagonal(evidence.scatters, axis1=1, axis2=2).sum(axis=0) / freedom)
+        far = (found / given) ** 2 > max(1.0 + FAR * math.sqrt(2.0 / max(freedom, 1.0)), 2.0)
+    if freedom < 1 or not far.any():
+        return ""
+    row = int(np.argmax(np.where(far, found / given, 0.0)))
+    what = (problem.measures[0], *problem.costs)[row]
+    return (
+        f"The trials of {what} have a deviation of {found[row]:.3g}, where sigma says at most {given[row]:.3g}: "
+        "what is proven rests on it, so that nothing is. Give the true scale."
+    )
 
 
 def _from_ranges(problem: Problem, ranges: Any) -> Floats:
