@@ -30,5 +30,11 @@ def test_a_name_that_is_no_page_is_refused_before_anything_is_read(db, place):
     assert len(result.stderr.strip().splitlines()) == 1
 
 
+def test_a_report_has_the_certainty_that_was_asked_for(db, tmp_path):
+    assert invoke("report", db, "r", "-o", tmp_path / "r.html", "--safety", "0.8").exit_code == 0
+    assert "95%" not in (tmp_path / "r.html").read_text().split("<table")[0].split("<h1")[1].split("</h1>")[0]
+    assert invoke("report", db, "r", "--safety", "2").exit_code == 2
+
+
 def test_help_has_an_example():
     assert "Example: bestmix report" in invoke("report", "--help").stdout

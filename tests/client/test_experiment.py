@@ -47,6 +47,7 @@ def test_answers_are_those_of_the_local_experiment(running):
     now, here = exp.snapshot(), local.snapshot()
     assert (now.state, now.mixtures) == (here.state, here.mixtures)
     assert now.recommendation.to_json() == here.recommendation.to_json()
+    assert exp.snapshot(0.8).recommendation.to_json() == local.snapshot(0.8).recommendation.to_json()
     assert list(exp.iter_trials()) == list(local.iter_trials()) == exp.trials()
     assert exp.trials("complete", "small", "w", limit=3, newest_first=True) == local.trials(
         "complete", "small", "w", limit=3, newest_first=True

@@ -16,6 +16,7 @@ def report(
     ],
     name: Name,
     output: Annotated[Path, typer.Option("-o", "--output", help="Where to save it (.html).")] = Path("report.html"),
+    safety: common.Safety = "0.95",
     as_json: common.Json = False,
 ) -> None:
     """Save an experiment as one page that needs nothing else: the answer, and how the trials went.
@@ -28,5 +29,5 @@ def report(
     from bestmix.pages.report import check_path
 
     check_path(output)
-    saved = save_experiment_report(open_named(url, name), output)
+    saved = save_experiment_report(open_named(url, name), output, common.parse_safety(safety))
     typer.echo(json.dumps({"saved": str(saved)}) if as_json else f"Saved {saved}")

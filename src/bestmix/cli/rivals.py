@@ -22,6 +22,7 @@ NOTE = (
     "estimated costs for known ones."
 )
 
+UNPACED = "Paced Thompson is left out: it divides by the bounds, which have to be positive."
 WITHOUT_MIX = "Without a mix: runs that wrongly said that no mix keeps the limits. They have no part in the mean loss."
 
 
@@ -111,6 +112,8 @@ def conclude(results: "Sequence[SweepResult]", saved: list[Path]) -> None:
     for result in results:
         console.print(rivals_table(result))
     console.print(NOTE, markup=False, soft_wrap=True)
+    if not any(cell.strategy == "paced Thompson" for result in results for cell in result):
+        console.print(UNPACED, markup=False, soft_wrap=True)
     if any(cell.wrongly_infeasible for result in results for cell in result):
         console.print(WITHOUT_MIX, markup=False, soft_wrap=True)
     for path in saved:

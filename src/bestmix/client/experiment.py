@@ -231,14 +231,13 @@ class RemoteExperiment:
 
         With ``everything`` results count as well that the strategy's schedule has no place for.
         """
-        wanted = checks.safety(safety)
         query = {"everything": "true"} if everything else {}
-        data = self._get("/recommendation", safety="none" if wanted is None else wanted, **query)
+        data = self._get("/recommendation", safety=_wanted(safety), **query)
         return Recommendation.from_dict({**data, "history": self._rounds()})
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, safety: float | None = 0.95) -> Snapshot:
         """Figures, answer and the answers after each round, all of one moment."""
-        return Snapshot.from_dict(self._get("/snapshot"))
+        return Snapshot.from_dict(self._get("/snapshot", safety=_wanted(safety)))
 
     @property
     def history(self) -> tuple[Round, ...]:
@@ -469,3 +468,9 @@ def connect(url: str, token: str | None = None, *, patience: float = PATIENCE) -
             "url", expected="text such as 'http://127.0.0.1:8765'", got=checks.shown(url), remedy="give one"
         )
     return Server(Transport(url, token, patience))
+
+
+def _wanted(safety: float | None) -> float | str:
+    """A wanted certainty as an address has it."""
+    found = checks.safety(safety)
+    return "none" if found is None else found

@@ -385,10 +385,10 @@ class Experiment:
         ended = ending(self.strategy, rec, now.memory, now.state.complete)
         return replace(rec, note=" ".join(filter(None, [rec.note, missing, ended])))
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self, safety: float | None = SAFETY) -> Snapshot:
         """Figures, answer and the answers after each round, all of one moment."""
         now = self.run_state()
-        return Snapshot(now.state, self.answer(now), now.mixtures)
+        return Snapshot(now.state, self.answer(now, safety), now.mixtures)
 
     @property
     def history(self) -> tuple[Round, ...]:

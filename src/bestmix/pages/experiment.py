@@ -9,6 +9,7 @@ from bestmix.answers.tradeoff import POINTS
 from bestmix.pages import views
 from bestmix.pages.rendering import render
 from bestmix.pages.report import check_path
+from bestmix.pages.views import SAFETY
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
@@ -19,7 +20,9 @@ UNCOUNTED_TRIALS = 50  # listed of those that did not count
 MOST_ROUNDS = 50  # whose mixture is listed
 
 
-def experiment_report(experiment: "Experiment | RemoteExperiment", figure: bool | None = None) -> str:
+def experiment_report(
+    experiment: "Experiment | RemoteExperiment", figure: bool | None = None, safety: float | None = SAFETY
+) -> str:
     """The experiment as an HTML page: the answer, and how the trials went, as they were at one moment.
 
     Parameters
@@ -28,6 +31,8 @@ def experiment_report(experiment: "Experiment | RemoteExperiment", figure: bool 
         One that is open, here or through a server.
     figure
         Whether to draw the arms and the rounds, which is the default.
+    safety
+        The wanted certainty that the mix keeps all limits; None for the optimum at the estimates.
 
     Examples
     --------
@@ -36,7 +41,7 @@ def experiment_report(experiment: "Experiment | RemoteExperiment", figure: bool 
     >>> "How the trials went" in experiment_report(exp, figure=False)
     True
     """
-    view = views.read(experiment, RECENT_TRIALS, UNCOUNTED_TRIALS)
+    view = views.read(experiment, RECENT_TRIALS, UNCOUNTED_TRIALS, safety)
     notes = [note for note in (*view.state.notes.splitlines(), view.answer.rec.note) if note]
     values = {
         "view": view,
@@ -48,8 +53,10 @@ def experiment_report(experiment: "Experiment | RemoteExperiment", figure: bool 
     return render("experiment_report.html", figure=figure is not False, rounds=rounds, **values)
 
 
-def save_experiment_report(experiment: "Experiment | RemoteExperiment", path: Path) -> Path:
+def save_experiment_report(
+    experiment: "Experiment | RemoteExperiment", path: Path, safety: float | None = SAFETY
+) -> Path:
     """Write ``experiment_report`` to a .html file."""
     path = check_path(path)
-    files.write_text(path, experiment_report(experiment))
+    files.write_text(path, experiment_report(experiment, safety=safety))
     return path

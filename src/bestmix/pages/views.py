@@ -33,7 +33,7 @@ MOST_ROWS = 100  # of any other table
 MOST_LIMITS = 4  # whose trade-off is drawn
 MOST_SAFE_ARMS = 24  # beyond, the safe mix at many bounds would keep a page waiting
 SAFE_POINTS = 6  # bounds at which a page that is made anew all the time shows the safe mix
-SAFETY = 0.95
+SAFETY = 0.95  # of an answer, and of trade-offs of one that wants none
 RELATIONS = {"<=": "≤", ">=": "≥", "=": "="}
 RECENT_TRIALS = 50  # that the pace is measured on
 LEASED_TRIALS = 1000  # that workers are counted in
@@ -322,12 +322,13 @@ class Answer:
     def _whatif(self, cost: str) -> WhatIf | None:
         """None where there is nothing to draw, the answer does not tell enough, or the numbers are beyond floats."""
         few = self.rec.problem.plain and len(self.rec.estimates) <= MOST_SAFE_ARMS
+        wanted = SAFETY if self.rec.safety is None else self.rec.safety
         try:
-            found = tradeoff(self.rec, cost, safety=SAFETY if few else None, points=self.safe_points)
+            found = tradeoff(self.rec, cost, safety=wanted if few else None, points=self.safe_points)
         except (ArithmeticError, checks.InvalidInput):
             return None
         drawable = found.pieces and math.isfinite(found.most - found.least)
-        return WhatIf(found.sentences(), f"{SAFETY:.0%}", tradeoff_chart(found)) if drawable else None
+        return WhatIf(found.sentences(), f"{100 * wanted:.4g}%", tradeoff_chart(found)) if drawable else None
 
     @property
     def rounds(self) -> list[tuple[int, Mapping[str, float]]]:
@@ -462,7 +463,10 @@ class View(Summary):
 
 
 def read(
-    experiment: "Experiment | RemoteExperiment", recent: int = RECENT_TRIALS, uncounted: int = UNCOUNTED_TRIALS
+    experiment: "Experiment | RemoteExperiment",
+    recent: int = RECENT_TRIALS,
+    uncounted: int = UNCOUNTED_TRIALS,
+    safety: float | None = SAFETY,
 ) -> View:
     """Read what a page shows: one snapshot, and the last trials; however many there are, few are read.
 
@@ -472,8 +476,10 @@ def read(
         One that is open, here or through a server.
     recent, uncounted
         How many of the last trials, and of the last that did not count.
+    safety
+        The wanted certainty of the answer.
     """
-    view = read_answer(experiment)
+    view = read_answer(experiment, safety)
     if view.live:
         return replace(view, traffic=TrafficView(experiment.traffic(last=LAST_VERSIONS), experiment.problem))
     found = [t for state in UNCOUNTED for t in experiment.trials(state, limit=uncounted, newest_first=True)]
@@ -482,9 +488,9 @@ def read(
     return replace(view, recent=last, leased=experiment.trials("leased", limit=LEASED_TRIALS), uncounted=newest)
 
 
-def read_answer(experiment: "Experiment | RemoteExperiment") -> View:
+def read_answer(experiment: "Experiment | RemoteExperiment", safety: float | None = SAFETY) -> View:
     """Read the snapshot without any trials."""
-    now = experiment.snapshot()
+    now = experiment.snapshot(safety)
     changes = [change["round"] for change in now.state.changes]
     answer = Answer(now.recommendation, now.mixtures, changes, SAFE_POINTS)
     live = experiment.record.strategy.get("kind") == "Traffic"

@@ -196,7 +196,7 @@ class Truth(NamedTuple):
         regret = (self.best.value if self.best.feasible else np.nan) - mixed[:, 0]
         excess = mixed[:, 1:] - self.bound
         excess[excess <= self.excess] = 0.0
-        violation, loss = excess.max(axis=1, initial=0.0), regret + excess @ self.best.dual
+        violation, loss = excess.max(axis=1, initial=0.0), np.maximum(regret + excess @ self.best.dual, 0.0)  # rounding
         if not feasible.all():
             for values in (regret, violation, loss):
                 values[~feasible] = np.nan

@@ -209,9 +209,9 @@ def recommendation(experiment: Current, safety: Safety = "0.95", everything: boo
 
 
 @router.get("/{experiment}/snapshot", response_model=schemas.Snapshot, responses=ONE, dependencies=[Depends(READ_SLOW)])
-def snapshot(experiment: Current) -> Response:
+def snapshot(experiment: Current, safety: Safety = "0.95") -> Response:
     """Figures, answer and rounds of one moment: what a report is made of."""
-    now = experiment.snapshot()
+    now = experiment.snapshot(checks.safety(safety))
     return JSONResponse({**now.to_dict(), "state": figures(now.state, experiment.record.key)})
 
 
