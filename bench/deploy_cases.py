@@ -112,7 +112,17 @@ def crowded(seed: int) -> Case:
     return Case(f"c.{seed}", means, np.array([0.7]), np.tile([0.3, 0.5], (ARMS, 1)), rng.choice([-0.9, 0.0, 0.9]))
 
 
-OTHERS: dict[str, Callable[[int], Case]] = {"skewed": skewed, "linked": linked, "crowded": crowded}
+def events(seed: int) -> Case:
+    """Three to seven arms whose rewards and costs are 0 or 1: those with more costs of 1% to 20% are better."""
+    rng = np.random.default_rng([seed, 81])
+    while True:
+        cost = rng.uniform(0.01, 0.2, rng.integers(3, 8))
+        reward = np.clip(0.4 + 2.0 * cost + 0.1 * rng.standard_normal(len(cost)), 0.02, 0.98)
+        if cost.min() <= 0.08 < cost.max():
+            return Case(f"v.{seed}", np.column_stack([reward, cost]), np.array([0.08]), None)
+
+
+OTHERS: dict[str, Callable[[int], Case]] = {"skewed": skewed, "linked": linked, "crowded": crowded, "events": events}
 MAKERS: dict[str, Callable[[int, int], Case]] = {
     "uniform": lambda costs, s: gaussian(f"u{costs}.{s}", uniform(ARMS, costs, s)),
     "random": lambda costs, s: gaussian(f"r{costs}.{s}", families.random_instance(ARMS, costs, s, 0.5)),
