@@ -60,7 +60,7 @@ def test_a_pilot_log(place):
 
 def test_what_each_theoretical_number_is_about():
     told = " ".join(run("guess.toml", *QUICK, "--no-figure").stdout.split())
-    assert "promise the error whatever the means is more than a fixed budget does: An algorithm" in told
+    assert "promise the error whatever the means is more than a fixed budget does. An algorithm" in told
     assert "With a fixed budget, as here, any consistent algorithm needs at least about" in told
 
 

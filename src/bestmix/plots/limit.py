@@ -1,5 +1,6 @@
 """Shares of trials: those that attain the limit, beside those of Challenger."""
 
+import math
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def limit_figure(found: LowerBound, spent: Floats | None = None) -> "Figure":
             ax.set_title(textwrap.fill(found.note, 70), fontsize=10)
         else:
             enough = f" ({found.trials_upper:,.0f} are enough)" if isinstance(found, TolerantBound) else ""
-            least = f"At least {found.trials:,.0f} trials on average{enough}, wrong in at most {found.delta:g}"
+            least = f"At least {math.ceil(found.trials):,} trials on average{enough}, wrong in at most {found.delta:g}"
             ax.set_title(least, fontsize=10)
         figure.legend(*ax.get_legend_handles_labels(), loc="outside lower left", ncols=2, fontsize=9)
         return figure

@@ -194,9 +194,12 @@ def _tails(ax: "Axes", found: Gaps, budgets: Any) -> None:
 
 
 def _plain_ticks(ax: "Axes") -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    """Numbers in full on a logarithmic axis: powers of ten, and more where there are few of these."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-    ax.xaxis.set_major_locator(LogLocator(numticks=8))
+    low, high = ax.get_xlim()
+    more = (1.0, 2.0, 5.0) if high < 100.0 * low else (1.0,)
+    ax.xaxis.set_major_locator(MaxNLocator(5) if high < 4.0 * low else LogLocator(subs=more, numticks=8))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"{n:,.0f}"))
 

@@ -172,17 +172,17 @@ def check_items(items: Items, problem: Problem, strategy: Strategy) -> Items:
     """
     check_chosen_trials(problem.segments)
     inner = getattr(strategy, "strategy", strategy)  # that of a budget of money
+    if getattr(inner, "proven", False):
+        raise checks.InvalidInput(
+            "items",
+            f"{strategy.name} is proven of trials that are independent given the past, and a list of items comes round",
+            "leave out the items, or proven",
+        )
     if items.shared and any(getattr(inner, setting, None) for setting in STOPPING):
         raise checks.InvalidInput(
             "items",
             f"{strategy.name} stops by the errors of arms that share no items, and limits are less certain than these "
             "say where they do",
             "give a budget without a confidence, or shared=False",
-        )
-    if getattr(inner, "proven", False):
-        raise checks.InvalidInput(
-            "items",
-            f"{strategy.name} is proven of trials that are independent given the past, and a list of items comes round",
-            "leave out the items, or proven",
         )
     return items

@@ -33,7 +33,7 @@ LARGEST_PAID = 100_000  # the same for money, in trials of the mean price: these
 PAID_RUNS, PAID_ERRORS = 200, 8  # RUNS and ERRORS for money
 PAID_PRECISION = 1.1  # between neighbouring amounts: fewer runs tell no more
 NO_THEORY = "The theorems are about the support, not about the loss, so there are no theoretical budgets."
-FIXED_CONFIDENCE = "To stop by itself and promise the error whatever the means is more than a fixed budget does:"
+FIXED_CONFIDENCE = "To stop by itself and promise the error whatever the means is more than a fixed budget does."
 NO_MONEY = "The theorems count trials, not money, so there are no theoretical budgets."
 NO_THEOREM = "The theorems are about one segment and limits on means, so there are no theoretical budgets."
 
