@@ -69,10 +69,11 @@ def refuted(problem: Problem, sigma: Any, moments: Sequence[Moments]) -> str:
     given = scales(problem, sigma, None)
     with np.errstate(all="ignore"):
         found = np.sqrt(np.diagonal(evidence.scatters, axis1=1, axis2=2).sum(axis=0) / freedom)
-        far = (found / given) ** 2 > max(1.0 + FAR * math.sqrt(2.0 / max(freedom, 1.0)), 2.0)
+        ratio = np.nan_to_num(found / given, nan=0.0)  # nothing over nothing
+        far = ratio**2 > max(1.0 + FAR * math.sqrt(2.0 / max(freedom, 1.0)), 2.0)
     if freedom < 1 or not far.any():
         return ""
-    row = int(np.argmax(np.where(far, found / given, 0.0)))
+    row = int(np.argmax(ratio))
     what = (problem.measures[0], *problem.costs)[row]
     return (
         f"The trials of {what} have a deviation of {found[row]:.3g}, where sigma says at most {given[row]:.3g}: "
