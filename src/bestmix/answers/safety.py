@@ -201,7 +201,7 @@ def share_interval(share: Floats, n: float, tail: float) -> tuple[Floats, Floats
     """Ends of the intervals of shares of 1 in n trials of 0 and 1, each of which misses with the chance ``tail``.
 
     >>> [end.round(4).tolist() for end in share_interval(np.array([0.0, 0.005, 0.5]), 200, 0.025)]
-    [[0.0, 0.0003, 0.4309], [0.015, 0.0249, 0.5691]]
+    [[0.0, 0.0003, 0.4301], [0.015, 0.0249, 0.5699]]
     """
     trials = np.full(share.shape, float(n))
     low, high = (binomial_margins(share, trials, tail, sign) for sign in (-1.0, 1.0))
