@@ -339,7 +339,7 @@ def _surely(tail: Floats, odds: float) -> float:
 def _estimated(tail: Floats, odds: float, safety: float) -> tuple[float, Floats]:
     """Chances that all limits are kept, as if their noise were independent, and each; below what was not certified."""
     broken, each = float(told(np.asarray(1.0 - np.prod(1.0 - tail)), odds)), told(tail, odds)
-    least = 1.0 - safety + MISSING * (1.0 - safety)
+    least = min((1.0 - safety) * (1.0 + MISSING), 1.0)
     if broken >= least:
         return 1.0 - broken, 1.0 - each
     return 1.0 - least, 1.0 - np.minimum(each * (least / broken) if broken > 0.0 else np.full(len(tail), least), least)
@@ -362,8 +362,7 @@ def described(
     certainty = _surely(tail, odds)
     certified = times == 1.0 or certainty >= safety
     if certified:
-        certainty = max(certainty, safety)
-        kept = np.maximum(1.0 - told(tail, odds), certainty)
+        certainty, kept = max(certainty, safety), 1.0 - told(tail, odds)
     else:
         certainty, kept = _estimated(tail, odds if shown is None else shown, safety)
     return SafeMix(
