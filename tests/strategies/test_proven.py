@@ -7,6 +7,7 @@ from tests.strategies.searches import NOISE, drive, plain
 from bestmix import Challenger, Instance, Problem, Search, open_experiment, solve
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
+from bestmix.answers.recommend import recommend
 from bestmix.strategies import proven, proven_support
 from bestmix.strategies.enough import Tolerance
 
@@ -138,3 +139,19 @@ def test_trials_on_items_are_refused():
     """A list comes round, so that its trials are not independent given the past."""
     with pytest.raises(ValueError, match="independent given the past"):
         SURE.start(Problem(["x", "y"], {"a": 1.0}), items=9, shared=False)
+
+
+def test_a_run_that_ended_at_its_budget_recommends_what_its_trials_support():
+    """The mix that is proven to keep the limits is far from them: it is for a stop that was for it."""
+    instance = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.3, sigma_cost=0.2)
+    ranges = {"reward": (-5, 10), "cost0": (-5, 5)}
+    strategy = Challenger(confidence=0.95, tolerance="5%", proven=True, ranges=ranges)
+    search, rng = strategy.start(instance.problem, 2000), np.random.default_rng(0)
+    while owed := search.ask():
+        for arm, n in owed.items():
+            rows = instance.draw(instance.arms.index(arm), n, rng)
+            search.tell(arm, rows[:, 0], rows[:, 1:])
+    assert search.memory["certificate"]["certified"]
+    assert not search.memory["certificate"]["enough"]
+    asked = recommend(search.evidence, np.arange(len(search.problem.columns)), strategy="log")
+    assert search.recommend().mixture == asked.mixture
