@@ -31,9 +31,15 @@ def test_a_name_that_is_no_page_is_refused_before_anything_is_read(db, place):
 
 
 def test_a_report_has_the_certainty_that_was_asked_for(db, tmp_path):
-    assert invoke("report", db, "r", "-o", tmp_path / "r.html", "--safety", "0.8").exit_code == 0
-    assert "95%" not in (tmp_path / "r.html").read_text().split("<table")[0].split("<h1")[1].split("</h1>")[0]
-    assert invoke("report", db, "r", "--safety", "2").exit_code == 2
+    with open_storage(db) as storage:
+        exp = storage.create("s", Problem(["a", "b"], {"dollars": 1.0}), 40, Uniform())
+        exp.tell_many([(t, 1.0 + t.token % 3, [0.6 + 0.3 * (t.token % 4)]) for t in exp.ask(40)])
+        usual, asked = (exp.recommend(safety).sentence() for safety in (0.95, 0.8))
+    assert invoke("report", db, "s", "-o", tmp_path / "r.html", "--safety", "0.8").exit_code == 0
+    page = (tmp_path / "r.html").read_text()
+    assert asked in page
+    assert usual not in page
+    assert invoke("report", db, "s", "--safety", "2").exit_code == 2
 
 
 def test_help_has_an_example():
