@@ -71,7 +71,7 @@ def rate_shares(means: Floats, variance: Floats, bound: Floats, share: Floats) -
 
     An arm's share is the inverse of its score: the squared distance to the best in reward, if it is worse, plus those
     of its violated bounds, each over its variance. The best arm has enough to tell its reward from theirs, as far as
-    they are ruled out by theirs, and that it keeps its bounds. These are the limits, as the best arm's share outgrows
+    rewards rule them out, and that it keeps its bounds. These are the limits, as the best arm's share outgrows
     the others', of the shares that maximise the smallest of the rates at which wrong choices die out:
     d^2 / (2 (s_b^2 / w_b + s_i^2 / w_i)) + w_i sum_l v_l^2 / (2 s_l^2), with d how much worse an arm is and v what it
     violates.
