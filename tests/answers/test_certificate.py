@@ -29,6 +29,35 @@ def test_regret_without_costs_is_the_gap_to_the_best_rival():
     assert found == pytest.approx(max(0.0, -0.2 + t * math.sqrt(0.02)), rel=1e-6)
 
 
+def test_a_known_support_leaves_what_the_margin_costs_and_the_noise_of_the_costs():
+    data, bound, tail = made([[1.0, 0.2], [3.0, 1.8], [0.5, 0.9]], [[0.3, 0.4]], 400), np.array([1.0]), 0.02
+    t, price = -stdtrit(404, tail), 2.0 / 1.6
+    optimum, less = np.array([0.5, 0.5, 0.0]), np.array([0.6, 0.4, 0.0])
+    noise = [price * 0.5 * 0.4 / 20] * 2
+    found = certificate.support_regret_bound(data, optimum, bound, tail)
+    assert found == pytest.approx(t * np.hypot(*noise), rel=1e-6)
+    found = certificate.support_regret_bound(data, less, bound, tail)
+    assert found == pytest.approx(0.2 + t * np.hypot(np.hypot(*noise), 0.1 * 0.3 / 20 * np.sqrt(2)), rel=1e-6)
+    for mix, least in ((optimum, 0.0), (less, 0.2)):
+        sure, anyhow = (certificate.certify(data, mix, bound, chance, np.array([price])).regret for chance in (1, 0.98))
+        assert least < sure < least + 0.75 * (anyhow - least)
+    assert certificate.support_regret_bound(data, optimum, np.array([0.1]), tail) == np.inf  # no mix keeps the limit
+
+
+def test_with_a_known_support_the_regret_is_bounded_as_often_as_it_says():
+    """2,000 sets of trials; of so many, more than 2% + 4 standard errors would miss a bound of 2% once in 30,000."""
+    truth, bound, n = np.array([[1.0, 0.2], [3.0, 1.8], [0.5, 0.9]]), np.array([1.0]), 60
+    rng, missed, best = np.random.default_rng(4), 0, solve_means(truth, bound).value
+    for _ in range(2000):
+        trials = truth[:, None] + rng.normal(size=(3, n, 2)) * [0.3, 0.4]
+        means = trials.mean(axis=1)
+        scatters = np.einsum("ani,anj->aij", trials - means[:, None], trials - means[:, None])
+        data = safety.estimates(means, scatters, np.full(3, float(n)))
+        mix = solve_means(means, bound - 0.05).mixture
+        missed += best - mix @ truth[:, 0] > certificate.support_regret_bound(data, mix, bound, 0.02)
+    assert 10 < missed < 40 + 4 * np.sqrt(2000 * 0.02 * 0.98)
+
+
 def test_the_gain_is_over_the_best_arm_that_is_safe_alone():
     data = made([[1.0, 0.2], [3.0, 1.8], [1.2, 0.99]], [[0.1, 0.1]], 100)
     found = safety.safe_mix(data, np.array([1.0]), 0.9)

@@ -11,8 +11,9 @@ from bestmix.kernels.layout import new_layout
 from bestmix.problems.solution import solve_means
 
 
+@pytest.mark.parametrize("chance", [0.7, 1.0])
 @pytest.mark.parametrize("size", [(6, 6, 0), (6, 6, 1), (7, 4, 1), (6, 5, 2)])
-def test_one_segment_has_the_certificate_of_the_plain_problem(size):
+def test_one_segment_has_the_certificate_of_the_plain_problem(size, chance):
     compared = 0
     for seed in range(5):
         instance = random_instance(*size, seed)
@@ -20,9 +21,9 @@ def test_one_segment_has_the_certificate_of_the_plain_problem(size):
         guess = solve_means(evidence.means, instance.bound)
         if guess.feasible:
             compared += 1
-            plain = certificate.certify(evidence.estimates, guess.mixture, instance.bound, 0.7, guess.dual)
+            plain = certificate.certify(evidence.estimates, guess.mixture, instance.bound, chance, guess.dual)
             program = plain_case(evidence, instance.bound).program()
-            found = certify_program(program, guess.mixture, 0.7, guess.dual)
+            found = certify_program(program, guess.mixture, chance, guess.dual)
             assert found.regret == pytest.approx(plain.regret, rel=0.03, abs=1e-9)
             np.testing.assert_allclose(found.value_interval, plain.value_interval)
             assert found.single == plain.single

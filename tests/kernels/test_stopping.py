@@ -67,6 +67,9 @@ def test_less_error_is_allowed_at_first():
     assert stopping.allowed(settings, 40, 4) == pytest.approx(0.025)  # ten trials of each arm: the first round
     assert stopping.allowed(settings, 360, 4) == pytest.approx(0.045)
     assert stopping.allowed(settings._replace(early=0.0), 40, 4) == 0.05
+    sooner = settings._replace(first=5)  # the same from then on, and before it much less
+    assert stopping.allowed(sooner, 360, 4) == stopping.allowed(settings, 360, 4)
+    assert stopping.allowed(sooner, 20, 4) == pytest.approx(0.05 / 9)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.2])

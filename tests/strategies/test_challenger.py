@@ -164,6 +164,21 @@ def test_editions_before_go_on_as_they_began():
     assert made[3] != 455
 
 
+def test_a_run_that_is_to_be_sure_begins_with_five_trials_of_each_arm():
+    """The editions before, and a proof, with ten; where arms are far apart five will do."""
+    far = Instance([0.2, 0.9, 0.1], [[1.0, 2.0, 3.0]], [5.0], sigma_reward=0.1, sigma_cost=0.5)
+    for strategy, each in (
+        (Challenger(0.95), 5),
+        (Challenger(0.95, tolerance=0.1), 5),
+        (Challenger(0.95, edition=6), 10),
+        (Challenger(heuristic_stop=0.05), 10),
+        (Challenger(0.95, proven=True, sigma=0.5), 10),
+    ):
+        assert strategy.start(far.problem).ask() == dict.fromkeys(far.problem.arms, each)
+    assert drive(Challenger(0.95).start(far.problem), far, 0).trials == 15
+    assert simulate(far, Challenger(0.95), 1000, 200, seed=1).mean_pulls < 16
+
+
 def test_with_a_fixed_budget_editions_before_go_on_as_they_began():
     # The numbers are those of the code of the fourth edition, and of the fifth, on the same trials.
     h2 = catalog.load("H2")
@@ -272,7 +287,15 @@ def test_options_that_older_files_do_not_have_are_left_out_where_they_are_not_us
     assert set(Challenger(edition=4).to_dict()) == older
     assert set(Challenger().to_dict()) == older | {"edition"}
     assert Challenger(delta=0.1, tolerance=0.2).to_dict()["tolerance"] == 0.2
-    assert [Challenger(delta=0.1, edition=n).to_dict().get("edition") for n in range(1, 7)] == [None, None, 3, 4, 5, 6]
+    assert [Challenger(delta=0.1, edition=n).to_dict().get("edition") for n in range(1, 8)] == [
+        None,
+        None,
+        3,
+        4,
+        5,
+        6,
+        7,
+    ]
     assert [Challenger(edition=n).to_dict().get("edition") for n in (1, 4, 5, 6)] == [None, None, 5, 6]
     assert "edition" not in Challenger(heuristic_stop=0.1).to_dict()
 

@@ -8,6 +8,7 @@ from bestmix import Challenger, Instance, Problem, Search, identify, open_experi
 from bestmix.answers import safety
 from bestmix.experiments.audit import audit
 from bestmix.strategies import enough
+from bestmix.strategies.built_in import restore_strategy
 
 GOOD = Challenger(confidence=0.95, tolerance=0.1)
 
@@ -94,10 +95,49 @@ def test_a_round_goes_to_the_arms_whose_trials_matter():
     instance = Instance([1.7, 2.6, -9.0], [[0.0, 1.8, 0.8]], [1.0], **NOISE)
     scatters = np.tile(0.09 * 49 * np.eye(2), (3, 1, 1))
     data = safety.estimates(np.array(instance.means), scatters, np.full(3, 50.0))
-    plan = enough.plan_trials(enough.regret_gains(data, instance.bound, 0.9, 0.05), data.counts, 100, 3)
-    assert plan.trials.sum() == 100
-    assert plan.trials[2] == 0
-    assert {arm: sum(why.values()) for arm, why in plan.reasons.items()} == {0: plan.trials[0], 1: plan.trials[1]}
+    for chance, sure in ((0.9, False), (0.999, True)):
+        gains = enough.regret_gains(data, instance.bound, chance, 0.05, sure)
+        plan = enough.plan_trials(gains, data.counts, 100, 3)
+        assert plan.trials.sum() == 100
+        assert plan.trials[2] == 0
+        assert {arm: sum(why.values()) for arm, why in plan.reasons.items()} == {0: plan.trials[0], 1: plan.trials[1]}
+
+
+def told_apart():
+    """Three arms that are easily told apart, and whose costs have little noise beside their rewards."""
+    return Instance([0.62, 0.74, 0.9], [[0.0005, 0.003, 0.02]], [0.006], sigma_reward=0.3, sigma_cost=0.001)
+
+
+def test_a_support_that_is_sure_is_taken_for_granted():
+    """Its own bound on the regret has the noise of the costs alone; 40 runs of each, the same trials at first."""
+    instance, trials = told_apart(), {}
+    strategies = {n: Challenger(confidence=0.95, tolerance=0.028, edition=n) for n in (6, 7)}
+    for n, strategy in (*strategies.items(), ("exact", Challenger(confidence=0.95))):
+        trials[n] = np.mean([drive(strategy.start(instance.problem), instance, seed).trials for seed in range(40)])
+    assert trials[7] < 0.75 * trials[6]
+    assert trials[7] < 1.3 * trials["exact"]
+
+
+def test_where_the_support_is_sure_limits_are_kept_with_more_certainty():
+    """It becomes sure when its costs look low: such moments would be chosen."""
+    instance = told_apart()
+    scatters = np.tile(99 * np.diag([0.3, 0.001]) ** 2, (3, 1, 1))
+    data = safety.estimates(np.array(instance.means), scatters, np.full(3, 100.0))
+    tolerance = enough.parse_tolerance(0.028)
+    anyhow, sure = (enough.judge(data, instance.bound, 0.999, 0.05, tolerance, known) for known in (False, True))
+    assert not anyhow.enough
+    assert sure.enough
+    np.testing.assert_allclose(sure.mixture, safety.safe_mix(data, instance.bound, 0.999, 1 - 0.05 / 8).mixture)
+
+
+def test_a_tolerance_that_was_asked_for_before_the_seventh_edition_goes_on_as_it_began():
+    # The numbers are those of the code of the sixth edition, on the same trials.
+    old = {"kind": "Challenger", "confidence": 0.95, "tolerance": 0.1, "first_share": 0.1}
+    made = [drive(restore_strategy(old).start(case().problem), case(), seed=3) for case in (plain, twins)]
+    assert [search.trials for search in made] == [215, 469]
+    assert "edition" not in made[0].strategy.to_dict()
+    assert GOOD.to_dict()["edition"] == 7
+    assert "edition" not in Challenger(confidence=0.95, tolerance=0.1, proven=True, sigma=1.0).to_dict()
 
 
 def test_a_round_for_the_margin_goes_to_the_arms_of_the_mix():

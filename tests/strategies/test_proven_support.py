@@ -157,9 +157,9 @@ def test_experiments_that_were_saved_before_keep_the_first_edition():
     assert restore_strategy(within.to_dict()) == within
 
 
-@pytest.mark.parametrize("edition", [7, 0, True, "5", None, [5], 4.5], ids=str)
-def test_there_are_six_editions(edition):
-    with pytest.raises(ValueError, match="edition: expected 1, 2, 3, 4, 5 or 6, got"):
+@pytest.mark.parametrize("edition", [8, 0, True, "5", None, [5], 4.5], ids=str)
+def test_there_are_seven_editions(edition):
+    with pytest.raises(ValueError, match="edition: expected 1, 2, 3, 4, 5, 6 or 7, got"):
         Challenger(confidence=0.95, proven=True, sigma=1.0, edition=edition)
 
 

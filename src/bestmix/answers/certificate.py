@@ -4,6 +4,9 @@ For any prices lam >= 0 the best value is at most max_a r_a - lam.(c_a - b) (wea
 means as well. So every choice of prices gives a bound on the regret, and the best choice is a convex problem: each
 arm's term is linear in lam plus the length of an affine function of lam. No correction for the number of arms is
 needed: at fixed prices the arm that attains the true maximum is one fixed arm.
+
+Where the support is sure there is a better one. The best mix is then that of a known basis, whose value moves with the
+costs of its arms at their prices; the noise of their rewards is in what the mix earns too, and cancels.
 """
 
 from typing import NamedTuple
@@ -31,6 +34,7 @@ ROUNDS = 25  # of cutting planes
 ROUNDING = 1e-12  # of the largest mean reward: a regret that is none
 CLOSE = 0.01  # of the bound, at which its last digits no longer matter
 REWARD = slice(0, 1)
+SURE = 1 / 4  # of a risk: if the support is wrong with no larger chance, the regret is also bounded as if it were right
 UNSEEN = 2.7  # squared normal quantile of 95%: as if so many trials more had been made, half of them with the event
 
 
@@ -68,7 +72,7 @@ def certify(
     single = None if certified is False else safe_arm(inner, bound, chance, safety) if not own else int(np.argmax(p))
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
-        regret=regret_bound(inner, p, bound, regret_tail(risk, chance), prices),
+        regret=least_bound(inner, p, bound, regret_tail(risk, chance), prices, is_sure(chance, risk)),
         value=float(p @ inner.means[:, 0]),
         value_interval=reward_interval(inner, p, risk),
         single=None if single is None else int(np.flatnonzero(tried)[single]),
@@ -106,6 +110,44 @@ def safe_arm(data: Estimates, bound: Floats, chance: float | None, safety: float
     fits = np.flatnonzero((data.means[:, 1:] + margin <= bound + dust).all(axis=1))
     found = best_alone(limits, chance, np.eye(len(data.means))[fits], data.means[fits, 0], safety)
     return None if found is None else int(fits[found])
+
+
+def is_sure(chance: float | None, risk: float) -> bool:
+    """Whether a support that is right with this chance may be taken for granted within a risk.
+
+    >>> is_sure(0.99, risk=0.05), is_sure(0.98, risk=0.05), is_sure(None, risk=0.05)
+    (True, False, False)
+    """
+    return chance is not None and 1.0 - chance <= SURE * risk
+
+
+def least_bound(
+    data: Estimates, mixture: Floats, bound: Floats, tail: float, prices: Floats, sure: bool = False
+) -> float:
+    """The lower bound on the regret: the one for any support or, where that of the estimates is ``sure``, its own."""
+    anyhow = regret_bound(data, mixture, bound, tail, prices)
+    return min(anyhow, support_regret_bound(data, mixture, bound, tail)) if sure else anyhow
+
+
+def support_regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float) -> float:
+    """Bound on the regret of a mix p if the support of the optimum x at the estimates is right; infinite without one.
+
+    The regret is r.x - r.p, in which x follows from the costs: those of arm a move its value by -lam x_a each (the
+    envelope theorem). Where arms share items what they have in common is added.
+
+        regret <= r.(x - p) + sqrt( sum_a t_a^2 w_a' Sigma_a w_a / n_a ),   w_a = (x_a - p_a, -lam x_a)
+    """
+    best = solve_means(data.means, bound)
+    if best.status == "infeasible" or not np.isfinite(best.dual).all():
+        return np.inf
+    data, x = _with_unseen(data), best.mixture
+    w = np.column_stack([x - mixture, -np.maximum(best.dual, 0.0) * x[:, None]])
+    w *= quantiles(data, mixture, tail)[:, None]
+    variance = np.einsum("ai,aij,aj,a->", w, data.covariances, w, 1.0 / data.counts)
+    if data.shared is not None:
+        common = mean_covariances(data.shared, np.sqrt(mean_variances(data)))
+        variance = floored(variance + np.einsum("ai,abij,bj->", w, common, w), variance)
+    return max(float((x - mixture) @ data.means[:, 0] + np.sqrt(np.maximum(variance, 0.0))), 0.0)
 
 
 def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, prices: Floats) -> float:

@@ -9,7 +9,8 @@ the true maximum of a segment is one fixed column, so no correction for their nu
 segments' columns adds up under one root. With sqrt(V) <= V / 2u + u / 2 the segments separate again: for each u this is
 a bound, convex in lam and u, and cutting planes find the best lam. Their own program has a segment for each segment, a
 column for each plane, and lam and u for its prices. At the prices on the way the largest sum with its own root is found
-among the choices of columns that no other choice exceeds in both.
+among the choices of columns that no other choice exceeds in both. Where the support is sure, its own bound is the
+lower one, as in ``certificate.py``.
 """
 
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.certificate import CLOSE, ROUNDS
-from bestmix.answers.noisy_program import NoisyProgram, maximised
+from bestmix.answers.noisy_program import NoisyProgram, maximised, solve
 from bestmix.answers.safety import freedoms
 from bestmix.arrays import Flags, Floats
 from bestmix.kernels import segments
@@ -60,6 +61,20 @@ class Terms(NamedTuple):
     variance_slope: Floats
     rest_slope: Floats
     rest_variance_slope: Floats
+
+
+def least_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats, sure: bool = False) -> float:
+    """The lower bound on the regret: the one for any support or, where that of the estimates is ``sure``, its own."""
+    anyhow = regret_bound(program, mixture, tail, prices)
+    return min(anyhow, support_regret_bound(program, mixture, tail)) if sure else anyhow
+
+
+def support_regret_bound(program: NoisyProgram, mixture: Floats, tail: float) -> float:
+    """Bound on the regret of a mix if the support of the optimum at the estimates is right; infinite without one."""
+    best = solve(program)
+    if not best.feasible or not np.isfinite(best.prices).all():
+        return np.inf
+    return _Bound(program, mixture, tail).of_support(best.weights, best.prices)
 
 
 def regret_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats) -> float:
@@ -135,11 +150,25 @@ class _Bound:
         for s, r in np.argwhere(rules.reference >= 0):
             self.relative[rules.reference[s, r], r] = program.weight[s] * rules.factor[r]
 
+    def of_support(self, weights: Floats, lam: Floats) -> float:
+        """The regret as a function of the means, for a support with these weights and prices: estimate and root."""
+        aside, scored = self.coefficients(lam)
+        v = aside + weights[:, None] * scored
+        root = np.sqrt(np.where(self.share > 0, self.share, 1.0))[self.start]
+        moved = np.add.reduceat(weights * (self.mu - self.rows @ lam) - self.mixture * self.mu, self.start) / root
+        variance = np.einsum("ni,nij,nj->", v, self.spread, v) + self.shared * (moved @ moved)
+        return max(float((weights - self.mixture) @ self.mu + np.sqrt(max(variance, 0.0))), 0.0)
+
+    def coefficients(self, lam: Floats) -> tuple[Floats, Floats]:
+        """What each column's metrics (n, M) move at these prices: whatever the best mix is, and per share of it."""
+        aside = np.einsum("nr,nrm->nm", self.relative * lam, self.turn[:, 1:]) - self.mixture[:, None] * self.turn[:, 0]
+        return aside, self.turn[:, 0] - np.einsum("r,nrm->nm", lam, self.turn[:, 1:])
+
     def terms(self, lam: Floats) -> Terms:
         """Heights and variances at these prices: v'S v / n for the coefficients v of each column's metrics."""
         turn, share = self.turn, self.share[:, None]
-        aside = np.einsum("nr,nrm->nm", self.relative * lam, turn[:, 1:]) - self.mixture[:, None] * turn[:, 0]
-        chosen = aside + share * (turn[:, 0] - np.einsum("r,nrm->nm", lam, turn[:, 1:]))
+        aside, scored = self.coefficients(lam)
+        chosen = aside + share * scored
         without, within = (np.einsum("nij,nj->ni", self.spread, v) for v in (aside, chosen))
         height, root = self.share * (self.mu - self.rows @ lam), np.sqrt(np.where(self.share > 0, self.share, 1.0))
         means = np.add.reduceat(self.mixture * self.mu, self.start)[self.segment]

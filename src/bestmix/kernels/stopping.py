@@ -10,8 +10,8 @@ import numpy as np
 
 from bestmix.arrays import Floats
 from bestmix.kernels import simplex
-from bestmix.kernels.allocation import FIRST, stops_itself
-from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
+from bestmix.kernels.allocation import stops_itself
+from bestmix.kernels.conditions import FIRST, PRIOR, Settings, State, spread_of
 from bestmix.kernels.jit import borrowing, compiled, plain
 
 STEPS = 8  # of Gauss-Newton
@@ -48,8 +48,14 @@ def stops(settings: Settings | None, state: State, bound: Floats) -> bool:
 
 @borrowing
 def allowed(settings: Settings, spent: float, unknown: int) -> float:
-    """The chance of a wrong answer that a run may stop with after so many trials: at first less than delta."""
-    return settings.delta / (1.0 + settings.early * FIRST * unknown / max(spent, 1.0))
+    """The chance of a wrong answer that a run may stop with after so many trials: at first less than delta.
+
+    A run that begins with fewer trials than others looks more often, and is allowed much less until it has as many.
+    """
+    ratio = FIRST * unknown / max(spent, 1.0)
+    if settings.first < FIRST:
+        ratio *= max(ratio, 1.0) ** 2
+    return settings.delta / (1.0 + settings.early * ratio)
 
 
 @compiled

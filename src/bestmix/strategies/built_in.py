@@ -41,7 +41,8 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
     given = checks.shown(options)
     stops = options.get("confidence") is not None or options.get("delta") is not None
     fixed = kind == "Challenger" and not stops and options.get("heuristic_stop") is None
-    if fixed or (kind in ("Challenger", "TopTwo") and stops and options.get("tolerance") is None):
+    alike = options.get("tolerance") is not None and options.get("proven")  # whose rules are those of all editions
+    if fixed or (kind in ("Challenger", "TopTwo") and stops and not alike):
         options.setdefault("edition", edition)
     make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
     try:

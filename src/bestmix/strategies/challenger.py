@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers import certainty
+from bestmix.answers import certainty, certificate
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.safety import Estimates
@@ -34,7 +34,7 @@ from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
-NEWEST = 6  # edition
+NEWEST = 7  # edition
 # Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
 SURE: dict[str, Any] = {
     "reserve": conditions.Reserve(share=0.0),
@@ -44,6 +44,7 @@ SURE: dict[str, Any] = {
     "early": 2.0,
     "weak": True,
 }
+SOONER = {"first": 5}  # and from the seventh on: where arms are easily told apart fewer trials do
 NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the fourth edition on
 FLOOR = 0.1  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
@@ -115,9 +116,10 @@ class Challenger:
         Where the budget is money it needs to be given, and the budget to be hard: slots under way count as what they
         reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
-        Of the rules: 6, the newest, needs the fewest trials; those before are of experiments which began before it. 6
-        differs from 5 with a fixed budget, 5 from 4 with a fixed budget of trials, and in the proof; the others in how
-        a run stops when the support is sure: 1 and 2, and 3 and 4, in the proof alone. Experiments keep theirs.
+        Of the rules: 7, the newest, needs the fewest trials; those before are of experiments which began before it. 7
+        differs from 6 in how a run stops that is sure or good enough, 6 from 5 with a fixed budget, 5 from 4 with a
+        fixed budget of trials, and in the proof; the others in how a run stops when the support is sure: 1 and 2, and 3
+        and 4, in the proof alone. Experiments keep theirs.
 
     Examples
     --------
@@ -240,8 +242,10 @@ class Challenger:
         unknown = len(problem.cells)
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
         rule: dict[str, Any] = {}
-        if self._until_sure and self.edition >= 3 and problem.plain:
-            rule = SURE | (NAMED if self._names else {})
+        if self._until_sure and problem.plain:
+            rule = until_sure(min(self.edition, 6) if self.proven else self.edition) | (NAMED if self._names else {})
+        elif self.tolerance is not None and self._may_be_sure and problem.plain:
+            rule = {name: SURE[name] for name in ("reserve", "growth")} | SOONER
         elif self._fixed and self.edition >= 5 and problem.plain:
             rule = {"reserve": RESERVE if self.edition >= 6 else conditions.RESERVE._replace(floor=FLOOR)}
         return conditions.Settings(
@@ -385,12 +389,13 @@ class Challenger:
         settings, flow = self._settings(evidence.problem), arriving(evidence.problem, memory)
         verdict = None
         if self.tolerance is not None:
-            verdict = enough_program.judge(evidence, self._delta, enough.parse_tolerance(self.tolerance))
+            tolerance = enough.parse_tolerance(self.tolerance)
+            verdict = enough_program.judge(evidence, self._delta, tolerance, self._may_be_sure)
         stop = settings if verdict is None else settings._replace(delta=0.0, tail=0.0)
         found = lot.decide(evidence, stop, flow, memory.get(UNDER_WAY, ()))
         closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
         if verdict is not None:
-            closed |= self._good_enough_program(evidence, lot, memory, verdict, flow)
+            closed |= self._good_enough_program(evidence, lot, memory, verdict, flow, found.least)
         elif not found.over and self._narrows(lot, found.least):
             gains = enough_program.margin_gains(evidence, _users(lot, flow))
             closed |= lot.plan(evidence, gains) if gains else {}
@@ -398,37 +403,53 @@ class Challenger:
         return closed, {"scores": found.scores, "reasons": memory["reasons"]}
 
     def _good_enough_program(
-        self, evidence: Evidence, lot: Lot, memory: Memory, verdict: enough.Verdict, flow: bool
+        self, evidence: Evidence, lot: Lot, memory: Memory, verdict: enough.Verdict, flow: bool, least: float
     ) -> Memory:
-        """What a tolerance changes in the memory after a round; the rounds alternate between the two allocations."""
+        """What a tolerance changes in the memory after a round; there are two allocations for the rounds."""
         told: Memory = {"certificate": verdict.to_dict()}
         if lot.empty or verdict.enough:
             return told | {"quota": None, "reasons": {}}
-        if memory.get("narrows"):
+        if not self._is_for_regret(verdict, least, memory):
             return told | {"narrows": False}
-        gains = enough_program.regret_gains(evidence, self._delta, _users(lot, flow))
+        gains = enough_program.regret_gains(evidence, self._delta, _users(lot, flow), self._may_be_sure)
         return told | {"narrows": True} | lot.plan(evidence, gains)
 
     def _good_enough(
         self, evidence: Evidence, state: conditions.State, lot: Lot, memory: Memory, closed: Memory
     ) -> Memory:
-        """Memory after a round of a run with a tolerance; the rounds alternate between the two allocations."""
+        """Memory after a round of a run with a tolerance; there are two allocations for the rounds."""
         problem, data, chance = evidence.problem, evidence.estimates, _chance(evidence)
         verdict = self._verdict(evidence, data, chance)
         closed["certificate"] = None if verdict is None else verdict.to_dict()
         if lot.empty or verdict is None or verdict.enough:
             return closed
-        if not memory.get("narrows") and not _says_infeasible(state):
-            gains = enough.regret_gains(data, problem.bound, chance, self._delta)
+        least = float(_speed(evidence)(conditions.z_scores)(state).min())
+        if self._is_for_regret(verdict, least, memory) and not _says_infeasible(state):
+            gains = enough.regret_gains(data, problem.bound, chance, self._delta, self._is_known(chance))
             return closed | {"narrows": True} | lot.plan(evidence, gains)
-        return closed | {"narrows": False} | lot.settle(_speed(evidence), problem, state, conditions.RESERVE)
+        return (
+            closed | {"narrows": False} | lot.settle(_speed(evidence), problem, state, self._settings(problem).reserve)
+        )
 
     def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> enough.Verdict | None:
         """What is certain; None when it is proven that no mix keeps the limits."""
         problem, tolerance = evidence.problem, enough.parse_tolerance(self.tolerance or 0.0)
         if not self.proven:
-            return enough.judge(data, problem.bound, chance, self._delta, tolerance)
+            return enough.judge(data, problem.bound, chance, self._delta, tolerance, self._is_known(chance))
         return proven.judge(evidence, proven_scales.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
+
+    @property
+    def _may_be_sure(self) -> bool:
+        """Whether a run that is to be good enough may take a likely support for granted."""
+        return self.edition >= 7 and not self.proven
+
+    def _is_known(self, chance: float | None) -> bool:
+        return self._may_be_sure and certificate.is_sure(chance, self._delta)
+
+    def _is_for_regret(self, verdict: enough.Verdict, least: float, memory: Memory) -> bool:
+        """Which of the two allocations the next round has; ``least`` is the lowest z-score of the support."""
+        before = bool(memory.get("narrows"))
+        return enough.is_for_regret(verdict, least, self._delta, before) if self._may_be_sure else not before
 
     def look_ahead(self, problem: Problem) -> int:
         """Slots that a decision does not wait for, where it can do without.
@@ -546,6 +567,8 @@ class Challenger:
         """Whether its rules are not those of the first edition."""
         if self._fixed:
             return self.edition >= 5
+        if self.tolerance is not None:
+            return self._may_be_sure
         return self._until_sure and self.edition >= (2 if self.proven else 3)
 
     def to_dict(self) -> dict[str, Any]:
@@ -560,11 +583,16 @@ class Challenger:
         return {key: value for key, value in data.items() if key not in NEWER or not (value is None or value is False)}
 
 
+def until_sure(edition: int) -> dict[str, Any]:
+    """Settings of a run that ends when the support is sure, by the rules of an edition."""
+    return {} if edition < 3 else SURE if edition < 7 else SURE | SOONER
+
+
 def check_edition(edition: int) -> None:
     """Refuse one that there is not."""
     if isinstance(edition, bool) or not isinstance(edition, Real) or edition not in range(1, NEWEST + 1):
         raise checks.InvalidInput(
-            "edition", expected="1, 2, 3, 4, 5 or 6", got=checks.shown(edition), remedy="leave it out for the newest"
+            "edition", expected="1, 2, 3, 4, 5, 6 or 7", got=checks.shown(edition), remedy="leave it out for the newest"
         )
 
 

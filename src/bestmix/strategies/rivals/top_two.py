@@ -14,7 +14,7 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
 from bestmix.problems.spend import Spend
-from bestmix.strategies.challenger import NEWEST, SURE, check_edition
+from bestmix.strategies.challenger import NEWEST, check_edition, until_sure
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
@@ -80,7 +80,7 @@ class TopTwo:
     def _settings(self) -> conditions.Settings:
         if self.confidence is None:
             return conditions.Settings(FIRST_SHARE, ROUNDS, 0.0, 0.0)
-        return conditions.Settings(FIRST_SHARE, ROUNDS, 1 - self.confidence, 0.0, **(SURE if self.edition >= 3 else {}))
+        return conditions.Settings(FIRST_SHARE, ROUNDS, 1 - self.confidence, 0.0, **until_sure(self.edition))
 
     def start(self, problem: Problem, budget: int | Spend | None = None) -> Search:
         """Begin a run; the budget may only be left out with a confidence."""
