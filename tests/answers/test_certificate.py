@@ -29,22 +29,65 @@ def test_regret_without_costs_is_the_gap_to_the_best_rival():
     assert found == pytest.approx(max(0.0, -0.2 + t * math.sqrt(0.02)), rel=1e-6)
 
 
-def test_a_known_support_leaves_what_the_margin_costs_and_the_noise_of_the_costs():
-    data, bound, tail = made([[1.0, 0.2], [3.0, 1.8], [0.5, 0.9]], [[0.3, 0.4]], 400), np.array([1.0]), 0.02
-    t, price = -stdtrit(404, tail), 2.0 / 1.6
+def by_basis(data, mix, bound, tail=0.02):
+    return certificate.basis_regret_bound(data, mix, bound, tail, solve_means(data.means, bound))
+
+
+def test_by_the_prices_of_a_basis_only_the_noise_of_its_costs_is_left():
+    """Where no other arm comes close; that of rewards counts as far as another mix has other weights."""
+    data, bound = made([[1.0, 0.2], [3.0, 1.8], [0.5, 0.9]], [[0.3, 0.4]], 400), np.array([1.0])
+    t, price = -stdtrit(404, 0.02), 2.0 / 1.6
     optimum, less = np.array([0.5, 0.5, 0.0]), np.array([0.6, 0.4, 0.0])
-    noise = [price * 0.5 * 0.4 / 20] * 2
-    found = certificate.support_regret_bound(data, optimum, bound, tail)
-    assert found == pytest.approx(t * np.hypot(*noise), rel=1e-6)
-    found = certificate.support_regret_bound(data, less, bound, tail)
-    assert found == pytest.approx(0.2 + t * np.hypot(np.hypot(*noise), 0.1 * 0.3 / 20 * np.sqrt(2)), rel=1e-6)
+    noise = np.hypot(price * 0.5 * 0.4 / 20, price * 0.5 * 0.4 / 20)
+    assert by_basis(data, optimum, bound) == pytest.approx(t * noise, rel=1e-6)
+    assert by_basis(data, less, bound) == pytest.approx(
+        0.2 + t * np.hypot(noise, 0.1 * 0.3 / 20 * np.sqrt(2)), rel=1e-6
+    )
     for mix, least in ((optimum, 0.0), (less, 0.2)):
-        sure, anyhow = (certificate.certify(data, mix, bound, chance, np.array([price])).regret for chance in (1, 0.98))
-        assert least < sure < least + 0.75 * (anyhow - least)
-    assert certificate.support_regret_bound(data, optimum, np.array([0.1]), tail) == np.inf  # no mix keeps the limit
+        fixed = certificate.regret_bound(data, mix, bound, 0.02, np.array([price]))
+        assert least < by_basis(data, mix, bound) < least + 0.75 * (fixed - least)
+    assert by_basis(data, optimum, np.array([0.1])) == np.inf  # no mix keeps the limit
 
 
-def test_with_a_known_support_the_regret_is_bounded_as_often_as_it_says():
+def test_by_the_prices_of_a_basis_an_arm_that_comes_close_counts():
+    bound, mix = np.array([1.0]), np.array([0.5, 0.5, 0.0])
+    close, far = (made([[1.0, 0.2], [3.0, 1.8], [reward, 1.0]], [[0.3, 0.4]], 400) for reward in (1.99, 1.0))
+    assert by_basis(close, mix, bound) > 1.2 * by_basis(far, mix, bound)
+
+
+def test_by_the_prices_of_a_basis_none_may_be_negative():
+    """The second arm earns hardly more, and may as well earn less: then the limit costs nothing."""
+    data = made([[1.0, 0.2], [1.001, 1.8]], [[0.3, 0.4]], 100)
+    assert by_basis(data, np.array([0.5, 0.5]), np.array([1.0])) == np.inf
+
+
+def test_without_costs_it_is_the_gap_to_the_best_rival():
+    data = made([[1.0], [0.8]], 1.0, 100)
+    best = solve_means(data.means, np.empty(0))
+    found = certificate.basis_regret_bound(data, np.array([1.0, 0.0]), np.empty(0), 0.05, best)
+    assert found == pytest.approx(certificate.regret_bound(data, np.array([1.0, 0.0]), np.empty(0), 0.05, np.empty(0)))
+
+
+def test_steps_from_a_basis_have_the_deviation_of_what_they_are_about():
+    """Means drawn around the estimates: lead of the optimum over a mix, with each reduced cost; 2,000 draws."""
+    rng, arms = np.random.default_rng(1), 4
+    means, bound = np.array([[1.0, 0.2, 0.5], [3.0, 1.8, 0.3], [1.2, 0.9, 1.9], [1.7, 1.0, 0.9]]), np.ones(2)
+    factor = rng.normal(size=(arms, 3, 3))
+    covariances, mix, best = factor @ factor.transpose(0, 2, 1), np.full(arms, 0.25), solve_means(means, bound)
+    data = safety.Estimates(means, covariances, np.full(arms, 1e8), np.zeros((arms, 3), dtype=np.int8))
+    steps = certificate.basis_steps(means, bound, best)
+    found = steps.errors(data, np.ones(arms), np.arange(arms), best.mixture, mix)
+    slack = steps.errors(data, np.ones(arms), np.arange(arms, arms + 2), 0.0 * mix, 0.0 * mix)
+    draws = []
+    for error in np.stack([rng.multivariate_normal(np.zeros(3), c / 1e8, 2000) for c in covariances], axis=1):
+        other = solve_means(means + error, bound)
+        assert other.basis == best.basis
+        reduced = certificate.basis_steps(means + error, bound, other).reduced
+        draws.append(np.r_[(other.mixture - mix) @ (means + error)[:, 0] + reduced[:arms], reduced[arms:]])
+    np.testing.assert_allclose(np.r_[found, slack], np.std(draws, axis=0), rtol=0.07, atol=1e-12)  # four errors
+
+
+def test_by_the_prices_of_a_basis_the_regret_is_bounded_as_often_as_it_says():
     """2,000 sets of trials; of so many, more than 2% + 4 standard errors would miss a bound of 2% once in 30,000."""
     truth, bound, n = np.array([[1.0, 0.2], [3.0, 1.8], [0.5, 0.9]]), np.array([1.0]), 60
     rng, missed, best = np.random.default_rng(4), 0, solve_means(truth, bound).value
@@ -54,8 +97,14 @@ def test_with_a_known_support_the_regret_is_bounded_as_often_as_it_says():
         scatters = np.einsum("ani,anj->aij", trials - means[:, None], trials - means[:, None])
         data = safety.estimates(means, scatters, np.full(3, float(n)))
         mix = solve_means(means, bound - 0.05).mixture
-        missed += best - mix @ truth[:, 0] > certificate.support_regret_bound(data, mix, bound, 0.02)
+        missed += best - mix @ truth[:, 0] > by_basis(data, mix, bound)
     assert 10 < missed < 40 + 4 * np.sqrt(2000 * 0.02 * 0.98)
+
+
+def test_arms_that_were_never_seen_to_fail_may_still_do():
+    """Twenty successes of each of two arms: neither bound is zero."""
+    ones = safety.estimates(np.ones((2, 1)), np.zeros((2, 1, 1)), np.full(2, 20.0), np.ones((2, 1), dtype=np.bool_))
+    assert by_basis(ones, np.array([1.0, 0.0]), np.empty(0)) > 0.1
 
 
 def test_the_gain_is_over_the_best_arm_that_is_safe_alone():

@@ -5,8 +5,10 @@ means as well. So every choice of prices gives a bound on the regret, and the be
 arm's term is linear in lam plus the length of an affine function of lam. No correction for the number of arms is
 needed: at fixed prices the arm that attains the true maximum is one fixed arm.
 
-Where the support is sure there is a better one. The best mix is then that of a known basis, whose value moves with the
-costs of its arms at their prices; the noise of their rewards is in what the mix earns too, and cancels.
+The prices of a basis, whatever the means are, give another one. At these all of its arms are worth the same, which is
+its value, and any other arm as much more as its reduced cost is: the best value is at most that of the basis and the
+largest reduced cost, if that is positive. Prices then move with the means, and the noise of the rewards in the basis,
+which is in what the mix earns too, cancels. It is the lower bound where no other arm comes close.
 """
 
 from typing import NamedTuple
@@ -27,14 +29,13 @@ from bestmix.answers.safety import (
     usable,
 )
 from bestmix.answers.shared_items import floored, mean_covariances, of_row
-from bestmix.arrays import Floats
-from bestmix.problems.solution import solve_means
+from bestmix.arrays import Floats, Integers
+from bestmix.problems.solution import Solution, solve_means
 
 ROUNDS = 25  # of cutting planes
 ROUNDING = 1e-12  # of the largest mean reward: a regret that is none
 CLOSE = 0.01  # of the bound, at which its last digits no longer matter
 REWARD = slice(0, 1)
-SURE = 1 / 4  # of a risk: if the support is wrong with no larger chance, the regret is also bounded as if it were right
 UNSEEN = 2.7  # squared normal quantile of 95%: as if so many trials more had been made, half of them with the event
 
 
@@ -72,7 +73,7 @@ def certify(
     single = None if certified is False else safe_arm(inner, bound, chance, safety) if not own else int(np.argmax(p))
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
-        regret=least_bound(inner, p, bound, regret_tail(risk, chance), prices, is_sure(chance, risk)),
+        regret=least_bound(inner, p, bound, regret_tail(risk, chance), prices),
         value=float(p @ inner.means[:, 0]),
         value_interval=reward_interval(inner, p, risk),
         single=None if single is None else int(np.flatnonzero(tried)[single]),
@@ -112,42 +113,97 @@ def safe_arm(data: Estimates, bound: Floats, chance: float | None, safety: float
     return None if found is None else int(fits[found])
 
 
-def is_sure(chance: float | None, risk: float) -> bool:
-    """Whether a support that is right with this chance may be taken for granted within a risk.
-
-    >>> is_sure(0.99, risk=0.05), is_sure(0.98, risk=0.05), is_sure(None, risk=0.05)
-    (True, False, False)
-    """
-    return chance is not None and 1.0 - chance <= SURE * risk
-
-
-def least_bound(
-    data: Estimates, mixture: Floats, bound: Floats, tail: float, prices: Floats, sure: bool = False
-) -> float:
-    """The lower bound on the regret: the one for any support or, where that of the estimates is ``sure``, its own."""
-    anyhow = regret_bound(data, mixture, bound, tail, prices)
-    return min(anyhow, support_regret_bound(data, mixture, bound, tail)) if sure else anyhow
-
-
-def support_regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float) -> float:
-    """Bound on the regret of a mix p if the support of the optimum x at the estimates is right; infinite without one.
-
-    The regret is r.x - r.p, in which x follows from the costs: those of arm a move its value by -lam x_a each (the
-    envelope theorem). Where arms share items what they have in common is added.
-
-        regret <= r.(x - p) + sqrt( sum_a t_a^2 w_a' Sigma_a w_a / n_a ),   w_a = (x_a - p_a, -lam x_a)
-    """
+def least_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, prices: Floats) -> float:
+    """The lower bound on the regret: by fixed prices, looked for from the given ones on, or by those of the optimum."""
     best = solve_means(data.means, bound)
-    if best.status == "infeasible" or not np.isfinite(best.dual).all():
+    return min(regret_bound(data, mixture, bound, tail, prices), basis_regret_bound(data, mixture, bound, tail, best))
+
+
+def basis_regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, best: Solution) -> float:
+    """Bound on the regret of a mix p by the prices of the optimum x at the estimates; infinite where it has none.
+
+    The best value is at most r.x + max(0, max_j d_j), with d the reduced costs; x, prices and d follow from the means.
+    Prices must not be negative: those of tight limits are to be surely positive.
+    """
+    if best.status == "infeasible" or not (np.isfinite(best.dual).all() and np.isfinite(best.inverse).all()):
         return np.inf
-    data, x = _with_unseen(data), best.mixture
-    w = np.column_stack([x - mixture, -np.maximum(best.dual, 0.0) * x[:, None]])
-    w *= quantiles(data, mixture, tail)[:, None]
-    variance = np.einsum("ai,aij,aj,a->", w, data.covariances, w, 1.0 / data.counts)
-    if data.shared is not None:
-        common = mean_covariances(data.shared, np.sqrt(mean_variances(data)))
-        variance = floored(variance + np.einsum("ai,abij,bj->", w, common, w), variance)
-    return max(float((x - mixture) @ data.means[:, 0] + np.sqrt(np.maximum(variance, 0.0))), 0.0)
+    data, steps = _with_unseen(data), basis_steps(data.means, bound, best)
+    x, t, arms = best.mixture, quantiles(data, mixture + best.mixture, tail), np.arange(len(mixture))
+    tight = np.setdiff1d(np.arange(len(mixture), len(steps.reduced)), best.basis)
+    if (steps.reduced[tight] + steps.errors(data, t, tight, 0.0 * x, 0.0 * x) > 0.0).any():
+        return np.inf
+    other = steps.reduced[arms] + steps.errors(data, t, arms, x, mixture)
+    itself = steps.errors(data, t, np.array([best.basis[0]]), x, mixture)  # no step at all
+    return max(float((x - mixture) @ data.means[:, 0] + max(other.max(), itself.max())), 0.0)
+
+
+class BasisSteps(NamedTuple):
+    """What a unit more of each column changes in the mix of a basis, and in what that earns.
+
+    Attributes
+    ----------
+    reduced, change
+        Of all columns: reduced cost (K + L,), and change of the weights of the arms ``inside`` the basis (K + L, m).
+    inside
+        Those arms (m,).
+    score
+        Of a trial: one for its reward, and minus the prices for its costs (1 + L,).
+    """
+
+    reduced: Floats
+    change: Floats
+    inside: Integers
+    score: Floats
+
+    def errors(self, data: Estimates, t: Floats, columns: Integers, x: Floats, p: Floats) -> Floats:
+        """Standard errors, each arm's times its t (K,), of a mix x with a unit more of some columns, less a mix p.
+
+        With z the mix x after the step, the means of arm a move it by w_a = (z_a - p_a, -lam z_a): p has rewards only.
+        """
+        each = data.covariances * (t**2 / data.counts)[:, None, None]
+        outside = np.ones(len(p), dtype=np.bool_)
+        outside[self.inside] = False
+        rest = np.where(outside, p**2 * each[:, 0, 0], 0.0)
+        variance = np.full(len(columns), rest.sum())
+        for k, arm in enumerate(self.inside):
+            w = np.outer(x[arm] + self.change[columns, k], self.score) - p[arm] * (np.arange(len(self.score)) == 0)
+            variance += np.einsum("ni,ij,nj->n", w, each[arm], w)
+        own = (columns < len(p)) & outside[np.minimum(columns, len(p) - 1)]
+        arm = columns[own]
+        w = self.score - p[arm, None] * (np.arange(len(self.score)) == 0)
+        variance[own] += np.einsum("ni,nij,nj->n", w, each[arm], w) - rest[arm]
+        if data.shared is not None:
+            variance = floored(variance + self._together(data.shared, data, t, columns, x, p), variance)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+    def _together(self, shared: Floats, data: Estimates, t: Floats, columns: Integers, x: Floats, p: Floats) -> Floats:
+        """What arms have in common that share items, in these variances (n,)."""
+        z = np.tile(x, (len(columns), 1))
+        z[:, self.inside] += self.change[columns]
+        for row, column in enumerate(columns):
+            if column < len(p) and column not in self.inside:
+                z[row, column] += 1.0
+        w = (z[:, :, None] * self.score - p[:, None] * (np.arange(len(self.score)) == 0)) * t[:, None]
+        common = mean_covariances(shared, np.sqrt(mean_variances(data)))
+        return np.asarray(np.einsum("nai,abij,nbj->n", w, common, w, optimize=True))
+
+
+def basis_steps(means: Floats, bound: Floats, best: Solution) -> BasisSteps:
+    """The steps from the basis of an optimum.
+
+    >>> means, bound = np.array([[1.0, 0.0], [3.0, 2.0], [1.5, 1.0]]), np.array([1.0])
+    >>> steps = basis_steps(means, bound, solve_means(means, bound))
+    >>> steps.reduced.tolist(), steps.change[2].tolist()
+    ([0.0, 0.0, -0.5, -1.0], [-0.5, -0.5])
+    """
+    arms, costs = len(means), len(bound)
+    basis, score = np.array(best.basis), np.r_[1.0, -np.maximum(best.dual, 0.0)]
+    columns = np.zeros((arms + costs, 2 + costs))
+    columns[:arms] = np.column_stack([means[:, 0], means[:, 1:] - bound, np.ones(arms)])
+    columns[arms:, 1:-1] = np.eye(costs)
+    change, reduced = -columns[:, 1:] @ best.inverse.T, columns[:, :-1] @ score - best.value * columns[:, -1]
+    change[basis], reduced[basis] = 0.0, 0.0
+    return BasisSteps(reduced, change[:, basis < arms], basis[basis < arms], score)
 
 
 def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, prices: Floats) -> float:

@@ -9,8 +9,11 @@ the true maximum of a segment is one fixed column, so no correction for their nu
 segments' columns adds up under one root. With sqrt(V) <= V / 2u + u / 2 the segments separate again: for each u this is
 a bound, convex in lam and u, and cutting planes find the best lam. Their own program has a segment for each segment, a
 column for each plane, and lam and u for its prices. At the prices on the way the largest sum with its own root is found
-among the choices of columns that no other choice exceeds in both. Where the support is sure, its own bound is the
-lower one, as in ``certificate.py``.
+among the choices of columns that no other choice exceeds in both.
+
+The prices of a basis give another bound, as in ``certificate.py``: its value, and of each segment the largest reduced
+cost, if that is positive. The noise of one segment's is taken together with that of the value, and those of the others
+are added.
 """
 
 from typing import NamedTuple
@@ -18,13 +21,14 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.certificate import CLOSE, ROUNDS
-from bestmix.answers.noisy_program import NoisyProgram, maximised, solve
+from bestmix.answers.noisy_program import NoisyProgram, Optimum, maximised, solve
 from bestmix.answers.safety import freedoms
-from bestmix.arrays import Flags, Floats
+from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import segments
 
 STEPS = 40  # of the search for u
 MOST_CHOICES = 256  # of columns in the segments so far that are told apart
+MOST_ROWS = 300  # of a basis whose inverse is made: limits and segments
 TINY = 1e-75  # a root of next to nothing, whose square is a number still
 
 
@@ -63,18 +67,108 @@ class Terms(NamedTuple):
     rest_variance_slope: Floats
 
 
-def least_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats, sure: bool = False) -> float:
-    """The lower bound on the regret: the one for any support or, where that of the estimates is ``sure``, its own."""
-    anyhow = regret_bound(program, mixture, tail, prices)
-    return min(anyhow, support_regret_bound(program, mixture, tail)) if sure else anyhow
+def least_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats) -> float:
+    """The lower bound on the regret: by fixed prices, looked for from the given ones on, or by those of the optimum."""
+    return min(regret_bound(program, mixture, tail, prices), basis_regret_bound(program, mixture, tail, solve(program)))
 
 
-def support_regret_bound(program: NoisyProgram, mixture: Floats, tail: float) -> float:
-    """Bound on the regret of a mix if the support of the optimum at the estimates is right; infinite without one."""
-    best = solve(program)
-    if not best.feasible or not np.isfinite(best.prices).all():
+def basis_regret_bound(program: NoisyProgram, mixture: Floats, tail: float, best: Optimum) -> float:
+    """Bound on the regret of a mix by the prices of the optimum at the estimates; infinite where it has none.
+
+    Prices of limits must not be negative, but for equalities: those of tight ones are to be surely positive.
+    """
+    steps = basis_steps(program, best) if best.feasible else None
+    if steps is None:
         return np.inf
-    return _Bound(program, mixture, tail).of_support(best.weights, best.prices)
+    bound, n, segment = _Bound(program, mixture, tail, best.weights), len(mixture), program.segment
+    aside, scored = bound.coefficients(steps.prices)
+    nothing, share = np.zeros(n), program.weight[segment]
+    tight = np.setdiff1d(np.flatnonzero(~program.layout.equality) + n, steps.basis)
+    alone = steps.reduced + np.sqrt(
+        steps.variances(bound.spread, 0.0 * aside, scored, nothing, np.ones(len(steps.reduced)))
+    )
+    if (alone[tight] > 0.0).any():
+        return np.inf
+    worth = float((best.weights - mixture) @ bound.mu)
+    means = np.add.reduceat(mixture * bound.mu, bound.start) / np.where(program.weight > 0, program.weight, 1.0)
+    lead = np.tile(steps.totals - means, (n + 1, 1))  # of each segment, for shares that are estimated
+    lead[np.arange(n), segment] += np.maximum(steps.reduced[:n], 0.0)
+    moved = bound.shared * (lead**2 @ program.weight - (lead @ program.weight) ** 2)
+    size = np.r_[share, np.zeros(program.limits)]
+    noise = steps.variances(bound.spread, aside, scored, best.weights, size)[:n] + moved[:n]
+    itself = np.sqrt(max(steps.still(bound.spread, aside, scored, best.weights) + moved[n], 0.0))
+    together = np.maximum(share * steps.reduced[:n] + np.sqrt(np.maximum(noise, 0.0)), itself)
+    others = program.weight * np.maximum(np.maximum.reduceat(alone[:n], bound.start), 0.0)
+    first = np.maximum.reduceat(together, bound.start) + others.sum() - others
+    return max(worth + float(first.min()), 0.0)
+
+
+class BasisSteps(NamedTuple):
+    """What a unit more of each column changes in the mix of a basis, and in what that earns.
+
+    Attributes
+    ----------
+    basis
+        Its columns (S + R,); n + r is the slack of limit r.
+    reduced, change
+        Of all columns: reduced cost (n + R,), and change of the weights of the columns ``inside`` the basis (n + R, m).
+    inside
+        Those columns, without slacks (m,).
+    prices, totals
+        Of limits (R,) and segments (S,).
+    """
+
+    basis: Integers
+    reduced: Floats
+    change: Floats
+    inside: Integers
+    prices: Floats
+    totals: Floats
+
+    def still(self, spread: Floats, aside: Floats, scored: Floats, x: Floats) -> float:
+        """Variance of what a mix x earns at its prices, and of what is there besides."""
+        return float(self._parts(spread, aside, scored, x).sum())
+
+    def variances(self, spread: Floats, aside: Floats, scored: Floats, x: Floats, size: Floats) -> Floats:
+        """The same after so much more of each column (n + R,), for coefficients of metrics (n, M)."""
+        parts = self._parts(spread, aside, scored, x)
+        result = np.full(len(size), parts.sum())
+        for k, column in enumerate(self.inside):
+            v = aside[column] + np.outer(x[column] + size * self.change[:, k], scored[column])
+            result += np.einsum("ri,ij,rj->r", v, spread[column], v) - parts[column]
+        own = np.setdiff1d(np.arange(len(x)), self.inside)
+        v = aside[own] + (x[own] + size[own])[:, None] * scored[own]
+        result[own] += np.einsum("ri,rij,rj->r", v, spread[own], v) - parts[own]
+        return np.asarray(np.maximum(result, 0.0))
+
+    def _parts(self, spread: Floats, aside: Floats, scored: Floats, x: Floats) -> Floats:
+        v = aside + x[:, None] * scored
+        return np.asarray(np.einsum("ni,nij,nj->n", v, spread, v))
+
+
+def basis_steps(program: NoisyProgram, best: Optimum) -> BasisSteps | None:
+    """The steps from the basis of an optimum; None where it is singular, has elastic columns, or is very large."""
+    (mu, rows), n, limits = program.entries(), len(program.segment), program.limits
+    basis, count = best.basis, len(program.weight)
+    if len(basis) > MOST_ROWS or (basis >= n + limits).any():
+        return None
+    size = np.maximum(np.abs(rows).max(axis=0, initial=0.0), TINY)
+    columns = np.zeros((n + limits, limits + count))
+    columns[:n, :limits] = rows / size
+    columns[np.arange(n), limits + program.segment] = 1.0
+    columns[n + np.arange(limits), np.arange(limits)] = 1.0 / size
+    worth = np.r_[mu, np.zeros(limits)]
+    try:
+        inverse = np.linalg.inv(columns[basis].T)
+    except np.linalg.LinAlgError:
+        return None
+    price = worth[basis] @ inverse
+    change, reduced = -columns @ inverse.T, worth - columns @ price
+    if not (np.isfinite(change).all() and np.isfinite(reduced).all()):
+        return None
+    change[basis], reduced[basis] = 0.0, 0.0
+    inside = basis < n
+    return BasisSteps(basis, reduced, change[:, inside], basis[inside], price[:limits] / size, price[limits:])
 
 
 def regret_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats) -> float:
@@ -132,7 +226,7 @@ def _frontier(height: Floats, variance: Floats) -> tuple[Floats, Floats]:
 class _Bound:
     """The bound on the regret of a mix as a function of prices."""
 
-    def __init__(self, program: NoisyProgram, mixture: Floats, tail: float) -> None:
+    def __init__(self, program: NoisyProgram, mixture: Floats, tail: float, beside: Floats | float = 0.0) -> None:
         from scipy.special import stdtrit
 
         data, rules = program.data, program.layout
@@ -140,7 +234,7 @@ class _Bound:
         self.mu, self.rows = program.entries()
         self.share, self.start = program.weight[program.segment], np.r_[0, np.cumsum(rules.sizes)[:-1]]
         self.turn = np.repeat(rules.transform, rules.sizes, axis=0)  # (n, 1 + R, M)
-        fewest = freedoms(data)[mixture > 0].min(initial=np.inf)
+        fewest = freedoms(data)[mixture + beside > 0].min(initial=np.inf)
         quantile = -stdtrit(np.minimum(freedoms(data), fewest), tail)
         self.spread = data.covariances * (quantile**2 / data.counts)[:, None, None]
         most = float(quantile[mixture > 0].max(initial=0.0))
@@ -149,15 +243,6 @@ class _Bound:
         self.relative = np.zeros(self.rows.shape)
         for s, r in np.argwhere(rules.reference >= 0):
             self.relative[rules.reference[s, r], r] = program.weight[s] * rules.factor[r]
-
-    def of_support(self, weights: Floats, lam: Floats) -> float:
-        """The regret as a function of the means, for a support with these weights and prices: estimate and root."""
-        aside, scored = self.coefficients(lam)
-        v = aside + weights[:, None] * scored
-        root = np.sqrt(np.where(self.share > 0, self.share, 1.0))[self.start]
-        moved = np.add.reduceat(weights * (self.mu - self.rows @ lam) - self.mixture * self.mu, self.start) / root
-        variance = np.einsum("ni,nij,nj->", v, self.spread, v) + self.shared * (moved @ moved)
-        return max(float((weights - self.mixture) @ self.mu + np.sqrt(max(variance, 0.0))), 0.0)
 
     def coefficients(self, lam: Floats) -> tuple[Floats, Floats]:
         """What each column's metrics (n, M) move at these prices: whatever the best mix is, and per share of it."""

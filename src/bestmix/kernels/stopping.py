@@ -39,6 +39,8 @@ def stops(settings: Settings | None, state: State, bound: Floats) -> bool:
     spent = 0
     for a in range(state.counts.shape[0]):
         spent += state.counts[a]
+    if spent < FIRST * state.counts.shape[0] and settings.first < FIRST and looks_exact(state):
+        return False
     delta = allowed(settings, spent, state.counts.shape[0])
     if not (total <= settings.margin * delta and largest <= settings.single * delta):
         return False
@@ -56,6 +58,16 @@ def allowed(settings: Settings, spent: float, unknown: int) -> float:
     if settings.first < FIRST:
         ratio *= max(ratio, 1.0) ** 2
     return settings.delta / (1.0 + settings.early * ratio)
+
+
+@borrowing
+def looks_exact(state: State) -> bool:
+    """Whether some arm's trials were all alike in a metric: too few trials would take that for certain."""
+    for a in range(state.counts.shape[0]):
+        for i in range(state.scatter.shape[1]):
+            if not state.scatter[a, i, i] > 0.0:
+                return True
+    return False
 
 
 @compiled

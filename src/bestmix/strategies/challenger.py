@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
-from bestmix.answers import certainty, certificate
+from bestmix.answers import certainty
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.safety import Estimates
@@ -244,8 +244,8 @@ class Challenger:
         rule: dict[str, Any] = {}
         if self._until_sure and problem.plain:
             rule = until_sure(min(self.edition, 6) if self.proven else self.edition) | (NAMED if self._names else {})
-        elif self.tolerance is not None and self._may_be_sure and problem.plain:
-            rule = {name: SURE[name] for name in ("reserve", "growth")} | SOONER
+        elif self.tolerance is not None and self._by_basis and problem.plain:
+            rule = SOONER
         elif self._fixed and self.edition >= 5 and problem.plain:
             rule = {"reserve": RESERVE if self.edition >= 6 else conditions.RESERVE._replace(floor=FLOOR)}
         return conditions.Settings(
@@ -390,12 +390,12 @@ class Challenger:
         verdict = None
         if self.tolerance is not None:
             tolerance = enough.parse_tolerance(self.tolerance)
-            verdict = enough_program.judge(evidence, self._delta, tolerance, self._may_be_sure)
+            verdict = enough_program.judge(evidence, self._delta, tolerance, self._by_basis)
         stop = settings if verdict is None else settings._replace(delta=0.0, tail=0.0)
         found = lot.decide(evidence, stop, flow, memory.get(UNDER_WAY, ()))
         closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
         if verdict is not None:
-            closed |= self._good_enough_program(evidence, lot, memory, verdict, flow, found.least)
+            closed |= self._good_enough_program(evidence, lot, memory, verdict, flow)
         elif not found.over and self._narrows(lot, found.least):
             gains = enough_program.margin_gains(evidence, _users(lot, flow))
             closed |= lot.plan(evidence, gains) if gains else {}
@@ -403,29 +403,28 @@ class Challenger:
         return closed, {"scores": found.scores, "reasons": memory["reasons"]}
 
     def _good_enough_program(
-        self, evidence: Evidence, lot: Lot, memory: Memory, verdict: enough.Verdict, flow: bool, least: float
+        self, evidence: Evidence, lot: Lot, memory: Memory, verdict: enough.Verdict, flow: bool
     ) -> Memory:
-        """What a tolerance changes in the memory after a round; there are two allocations for the rounds."""
+        """What a tolerance changes in the memory after a round; the rounds alternate between the two allocations."""
         told: Memory = {"certificate": verdict.to_dict()}
         if lot.empty or verdict.enough:
             return told | {"quota": None, "reasons": {}}
-        if not self._is_for_regret(verdict, least, memory):
+        if memory.get("narrows"):
             return told | {"narrows": False}
-        gains = enough_program.regret_gains(evidence, self._delta, _users(lot, flow), self._may_be_sure)
+        gains = enough_program.regret_gains(evidence, self._delta, _users(lot, flow))
         return told | {"narrows": True} | lot.plan(evidence, gains)
 
     def _good_enough(
         self, evidence: Evidence, state: conditions.State, lot: Lot, memory: Memory, closed: Memory
     ) -> Memory:
-        """Memory after a round of a run with a tolerance; there are two allocations for the rounds."""
+        """Memory after a round of a run with a tolerance; the rounds alternate between the two allocations."""
         problem, data, chance = evidence.problem, evidence.estimates, _chance(evidence)
         verdict = self._verdict(evidence, data, chance)
         closed["certificate"] = None if verdict is None else verdict.to_dict()
         if lot.empty or verdict is None or verdict.enough:
             return closed
-        least = float(_speed(evidence)(conditions.z_scores)(state).min())
-        if self._is_for_regret(verdict, least, memory) and not _says_infeasible(state):
-            gains = enough.regret_gains(data, problem.bound, chance, self._delta, self._is_known(chance))
+        if not memory.get("narrows") and not _says_infeasible(state):
+            gains = enough.regret_gains(data, problem.bound, chance, self._delta, self._by_basis)
             return closed | {"narrows": True} | lot.plan(evidence, gains)
         return (
             closed | {"narrows": False} | lot.settle(_speed(evidence), problem, state, self._settings(problem).reserve)
@@ -435,21 +434,16 @@ class Challenger:
         """What is certain; None when it is proven that no mix keeps the limits."""
         problem, tolerance = evidence.problem, enough.parse_tolerance(self.tolerance or 0.0)
         if not self.proven:
-            return enough.judge(data, problem.bound, chance, self._delta, tolerance, self._is_known(chance))
+            caution = enough.caution(evidence.counts, evidence.scatters) if self._by_basis else 1.0
+            delta = max(self._delta / caution, LEAST_DELTA)
+            verdict = enough.judge(data, problem.bound, chance, delta, tolerance, self._by_basis)
+            return verdict if caution < np.inf else verdict._replace(certified=False)
         return proven.judge(evidence, proven_scales.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
 
     @property
-    def _may_be_sure(self) -> bool:
-        """Whether a run that is to be good enough may take a likely support for granted."""
+    def _by_basis(self) -> bool:
+        """Whether the regret may be bounded by the prices of a basis, where a run stops that is good enough."""
         return self.edition >= 7 and not self.proven
-
-    def _is_known(self, chance: float | None) -> bool:
-        return self._may_be_sure and certificate.is_sure(chance, self._delta)
-
-    def _is_for_regret(self, verdict: enough.Verdict, least: float, memory: Memory) -> bool:
-        """Which of the two allocations the next round has; ``least`` is the lowest z-score of the support."""
-        before = bool(memory.get("narrows"))
-        return enough.is_for_regret(verdict, least, self._delta, before) if self._may_be_sure else not before
 
     def look_ahead(self, problem: Problem) -> int:
         """Slots that a decision does not wait for, where it can do without.
@@ -568,7 +562,7 @@ class Challenger:
         if self._fixed:
             return self.edition >= 5
         if self.tolerance is not None:
-            return self._may_be_sure
+            return self.edition >= 2 and not self.proven
         return self._until_sure and self.edition >= (2 if self.proven else 3)
 
     def to_dict(self) -> dict[str, Any]:

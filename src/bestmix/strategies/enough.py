@@ -2,25 +2,24 @@
 
 A run stops as soon as a safe mix is certified and the bound on its regret is within the tolerance. Which arms are in
 the best mix need not be known for that: of two equal arms either will do. The rounds in between reduce what is in the
-way: the bound on the regret, and the margin that the safe mix keeps from the limits. Where they are known all the same,
-the bound is that of their mixes, which has less noise.
+way: the bound on the regret, and the margin that the safe mix keeps from the limits.
 """
 
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestmix import checks
 from bestmix.answers import safety
-from bestmix.answers.certificate import SURE, least_bound, quantiles
+from bestmix.answers.certificate import basis_regret_bound, basis_steps, quantiles, regret_bound
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import chunks
+from bestmix.kernels.conditions import FIRST
 from bestmix.problems.solution import Solution, solve_means
 
-LIMITS = 1 / 2  # of delta: that a limit is broken
-LIMITS_IF_SURE = 1 / 8  # and where the support is taken for granted: it becomes sure when its costs look low
+LIMITS = 1 / 4  # of delta: that a limit is broken, at any one look; there are many
+LIMITS_BEFORE = 1 / 2  # in the editions before the seventh
 REGRET = 1 / 20  # of delta: that the regret is larger than its bound, at any one look; there are many
 FAR = 1.5  # times the tolerance: where the optimum at the estimates has such a regret no safe mix is looked for
 SHARP = 4.0  # how much more the arms near the maximum of the regret's bound count than the others
@@ -83,43 +82,45 @@ class Verdict(NamedTuple):
 
 
 def judge(
-    data: safety.Estimates, bound: Floats, chance: float, delta: float, tolerance: Tolerance, sure: bool
+    data: safety.Estimates, bound: Floats, chance: float, delta: float, tolerance: Tolerance, by_basis: bool
 ) -> Verdict:
-    """The safe mix with the bound on its regret.
+    """The safe mix with the bound on its regret; ``chance`` is that of the support of the optimum at the estimates.
 
-    ``chance`` is that of the support of the optimum at the estimates; ``sure``, whether that may be taken for granted.
+    ``by_basis``: whether the bound may be that by the prices of its basis, if that is the lower one, as it may from the
+    seventh edition on.
     """
     guess = solve_means(data.means, bound)
     tail = delta * REGRET * max(chance, safety.LEAST_CHANCE)
 
-    def found(limits: float, known: bool) -> Verdict:
-        least = least_bound(data, guess.mixture, bound, tail, guess.dual, known)
-        allowed = tolerance.of(guess.value)
-        if guess.status == "infeasible" or least > FAR * allowed:
-            return Verdict(guess.mixture, least, allowed, certified=False)
-        safe = safety.safe_mix(data, bound, chance, 1.0 - delta * limits)
-        regret = least_bound(data, safe.mixture, bound, tail, guess.dual, known)
-        return Verdict(safe.mixture, regret, tolerance.of(float(safe.mixture @ data.means[:, 0])), safe.certified)
+    def regret(mixture: Floats) -> float:
+        fixed = regret_bound(data, mixture, bound, tail, guess.dual)
+        return min(fixed, basis_regret_bound(data, mixture, bound, tail, guess)) if by_basis else fixed
 
-    anyhow = found(LIMITS, known=False)
-    return found(LIMITS_IF_SURE, known=True) if sure and not anyhow.enough else anyhow
+    least, allowed = regret(guess.mixture), tolerance.of(guess.value)
+    if guess.status == "infeasible" or least > FAR * allowed:
+        return Verdict(guess.mixture, least, allowed, certified=False)
+    safe = safety.safe_mix(data, bound, chance, 1.0 - delta * limits_share(by_basis))
+    value = float(safe.mixture @ data.means[:, 0])
+    return Verdict(safe.mixture, regret(safe.mixture), tolerance.of(value), safe.certified)
 
 
-def is_for_regret(verdict: Verdict, least: float, delta: float, before: bool) -> bool:
-    """Whether the next round is for the bound on the regret and the margin; else it is for the support.
+def limits_share(by_basis: bool) -> float:
+    """The share of delta that a limit may be broken with."""
+    return LIMITS if by_basis else LIMITS_BEFORE
 
-    They alternate, ``before`` being what the last round was for. But where the support is nearer to being sure, by its
-    ``least`` z-score, than the bound is to the tolerance, rounds are for it until it is, and then for the bound. Both
-    get nearer with the root of the trials.
 
-    >>> far = Verdict(np.ones(1), regret=0.5, tolerance=0.1, certified=False)
-    >>> [is_for_regret(far, least, 0.05, before=False) for least in (0.1, 2.0, 3.0)]
-    [True, False, True]
+def caution(counts: Integers, scatters: Floats) -> float:
+    """What delta is divided by while arms have fewer than ten trials on average: these looks come on top of the others.
+
+    Infinite where the trials (K0,) of an arm were all alike in a metric, by their scatter (K0, 1 + L, 1 + L).
+
+    >>> some = np.ones((2, 1, 1))
+    >>> caution(np.array([5, 5]), some), caution(np.array([40, 5]), some), caution(np.array([5, 5]), 0.0 * some)
+    (8.0, 1.0, inf)
     """
-    wanted = -NormalDist().inv_cdf(SURE * delta)
-    if verdict.regret <= verdict.tolerance or wanted * verdict.tolerance >= max(least, 0.0) * verdict.regret:
-        return not before
-    return least >= wanted
+    ratio = FIRST * len(counts) / max(int(counts.sum()), 1)
+    exact = not (np.diagonal(scatters, axis1=1, axis2=2) > 0).all()
+    return np.inf if exact and ratio > 1.0 else max(ratio, 1.0) ** 3
 
 
 class Plan(NamedTuple):
@@ -132,13 +133,13 @@ class Plan(NamedTuple):
 Gains = Callable[[Floats], Floats]  # of trials so far (K,), what each arm's variance counts for, by column
 
 
-def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: float, sure: bool) -> Gains:
+def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: float, by_basis: bool) -> Gains:
     """What trials do for the regret's bound and for the margin (K, K + L).
 
     The bound of arm j is T_j + q sqrt(V_j), V_j = sum_a k_ja / n_a; those near the largest one count, by
     h_j ~ exp(SHARP (U_j - U) / sqrt(V_top)). The margin costs lam_l q_l sqrt(sum_a p_a^2 var_al / n_a). Both are
-    taken at the optimum of the estimates: the safe mix avoids the arms that need trials. Where its support is ``sure``
-    there is one bound, whose only noise is that of the costs at their prices.
+    taken at the optimum of the estimates: the safe mix avoids the arms that need trials. The bound is the lower one of
+    two, where that by the prices of the basis may be taken (``by_basis``).
     """
     guess, chance = solve_means(data.means, bound), max(chance, safety.LEAST_CHANCE)
     lam = np.where(np.isfinite(guess.dual), np.maximum(guess.dual, 0.0), 0.0)
@@ -147,16 +148,16 @@ def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: fl
     q = quantiles(data, guess.mixture, delta * REGRET * chance)
     made = safety.Guess(guess.mixture, guess.status != "infeasible", lam)
     odds = safety.choice(safety.CostLimits(data, bound), chance, made).odds
-    risk = safety.affordable(delta * (LIMITS_IF_SURE if sure else LIMITS), odds) / max(len(bound), 1)
+    risk = safety.affordable(delta * limits_share(by_basis), odds) / max(len(bound), 1)
     limit = quantiles(data, guess.mixture, risk).min(initial=np.inf)
     variances = np.diagonal(data.covariances, axis1=1, axis2=2)[:, 1:]
     parts = lam * guess.mixture[:, None] ** 2 * variances  # of each margin (K, L), times its trials
 
-    costly = guess.mixture**2 * np.einsum("i,aij,j->a", lam, data.covariances[:, 1:, 1:], lam)
+    if by_basis and guess.status != "infeasible":
+        terms, level = _lower(data, bound, guess, (terms, level), q)
 
     def gains(counts: Floats) -> Floats:
-        regret = _support_gains(costly, counts, q) if sure else _regret_gains(terms, counts, level, q)
-        return np.hstack([regret, margin_parts_gains(parts, lam, counts, limit)])
+        return np.hstack([_regret_gains(terms, counts, level, q), margin_parts_gains(parts, lam, counts, limit)])
 
     return gains
 
@@ -203,10 +204,20 @@ def _terms(data: safety.Estimates, guess: Solution, lam: Floats) -> Floats:
     return terms
 
 
-def _support_gains(terms: Floats, counts: Floats, q: Floats) -> Floats:
-    """Entries q k_a / sqrt(V) for arm a, by its own column (K, K): where the support is known there is one bound."""
-    deviation = np.sqrt((terms / counts).sum())
-    return np.diag(q * terms / deviation if deviation > 0 else np.zeros(len(q)))
+def _lower(
+    data: safety.Estimates, bound: Floats, guess: Solution, fixed: tuple[Floats, Floats], q: Floats
+) -> tuple[Floats, Floats]:
+    """Terms and levels of the bounds by fixed prices, or of those by the prices of the basis if these are lower."""
+    steps = basis_steps(data.means, bound, guess)
+    terms = np.zeros_like(fixed[0])
+    for k, arm in enumerate(steps.inside):
+        w = np.outer(guess.mixture[arm] + steps.change[: len(terms), k], steps.score)
+        w[:, 0] -= guess.mixture[arm]
+        terms[:, arm] = np.einsum("ni,ij,nj->n", w, data.covariances[arm], w)
+    outside = np.setdiff1d(np.arange(len(terms)), steps.inside)
+    terms[outside, outside] = np.einsum("i,nij,j->n", steps.score, data.covariances[outside], steps.score)
+    own = terms, steps.reduced[: len(terms)]
+    return min(own, fixed, key=lambda pair: float((pair[1] + q * np.sqrt((pair[0] / data.counts).sum(axis=1))).max()))
 
 
 def _regret_gains(terms: Floats, counts: Floats, level: Floats, q: Floats) -> Floats:

@@ -5,34 +5,21 @@ from collections.abc import Callable
 import numpy as np
 
 from bestmix.answers import noisy_program, safety
-from bestmix.answers.certificate import is_sure
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.noisy_program import NoisyProgram
-from bestmix.answers.program_regret import least_bound
+from bestmix.answers.program_regret import basis_regret_bound, regret_bound
 from bestmix.answers.program_safety import safe_program_mix
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels.segment_allocation import capacities
 from bestmix.problems.layouts import places
-from bestmix.strategies.enough import (
-    FAR,
-    LIMITS,
-    LIMITS_IF_SURE,
-    REGRET,
-    SHARP,
-    Gains,
-    Tolerance,
-    Verdict,
-    margin_parts_gains,
-)
-
-TINY = 1e-300  # a variance of next to nothing
+from bestmix.strategies.enough import FAR, REGRET, SHARP, Gains, Tolerance, Verdict, limits_share, margin_parts_gains
 
 
-def judge(evidence: Evidence, delta: float, tolerance: Tolerance, may_be_sure: bool) -> Verdict | None:
+def judge(evidence: Evidence, delta: float, tolerance: Tolerance, by_basis: bool) -> Verdict | None:
     """The safe mix with the bound on its regret; None where no mix of the estimates keeps the limits.
 
-    ``may_be_sure``: whether a support of which that can be said is taken for granted.
+    ``by_basis``: whether the bound may be that by the prices of the optimum's basis, if that is the lower one.
     """
     program = program_of(evidence)
     best = noisy_program.solve(program)
@@ -41,22 +28,20 @@ def judge(evidence: Evidence, delta: float, tolerance: Tolerance, may_be_sure: b
     inner, some = noisy_program.restricted(program)
     known = bool(program.judgeable and program.usable.all())
     tail = delta * REGRET * max(best.chance or 0.0, safety.LEAST_CHANCE)
-    sure = may_be_sure and is_sure(best.chance, delta)
 
-    def worth(weights: Floats, certified: bool, support: bool) -> Verdict:
-        mix = weights[some.columns]
-        regret = least_bound(inner, mix, tail, best.prices, support) if known else np.inf
+    def found(weights: Floats, certified: bool) -> Verdict:
+        mix, regret = weights[some.columns], np.inf
+        if known:
+            regret = regret_bound(inner, mix, tail, best.prices)
+        if known and by_basis:
+            regret = min(regret, basis_regret_bound(inner, mix, tail, best))
         return Verdict(_named(evidence, weights), regret, tolerance.of(float(mix @ inner.entries()[0])), certified)
 
-    def found(limits: float, support: bool) -> Verdict:
-        guess = worth(best.weights, certified=False, support=support)
-        if guess.regret > FAR * guess.tolerance:
-            return guess
-        safe = safe_program_mix(program, best.chance, 1.0 - delta * limits)
-        return worth(safe.mixture, bool(safe.certified), support)
-
-    anyhow = found(LIMITS, support=False)
-    return found(LIMITS_IF_SURE, support=True) if sure and not anyhow.enough else anyhow
+    guess = found(best.weights, certified=False)
+    if guess.regret > FAR * guess.tolerance:
+        return guess
+    safe = safe_program_mix(program, best.chance, 1.0 - delta * limits_share(by_basis))
+    return found(safe.mixture, bool(safe.certified))
 
 
 def _named(evidence: Evidence, weights: Floats) -> Floats:
@@ -66,12 +51,11 @@ def _named(evidence: Evidence, weights: Floats) -> Floats:
     return result
 
 
-def regret_gains(evidence: Evidence, delta: float, size: int | None, may_be_sure: bool) -> Gains:
+def regret_gains(evidence: Evidence, delta: float, size: int | None) -> Gains:
     """What trials do for the regret's bound and for the margin, by name: (K, K + L).
 
     The bound is sum_s max_j (T_j + V_j / 2u) with V the variance of what a column of segment s adds: those near the
-    largest of their segment count. Where users arrive a segment has its share of ``size`` trials. Where the support is
-    sure there is one bound, whose only noise is that of the limits at their prices.
+    largest of their segment count. Where users arrive a segment has its share of ``size`` trials.
     """
     program, problem = program_of(evidence), evidence.problem
     at, best = places(problem), noisy_program.solve(program)
@@ -81,15 +65,11 @@ def regret_gains(evidence: Evidence, delta: float, size: int | None, may_be_sure
     level = np.sqrt(-2.0 * np.log(delta * REGRET))
     start, segment = np.r_[0, np.cumsum(program.layout.sizes)[:-1]], program.segment
     is_full = _filling(evidence, program, size)
-    sure, costly = may_be_sure and is_sure(best.chance, delta), _costly(program, best.weights, lam)
 
     def gains(counts: Floats) -> Floats:
         n = counts[at]
-        if sure:
-            gain = level * costly / (2.0 * np.sqrt(max(float((costly / n).sum()), TINY)))
-        else:
-            near, root = _near(height, (own - base) / n, float((base / n).sum()), level, start, segment)
-            gain = level * (base + near * np.maximum(own - base, 0.0)) / (2.0 * root)
+        near, root = _near(height, (own - base) / n, float((base / n).sum()), level, start, segment)
+        gain = level * (base + near * np.maximum(own - base, 0.0)) / (2.0 * root)
         margin = margin_parts_gains(parts, lam, n, level)
         full = is_full(n)
         result = np.zeros((len(n), len(n) + len(lam)))
@@ -162,19 +142,12 @@ def _terms(program: NoisyProgram, weights: Floats, lam: Floats) -> tuple[Floats,
     return share * (mu - rows @ lam), own, base
 
 
-def _costly(program: NoisyProgram, weights: Floats, lam: Floats) -> Floats:
-    """Variances of a trial of each column, of what it moves in the limits at their prices (n,)."""
-    turn = np.repeat(program.layout.transform, program.layout.sizes, axis=0)
-    v = weights[:, None] * np.einsum("r,nrm->nm", lam, turn[:, 1:])
-    return np.asarray(np.einsum("ni,nij,nj->n", v, program.data.covariances, v))
-
-
 def _near(
     height: Floats, variance: Floats, rest: float, level: float, start: Integers, segment: Integers
 ) -> tuple[Floats, float]:
     """How much each column counts among those of its segment (n,), and the root of the bound's variance."""
     top = np.maximum.reduceat(height, start)[segment] == height
-    root = np.sqrt(max(rest + float(np.maximum.reduceat(np.where(top, variance, 0.0), start).sum()), TINY))
+    root = np.sqrt(max(rest + float(np.maximum.reduceat(np.where(top, variance, 0.0), start).sum()), 1e-300))
     upper = height + level * variance / (2.0 * root)
     weight = np.exp(SHARP * (upper - np.maximum.reduceat(upper, start)[segment]) / (level * root))
     return weight / np.add.reduceat(weight, start)[segment], float(root)
