@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import optimize
+from scipy.special import ndtr, stdtr
 from tests.kernels.states import decided, random_instance, told
 
 from bestmix import Instance
@@ -60,6 +61,13 @@ def test_distances_agree_with_z_scores_when_there_are_many_trials():
     instance = Instance([1.7, 2.6, 2.098], [[0.0, 1.8, 0.8]], [1.0])
     state = decided(told(instance, [1_000_000, 1_000_000, 1_000_000], 0))
     assert stopping.distance(2, -1, state) == pytest.approx(conditions.z_scores(state)[2] ** 2, rel=0.02)
+
+
+def test_tails_are_students_where_the_variance_is_hardly_known():
+    for freedom in (9.0, 14.0, 40.0):
+        for t in (2.0, 3.0, 4.5):
+            assert stopping.tail(t * t, freedom) == pytest.approx(stdtr(freedom, -t), rel=0.25)
+    assert stopping.tail(9.0, np.inf) == pytest.approx(ndtr(-3.0))
 
 
 def test_less_error_is_allowed_at_first():

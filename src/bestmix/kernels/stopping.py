@@ -33,18 +33,21 @@ def stops(settings: Settings | None, state: State, bound: Floats) -> bool:
         return False
     if settings.weak:
         settle_zeros(state, bound, -math.log(settings.single * settings.delta) / RARE)
-    total, largest = tails(state)
-    if settings.tail > 0.0 and total <= settings.tail:
-        return True
-    spent = 0
+    spent, fewest, freedom = 0, np.inf, np.inf
     for a in range(state.counts.shape[0]):
         spent += state.counts[a]
-    if spent < FIRST * state.counts.shape[0] and settings.first < FIRST and looks_exact(state):
-        return False
+        fewest = min(fewest, state.counts[a])
+    if settings.first < FIRST and spent < FIRST * state.counts.shape[0]:
+        if looks_exact(state):
+            return False
+        freedom = fewest - 1.0 + PRIOR
+    total, largest = tails(state, freedom)
+    if settings.tail > 0.0 and total <= settings.tail:
+        return True
     delta = allowed(settings, spent, state.counts.shape[0])
     if not (total <= settings.margin * delta and largest <= settings.single * delta):
         return False
-    total, largest = exact_tails(state)
+    total, largest = exact_tails(state, freedom)
     return total <= settings.margin * delta and largest <= settings.single * delta
 
 
@@ -113,13 +116,26 @@ def fixed(i: int, state: State, bound: Floats, enough: float) -> bool:
 
 
 @borrowing
-def tails(state: State) -> tuple[float, float]:
+def tail(square: float, freedom: float) -> float:
+    """Chance that a condition fails, by the square of its z-score: Student's tail, or the normal one.
+
+    With so many degrees of freedom of the variance Student's is that of z^2 = f log(1 + t^2 / f), nearly.
+    """
+    if freedom < np.inf:
+        square = freedom * np.log(1.0 + square / freedom)
+    return 0.5 * math.erfc(math.sqrt(0.5 * square))
+
+
+@borrowing
+def tails(state: State, freedom: float) -> tuple[float, float]:
     """Chances that conditions fail, by their z-scores: the sum, and the largest of them."""
     total, largest, gap = 0.0, 0.0, state.gap
     for j in range(gap.shape[0]):
         spread, chance = spread_of(j, state, state.counts), 0.0
         if spread > 0.0 and gap[j] < np.inf:
             chance = 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
+            if freedom < np.inf and gap[j] > 0.0:
+                chance = tail(gap[j] * gap[j] / spread, freedom)
         elif gap[j] == 0.0:
             chance = 0.5
         total, largest = total + chance, max(largest, chance)
@@ -127,7 +143,7 @@ def tails(state: State) -> tuple[float, float]:
 
 
 @compiled
-def exact_tails(state: State) -> tuple[float, float]:
+def exact_tails(state: State, freedom: float) -> tuple[float, float]:
     """``tails`` by the exact distances."""
     basis = state.basis.column
     n, m = state.gap.shape[0], basis.shape[0]
@@ -139,7 +155,7 @@ def exact_tails(state: State) -> tuple[float, float]:
                 row = i
         if (j < n - 1 or row >= 0) and state.gap[j] < np.inf:
             far = distance(j, row, state)
-            chance = 0.5 * math.erfc(math.sqrt(0.5 * far))
+            chance = tail(far, freedom)
             total, largest = total + chance, max(largest, chance)
     return total, largest
 
