@@ -99,7 +99,8 @@ def rule() -> str:
 @cache
 def stopping_rule() -> str:
     """The same of a stop by tolerance."""
-    return mark(stops("3 arms, 1 cost", ties()["3 arms, 1 cost"], 0.1, 5, 0))
+    some = ties() | small()
+    return mark([stops(name, some[name], 0.1, 5, 0) for name in ("3 arms, 1 cost", "small, seed 4", "small, seed 27")])
 
 
 def total(blocks: Sequence[Counts]) -> Counts:
@@ -331,7 +332,7 @@ def margin_trials(instance: Instance, tolerance: float) -> float:
     the risk, even if it knows the support and the noise.
 
     A mix has to stay z standard errors below a limit to keep it, and may be as many further below it: that costs
-    2 z sum_l lam_l se_l, and with trials in the shares of the mix se_l is its deviation over the root of the trials.
+    2 z sum_l lam_l se_l, and with the best shares of the trials the root of these times se_l is sum_a p_a sd_al.
     """
     best = solve(instance)
     deviation = np.sqrt(np.diagonal(instance.covariance, axis1=1, axis2=2)[:, 1:])

@@ -117,9 +117,9 @@ class Challenger:
         reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
         Of the rules: 7, the newest, needs the fewest trials; those before are of experiments which began before it. 7
-        differs from 6 in how a run stops that is sure or good enough, 6 from 5 with a fixed budget, 5 from 4 with a
-        fixed budget of trials, and in the proof; the others in how a run stops when the support is sure: 1 and 2, and 3
-        and 4, in the proof alone. Experiments keep theirs.
+        differs from 6 where a confidence ends the run, in its first round and in what is good enough, 6 from 5 with a
+        fixed budget, 5 from 4 with a fixed budget of trials, and in the proof; the others in how a run stops when the
+        support is sure: 1 and 2, and 3 and 4, in the proof alone. Experiments keep theirs.
 
     Examples
     --------

@@ -132,6 +132,17 @@ def test_ties_have_no_limit_and_certain_answers_need_none():
         json.dumps(found.to_dict(), allow_nan=False)
 
 
+def test_a_mix_whose_limit_is_met_by_known_costs_can_be_found_though_its_basis_cannot():
+    means = {"reward": [0.6, 0.3, 1.0], "cost": [[0.5, 0.2, 1.0]], "bound": [1.0]}
+    exact = np.array([np.diag([1.0, 0.25]), np.diag([1.0, 0.25]), np.diag([1.0, 0.0])])
+    for instance in (Instance(**means, known=1), Instance(**means, noise=noise.Gaussian(covariance=exact))):
+        found = limit(instance)
+        assert found.trials == math.inf
+        assert "No number of trials settles the basis" in str(found)
+        assert "The mix itself can be found" in str(found)
+    assert "No number of trials is enough: the best mix is degenerate" in str(limit(Instance(**means)))
+
+
 def test_means_without_noise_beside_noisy_ones():
     other = Instance(
         [1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=[1.0, 0.0, 1.0], sigma_cost=[[0.5, 0.5, 0.0]]

@@ -81,6 +81,11 @@ def _exact(instance: Instance, delta: float, solution: Solution) -> LowerBound:
     nobody = np.zeros(len(instance.arms))
     if solution.feasible and (reason := broken_condition(instance, solution)):
         note = f"No number of trials is enough: {reason}."
+        if _cannot_move(instance, solution):
+            note = (
+                f"No number of trials settles the basis, which is what is bounded here: {reason}. "
+                "The mix itself can be found: no trial can move that weight."
+            )
         return LowerBound(instance, delta, math.inf, math.inf, nobody, True, {}, note)
     names, found, exact = _largest(instance, solution)
     if not found.upper < math.inf:
@@ -90,6 +95,15 @@ def _exact(instance: Instance, delta: float, solution: Solution) -> LowerBound:
     proven = exact and found.upper <= found.lower * (1 + CLOSE)
     weight = _named(names, found.weight)
     return LowerBound(instance, delta, 1 / found.upper, 1 / found.lower, share, proven, weight)
+
+
+def _cannot_move(instance: Instance, solution: Solution) -> bool:
+    """Whether limits are met exactly, all of them by arms whose costs are known or have no noise."""
+    arms = len(instance.arms)
+    met = [l for l in range(len(instance.bound)) if arms + l in solution.basis and solution.slack[l] == 0.0]
+    noisy = np.diagonal(instance.covariance, axis1=1, axis2=2)[:, 1:] > 0
+    noisy[arms - instance.known :] = False
+    return bool(met) and not noisy[np.ix_(solution.mixture > 0, met)].any()
 
 
 def _no_alternative(instance: Instance, proven: bool) -> str:
