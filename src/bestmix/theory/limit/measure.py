@@ -103,7 +103,7 @@ def _cannot_move(instance: Instance, solution: Solution) -> bool:
     met = [l for l in range(len(instance.bound)) if arms + l in solution.basis and solution.slack[l] == 0.0]
     noisy = np.diagonal(instance.covariance, axis1=1, axis2=2)[:, 1:] > 0
     noisy[arms - instance.known :] = False
-    return bool(met) and not noisy[np.ix_(solution.mixture > 0, met)].any()
+    return bool(met) and not noisy[solution.mixture > 0][:, met].any()
 
 
 def _no_alternative(instance: Instance, proven: bool) -> str:
