@@ -101,6 +101,16 @@ def test_by_the_prices_of_a_basis_the_regret_is_bounded_as_often_as_it_says():
     assert 10 < missed < 40 + 4 * np.sqrt(2000 * 0.02 * 0.98)
 
 
+def test_events_that_were_hardly_seen_have_the_variance_of_wilson():
+    means, counts = np.array([[0.05, -0.5], [1.5, 0.0]]), np.array([40.0, np.inf])
+    covariances = np.array([[[0.0475, 0.01], [0.01, 0.25]], [[0.1, 0.0], [0.0, 0.0]]])
+    data = safety.Estimates(means, covariances, counts, np.array([[1, -1], [0, 1]], dtype=np.int8))
+    found = certificate.with_events(data).covariances
+    centre = (2 + 1.35) / 42.7
+    assert found[0].tolist() == [[pytest.approx(centre * (1 - centre)), 0.01], [0.01, 0.25]]
+    assert found[1].tolist() == covariances[1].tolist()  # it is known
+
+
 def test_arms_that_were_never_seen_to_fail_may_still_do():
     """Twenty successes of each of two arms: neither bound is zero."""
     ones = safety.estimates(np.ones((2, 1)), np.zeros((2, 1, 1)), np.full(2, 20.0), np.ones((2, 1), dtype=np.bool_))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.strategies.searches import NOISE, drive, plain
 
-from bestmix import Challenger, Instance, Problem, Search, identify, open_experiment, simulate, solve
+from bestmix import Challenger, Instance, Problem, Search, identify, noise, open_experiment, simulate, solve
 from bestmix.answers import safety
 from bestmix.answers.certificate import basis_regret_bound
 from bestmix.experiments.audit import audit
@@ -160,6 +160,20 @@ def test_trials_that_were_all_alike_are_no_certainty_after_five(values):
             if search.trials >= 20:
                 break
         assert search.trials >= 20
+
+
+def test_rare_successes_are_waited_for():
+    """One arm succeeds in 9% of its trials and three in 1%: 14% of the runs of the edition before were wrong.
+
+    100 runs: more than 11 wrong have a chance of 0.4% at 5%, and 11 or fewer one of 24% at 14%.
+    """
+    instance = Instance([0.09, 0.01, 0.01, 0.01], noise=noise.Bernoulli())
+    wrong = {}
+    for edition in (6, 7):
+        strategy = Challenger(confidence=0.95, tolerance=0.07, edition=edition)
+        wrong[edition] = (simulate(instance, strategy, 10**6, 100, seed=31).outcomes.regret > 0.07).sum()
+    assert wrong[7] <= 11
+    assert wrong[7] < wrong[6]
 
 
 def test_just_above_the_tolerance_it_is_as_sure_as_it_says():

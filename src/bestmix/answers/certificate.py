@@ -73,7 +73,7 @@ def certify(
     single = None if certified is False else safe_arm(inner, bound, chance, safety) if not own else int(np.argmax(p))
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
-        regret=least_bound(inner, p, bound, regret_tail(risk, chance), prices),
+        regret=least_bound(with_events(inner), p, bound, regret_tail(risk, chance), prices),
         value=float(p @ inner.means[:, 0]),
         value_interval=reward_interval(inner, p, risk),
         single=None if single is None else int(np.flatnonzero(tried)[single]),
@@ -225,14 +225,37 @@ def regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: float, p
     return best if best > ROUNDING * float(np.abs(data.means[:, 0]).max(initial=0.0)) else 0.0
 
 
+def with_events(data: Estimates) -> Estimates:
+    """Values of 0 and 1 have at least the variance of Wilson: a few events, or none, say little of how many there are.
+
+    >>> means, covariances = np.array([[0.0], [0.5]]), np.array([[[0.0]], [[0.25]]])
+    >>> data = Estimates(means, covariances, np.full(2, 20.0), np.ones((2, 1)))
+    >>> with_events(data).covariances.ravel().round(3).tolist()
+    [0.056, 0.25]
+    """
+    noisy = (data.binary != 0) & np.isfinite(data.counts)[:, None] & (data.counts > 0)[:, None]
+    if not noisy.any():
+        return data
+    covariances, each = data.covariances.copy(), np.arange(data.means.shape[1])
+    least = np.where(noisy, _wilson(np.broadcast_to(data.counts[:, None], noisy.shape), data.means), 0.0)
+    covariances[:, each, each] = np.maximum(covariances[:, each, each], least)
+    return data._replace(covariances=covariances)
+
+
+def _wilson(n: Floats, means: Floats) -> Floats:
+    """Variance of values of 0 and 1, or 0 and -1, at the centre of Wilson's interval."""
+    with np.errstate(invalid="ignore"):
+        centre = (n * np.abs(means) + UNSEEN / 2.0) / (n + UNSEEN)
+    return np.asarray(centre * (1.0 - centre))
+
+
 def _with_unseen(data: Estimates) -> Estimates:
     """Rewards of 0 and 1 that were the same in all trials may differ in the next: they get the variance of Wilson."""
     same = (data.binary[:, 0] != 0) & np.isfinite(data.counts) & (data.covariances[:, 0, 0] == 0)
     if not same.any():
         return data
-    n, covariances = data.counts[same], data.covariances.copy()
-    centre = (n * np.abs(data.means[same, 0]) + UNSEEN / 2.0) / (n + UNSEEN)
-    covariances[same, 0, 0] = centre * (1.0 - centre)
+    covariances = data.covariances.copy()
+    covariances[same, 0, 0] = _wilson(data.counts[same], data.means[same, 0])
     return data._replace(covariances=covariances)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers import safety
-from bestmix.answers.certificate import basis_regret_bound, basis_steps, quantiles, regret_bound
+from bestmix.answers.certificate import basis_regret_bound, basis_steps, quantiles, regret_bound, with_events
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import chunks
 from bestmix.kernels.conditions import FIRST
@@ -90,11 +90,11 @@ def judge(
     seventh edition on.
     """
     guess = solve_means(data.means, bound)
-    tail = delta * REGRET * max(chance, safety.LEAST_CHANCE)
+    tail, wider = delta * REGRET * max(chance, safety.LEAST_CHANCE), with_events(data) if by_basis else data
 
     def regret(mixture: Floats) -> float:
-        fixed = regret_bound(data, mixture, bound, tail, guess.dual)
-        return min(fixed, basis_regret_bound(data, mixture, bound, tail, guess)) if by_basis else fixed
+        fixed = regret_bound(wider, mixture, bound, tail, guess.dual)
+        return min(fixed, basis_regret_bound(wider, mixture, bound, tail, guess)) if by_basis else fixed
 
     least, allowed = regret(guess.mixture), tolerance.of(guess.value)
     if guess.status == "infeasible" or least > FAR * allowed:

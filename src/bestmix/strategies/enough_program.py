@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bestmix.answers import noisy_program, safety
+from bestmix.answers.certificate import with_events
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.noisy_program import NoisyProgram
 from bestmix.answers.program_regret import basis_regret_bound, regret_bound
@@ -26,15 +27,16 @@ def judge(evidence: Evidence, delta: float, tolerance: Tolerance, by_basis: bool
     if not best.feasible:
         return None
     inner, some = noisy_program.restricted(program)
+    wider = inner._replace(data=with_events(inner.data)) if by_basis else inner
     known = bool(program.judgeable and program.usable.all())
     tail = delta * REGRET * max(best.chance or 0.0, safety.LEAST_CHANCE)
 
     def found(weights: Floats, certified: bool) -> Verdict:
         mix, regret = weights[some.columns], np.inf
         if known:
-            regret = regret_bound(inner, mix, tail, best.prices)
+            regret = regret_bound(wider, mix, tail, best.prices)
         if known and by_basis:
-            regret = min(regret, basis_regret_bound(inner, mix, tail, best))
+            regret = min(regret, basis_regret_bound(wider, mix, tail, best))
         return Verdict(_named(evidence, weights), regret, tolerance.of(float(mix @ inner.entries()[0])), certified)
 
     guess = found(best.weights, certified=False)
