@@ -101,6 +101,17 @@ def test_by_the_prices_of_a_basis_the_regret_is_bounded_as_often_as_it_says():
     assert 10 < missed < 40 + 4 * np.sqrt(2000 * 0.02 * 0.98)
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-150, 1e150])
+def test_by_the_prices_of_a_basis_numbers_of_any_size_have_a_bound_or_none(size):
+    data, mix = (
+        made(size * np.array([[1.0, 0.2], [3.0, 1.8], [0.5, 0.9]]), [[0.1 * size, 0.1 * size]], 50),
+        np.eye(3)[0],
+    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        best = solve_means(data.means, np.array([size]))
+    assert certificate.basis_regret_bound(data, mix, np.array([size]), 0.02, best) >= 0.0
+
+
 def test_events_that_were_hardly_seen_have_the_variance_of_wilson():
     means, counts = np.array([[0.05, -0.5], [1.5, 0.0]]), np.array([40.0, np.inf])
     covariances = np.array([[[0.0475, 0.01], [0.01, 0.25]], [[0.1, 0.0], [0.0, 0.0]]])

@@ -127,7 +127,13 @@ def basis_regret_bound(data: Estimates, mixture: Floats, bound: Floats, tail: fl
     """
     if best.status == "infeasible" or not (np.isfinite(best.dual).all() and np.isfinite(best.inverse).all()):
         return np.inf
-    data, steps = _with_unseen(data), basis_steps(data.means, bound, best)
+    with np.errstate(over="ignore", invalid="ignore"):  # means near the end of floats
+        found = _by_basis(_with_unseen(data), mixture, bound, tail, best)
+    return found if found >= 0.0 else np.inf
+
+
+def _by_basis(data: Estimates, mixture: Floats, bound: Floats, tail: float, best: Solution) -> float:
+    steps = basis_steps(data.means, bound, best)
     x, t, arms = best.mixture, quantiles(data, mixture + best.mixture, tail), np.arange(len(mixture))
     tight = np.setdiff1d(np.arange(len(mixture), len(steps.reduced)), best.basis)
     if (steps.reduced[tight] + steps.errors(data, t, tight, 0.0 * x, 0.0 * x) > 0.0).any():

@@ -22,13 +22,13 @@ import numpy as np
 
 from bestmix.answers.certificate import CLOSE, ROUNDS
 from bestmix.answers.noisy_program import NoisyProgram, Optimum, maximised, solve
+from bestmix.answers.program_basis import BasisSteps, basis_steps
 from bestmix.answers.safety import freedoms
-from bestmix.arrays import Flags, Floats, Integers
+from bestmix.arrays import Flags, Floats
 from bestmix.kernels import segments
 
 STEPS = 40  # of the search for u
 MOST_CHOICES = 256  # of columns in the segments so far that are told apart
-MOST_ROWS = 300  # of a basis whose inverse is made: limits and segments
 TINY = 1e-75  # a root of next to nothing, whose square is a number still
 
 
@@ -77,9 +77,13 @@ def basis_regret_bound(program: NoisyProgram, mixture: Floats, tail: float, best
 
     Prices of limits must not be negative, but for equalities: those of tight ones are to be surely positive.
     """
-    steps = basis_steps(program, best) if best.feasible else None
-    if steps is None:
-        return np.inf
+    with np.errstate(over="ignore", invalid="ignore"):  # means near the end of floats
+        steps = basis_steps(program, best) if best.feasible else None
+        found = np.inf if steps is None else _by_basis(program, mixture, tail, best, steps)
+    return found if found >= 0.0 else np.inf
+
+
+def _by_basis(program: NoisyProgram, mixture: Floats, tail: float, best: Optimum, steps: BasisSteps) -> float:
     bound, n, segment = _Bound(program, mixture, tail, best.weights), len(mixture), program.segment
     aside, scored = bound.coefficients(steps.prices)
     nothing, share = np.zeros(n), program.weight[segment]
@@ -101,74 +105,6 @@ def basis_regret_bound(program: NoisyProgram, mixture: Floats, tail: float, best
     others = program.weight * np.maximum(np.maximum.reduceat(alone[:n], bound.start), 0.0)
     first = np.maximum.reduceat(together, bound.start) + others.sum() - others
     return max(worth + float(first.min()), 0.0)
-
-
-class BasisSteps(NamedTuple):
-    """What a unit more of each column changes in the mix of a basis, and in what that earns.
-
-    Attributes
-    ----------
-    basis
-        Its columns (S + R,); n + r is the slack of limit r.
-    reduced, change
-        Of all columns: reduced cost (n + R,), and change of the weights of the columns ``inside`` the basis (n + R, m).
-    inside
-        Those columns, without slacks (m,).
-    prices, totals
-        Of limits (R,) and segments (S,).
-    """
-
-    basis: Integers
-    reduced: Floats
-    change: Floats
-    inside: Integers
-    prices: Floats
-    totals: Floats
-
-    def still(self, spread: Floats, aside: Floats, scored: Floats, x: Floats) -> float:
-        """Variance of what a mix x earns at its prices, and of what is there besides."""
-        return float(self._parts(spread, aside, scored, x).sum())
-
-    def variances(self, spread: Floats, aside: Floats, scored: Floats, x: Floats, size: Floats) -> Floats:
-        """The same after so much more of each column (n + R,), for coefficients of metrics (n, M)."""
-        parts = self._parts(spread, aside, scored, x)
-        result = np.full(len(size), parts.sum())
-        for k, column in enumerate(self.inside):
-            v = aside[column] + np.outer(x[column] + size * self.change[:, k], scored[column])
-            result += np.einsum("ri,ij,rj->r", v, spread[column], v) - parts[column]
-        own = np.setdiff1d(np.arange(len(x)), self.inside)
-        v = aside[own] + (x[own] + size[own])[:, None] * scored[own]
-        result[own] += np.einsum("ri,rij,rj->r", v, spread[own], v) - parts[own]
-        return np.asarray(np.maximum(result, 0.0))
-
-    def _parts(self, spread: Floats, aside: Floats, scored: Floats, x: Floats) -> Floats:
-        v = aside + x[:, None] * scored
-        return np.asarray(np.einsum("ni,nij,nj->n", v, spread, v))
-
-
-def basis_steps(program: NoisyProgram, best: Optimum) -> BasisSteps | None:
-    """The steps from the basis of an optimum; None where it is singular, has elastic columns, or is very large."""
-    (mu, rows), n, limits = program.entries(), len(program.segment), program.limits
-    basis, count = best.basis, len(program.weight)
-    if len(basis) > MOST_ROWS or (basis >= n + limits).any():
-        return None
-    size = np.maximum(np.abs(rows).max(axis=0, initial=0.0), TINY)
-    columns = np.zeros((n + limits, limits + count))
-    columns[:n, :limits] = rows / size
-    columns[np.arange(n), limits + program.segment] = 1.0
-    columns[n + np.arange(limits), np.arange(limits)] = 1.0 / size
-    worth = np.r_[mu, np.zeros(limits)]
-    try:
-        inverse = np.linalg.inv(columns[basis].T)
-    except np.linalg.LinAlgError:
-        return None
-    price = worth[basis] @ inverse
-    change, reduced = -columns @ inverse.T, worth - columns @ price
-    if not (np.isfinite(change).all() and np.isfinite(reduced).all()):
-        return None
-    change[basis], reduced[basis] = 0.0, 0.0
-    inside = basis < n
-    return BasisSteps(basis, reduced, change[:, inside], basis[inside], price[:limits] / size, price[limits:])
 
 
 def regret_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats) -> float:
