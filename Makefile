@@ -64,7 +64,7 @@ soak: setup  ## experiments under load and faults: kills, power cuts, a million 
 lock: $(TOOLS)/.installed  ## pin every dependency anew, with hashes
 	@$(LOCK) --all-extras --group dev pyproject.toml -o requirements.lock
 	@$(LOCK) --all-extras --group dev --group docs --constraint requirements.lock pyproject.toml -o requirements-docs.lock
-	@$(LOCK) $(addprefix --extra ,service postgres frames plots) --group build --constraint requirements.lock pyproject.toml -o deploy/requirements.lock
+	@$(LOCK) $(addprefix --extra ,fast service postgres frames plots) --group build --constraint requirements.lock pyproject.toml -o deploy/requirements.lock
 	@$(LOCK) --group tools pyproject.toml -o requirements-tools.lock
 
 audit: setup $(TOOLS)/.installed  ## known vulnerabilities of the dependencies, and their licences

@@ -19,6 +19,11 @@ import bestmix as bm
 inst = bm.Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.1, sigma_cost=0.1)
 print(*bm.identify(inst.problem, inst.sampler(seed=1), budget=300).support)
 """
+SIMULATE = """
+import bestmix as bm
+result = bm.simulate(bm.catalog.load("D2P"), bm.SFSR(), budget=4_000, runs=200, seed=1)
+print(result.errors, result.loss)
+"""
 EXTRAS = {  # a command that needs it, and the extra that its sentence names
     "plots": ["solve", "log.csv", "--bound", "dollars=1", "--figure", "figure.png"],
     "frames": ["solve", "log.parquet", "--bound", "dollars=1"],
@@ -86,6 +91,16 @@ def test_the_demo_without_figures(installed):
     done = run(installed, "bestmix", "demo", "--output", "demo", "--budget", "60")
     assert done.returncode == 0, done.stderr
     assert "codec" in (installed / "demo/report.html").read_text()
+
+
+def test_simulations_without_the_extra_for_speed(installed):
+    """The same figures as with machine code, in plain Python, with a sentence where that takes long."""
+    done = run(installed, "python", "-c", SIMULATE)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("Numba is not installed") == done.stderr.count("install bestmix[fast]") == 1
+    compiled = subprocess.run([sys.executable, "-c", SIMULATE], capture_output=True, text=True, check=True)
+    assert done.stdout == compiled.stdout != ""
+    assert "Numba is not installed" not in compiled.stderr
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

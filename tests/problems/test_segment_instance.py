@@ -108,6 +108,11 @@ def test_the_loss_is_the_regret_and_what_breaking_a_limit_would_be_worth():
     assert instance.judge(cheap[None]).loss[0] > 0.05  # columns outside of the best mix lose, whatever they cost
 
 
+def test_rounding_is_no_loss_below_zero():
+    best = [random_segments(3, arms=4, costs=2, seed=seed) for seed in range(20)]
+    assert min(instance.judge(instance.truth.weights[None]).loss[0] for instance in best) == 0.0
+
+
 def test_an_answer_on_learnt_shares_is_deployed_on_the_true_ones():
     instance = random_segments(2, arms=3, costs=1, seed=1)
     other = instance.truth.weights / instance.weight[instance.segment] * np.array([0.5, 0.5])[instance.segment]

@@ -2,7 +2,7 @@
 
 A kernel is an ordinary function, and calls other kernels as such. ``machine`` compiles it together with all that it
 calls, and only then is Numba loaded: a decision on a few dozen arms is over before a compiler has started.
-``speed_for`` is the rule of which of the two to use.
+``speed_for`` is the rule of which of the two to use. Numba is an extra: without it all is plain Python.
 """
 
 import gc
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, Protocol, TypeVar, cast, get_args
 from weakref import WeakKeyDictionary
@@ -32,6 +33,12 @@ LINKED = (0, 68)  # version of Numba whose inner parts linking.py knows; with ot
 SENTENCE = (
     "bestmix: compiling the arithmetic for work of this size; "
     "that takes a quarter of a minute, with segments a minute, once."
+)
+
+
+WITHOUT_COMPILER = (
+    "bestmix: Numba is not installed, so that work of this size is done in plain Python, which takes 100 to 500 times "
+    "as long; install bestmix[fast]."
 )
 
 
@@ -161,12 +168,22 @@ def is_machine(function: Callable[..., object]) -> bool:
     return numba is not None and isinstance(function, numba.core.registry.CPUDispatcher)
 
 
+@cache
+def has_compiler() -> bool:
+    """Whether Numba is installed, without loading it."""
+    return find_spec("numba") is not None
+
+
 def machine(function: F, without: frozenset[str] = frozenset()) -> F:
     """Machine code of a kernel, kept on disk and free of Python's global lock.
 
     Any other function is returned as Python, with machine code for the kernels that it calls. ``without`` names
-    constants of kernels, such as those of ``columns.py``, that are False for what is computed.
+    constants of kernels, such as those of ``columns.py``, that are False for what is computed. Where Numba is not
+    installed the function is plain Python, and a sentence says so.
     """
+    if not has_compiler():
+        _announce(WITHOUT_COMPILER)
+        return _in_python(function)
     return cast(F, _formed(cast(FunctionType, function), ENTRY._replace(without=without)))
 
 
@@ -204,7 +221,7 @@ def _announce_compilation() -> None:
                 if self.depth == 0:
                     self.began, self.collects = time.monotonic(), gc.isenabled()
                     gc.disable()
-                    _announce()
+                    _announce(SENTENCE)
                 self.depth += 1
 
         def on_end(self, event: Any) -> None:
@@ -224,8 +241,9 @@ def _is_ours(dispatcher: Any) -> bool:
 
 
 @cache
-def _announce() -> None:
-    print(SENTENCE, file=sys.stderr, flush=True)
+def _announce(sentence: str) -> None:
+    """Say something once in a process."""
+    print(sentence, file=sys.stderr, flush=True)
 
 
 def _count(text: str) -> None:

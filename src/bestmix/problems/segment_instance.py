@@ -255,7 +255,8 @@ class SegmentInstance(Instance):
         over[np.abs(over) <= ROUNDING * np.abs(rows).max(axis=0, initial=0.0)] = 0.0
         broken = np.where(self.layout.equality, over, np.maximum(over, 0.0))
         regret = self.truth.value - x @ mu
-        return Judged(regret, np.abs(broken).max(axis=1, initial=0.0), np.asarray(regret + broken @ self.truth.prices))
+        loss = np.maximum(regret + broken @ self.truth.prices, 0.0)  # rounding
+        return Judged(regret, np.abs(broken).max(axis=1, initial=0.0), loss)
 
     def wrong(self, basic: Flags, feasible: Flags) -> Flags:
         """Which answers (runs, n + R) are made of other columns and slacks than the best mix."""
