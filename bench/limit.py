@@ -14,8 +14,7 @@ from bestmix import Challenger, Instance, Problem, catalog, families, limit, sim
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.simulation.results import wilson
-from bestmix.strategies.challenger import NEWEST
-from bestmix.strategies.proven_named import look
+from bestmix.strategies.proven_support import look
 from bestmix.theory import LowerBound
 
 TITLE = "Trials of Challenger over the limit of all algorithms"
@@ -52,7 +51,7 @@ def proven(name: str, runs: int) -> Figure:
     strategy = Challenger(delta=PROVEN_DELTA, proven=True, sigma=sigma)
     counts = kept(
         "limit",
-        f"{name} {PROVEN_DELTA:g} {runs} proven, edition {strategy.edition}",
+        f"{name} {PROVEN_DELTA:g} {runs} proven",
         partial(stopped, instance, strategy, runs),
     )
     bound = limit(instance, delta=PROVEN_DELTA).trials
@@ -68,7 +67,7 @@ def false_proofs(what: str, runs: int) -> Figure:
         sums, naming = trials.cumsum(axis=1), None
         for n in np.unique(np.geomspace(5, TIES_CAP, 60).astype(int)):
             told = [Moments.from_statistics(int(n), row[n - 1] / n, n * np.eye(2)) for row in sums]
-            found = look(Evidence(problem, told), np.ones(2), TIES_DELTA, naming, NEWEST)
+            found = look(Evidence(problem, told), np.ones(2), TIES_DELTA, naming)
             naming = found.naming
             if found.certain:
                 wrong += 1

@@ -43,25 +43,32 @@ def test_data_without_an_edition_mean_the_first_and_a_new_run_has_the_newest():
     assert restore_strategy(OLD) == Challenger(0.9, edition=1)
     assert restore_strategy(OLD).to_dict() == OLD
     assert restore_strategy(OLD, edition=NEWEST) == Challenger(0.9)
-    assert restore_strategy(Challenger(0.9, edition=2).to_dict()).edition == 1  # without a proof they are the same
-    assert restore_strategy(Challenger(0.9, tolerance=0.1).to_dict()) == Challenger(0.9, tolerance=0.1)
+    proven = {"proven": True, "sigma": 1.0}
+    for options in ({"tolerance": 0.1}, proven, proven | {"tolerance": 0.1}):
+        assert restore_strategy(Challenger(0.9, **options).to_dict()) == Challenger(0.9, **options)
     spend = Spend(9.0, "dollars")
     bought = {"kind": "Paid", "strategy": OLD, "spend": spend.to_dict()}
     assert [restore_strategy(bought, n).strategy.edition for n in (1, NEWEST)] == [1, NEWEST]
 
 
-def test_a_fixed_budget_that_was_begun_before_the_fifth_edition_goes_on_by_its_own():
+def test_a_fixed_budget_that_was_begun_with_the_first_edition_goes_on_by_it():
     old = OLD | {"confidence": None}
     assert restore_strategy(old) == Challenger(edition=1) == as_saved(Challenger(), old)
     assert restore_strategy(old).to_dict() == old
     assert restore_strategy(old, edition=NEWEST) == restore_strategy(Challenger().to_dict()) == Challenger()
     heuristic = old | {"heuristic_stop": 0.1}
-    assert restore_strategy(heuristic).to_dict() == heuristic == Challenger(heuristic_stop=0.1).to_dict()
+    assert restore_strategy(heuristic).to_dict() == heuristic == Challenger(heuristic_stop=0.1, edition=1).to_dict()
+
+
+@pytest.mark.parametrize("edition", range(3, 8))
+def test_runs_of_revisions_that_counted_further_go_on_by_the_newest(edition):
+    data = Challenger(0.9).to_dict() | {"edition": edition}
+    assert restore_strategy(data) == as_saved(Challenger(0.9), data) == Challenger(0.9)
 
 
 def test_whoever_names_no_edition_goes_on_with_the_saved_one():
     assert as_saved(Challenger(0.9), OLD).to_dict() == OLD
-    assert as_saved(Challenger(0.9, edition=2), OLD).edition == 2
+    assert as_saved(Challenger(0.9, edition=1), Challenger(0.9).to_dict()).edition == 1
     assert as_saved(Challenger(0.9), Challenger(0.9).to_dict()) == Challenger(0.9)
     spend = Spend(9.0, "dollars")
     for found in (Paid(Challenger(0.9), spend), Challenger(0.9)):
@@ -79,11 +86,6 @@ def test_a_saved_search_is_loaded_with_the_strategy_that_it_was_begun_with(tmp_p
         Search.load(tmp_path / "old.json", Challenger(0.95))
 
 
-def test_top_two_keeps_the_edition_of_the_stop_that_it_began_with():
-    old = {"kind": "TopTwo", "beta": 0.5, "confidence": 0.9, "seed": 0}
-    assert restore_strategy(old) == TopTwo(confidence=0.9, edition=1)
-    assert restore_strategy(old).to_dict() == old
+def test_top_two_is_restored():
     assert restore_strategy(TopTwo(confidence=0.9).to_dict()) == TopTwo(confidence=0.9)
-    assert as_saved(TopTwo(confidence=0.9), old).edition == 1
-    assert restore_strategy(TopTwo().to_dict()) == TopTwo()
-    assert "edition" not in TopTwo().to_dict()
+    assert restore_strategy({"kind": "TopTwo", "beta": 0.5, "confidence": 0.9, "seed": 0}) == TopTwo(confidence=0.9)

@@ -138,7 +138,7 @@ def test_confident_runs_are_wrong_at_most_as_often_as_they_say(delta):
 
 
 def test_a_run_that_ends_when_it_is_sure_keeps_no_trials_from_what_is_most_in_doubt():
-    """The first editions gave a fifth of a round to other conditions, with a fixed budget all before the sixth."""
+    """The first edition gave a fifth of a round to other conditions."""
     means, counts = np.array([[2.0, 0.5], [1.95, 0.5], [1.0, 0.5], [1.0, 0.5]]), [200, 200, 20, 20]
     evidence = Evidence(
         Instance(means[:, 0], means[:, 1:].T, [1.0]).problem,
@@ -150,27 +150,26 @@ def test_a_run_that_ends_when_it_is_sure_keeps_no_trials_from_what_is_most_in_do
         return sum(strategy.close(evidence, 10**6, memory)[0]["quota"][2:])
 
     assert others(Challenger(0.95)) == others(Challenger(delta=1e-4)) == 0
-    for other in (Challenger(edition=5), Challenger(0.95, edition=1), Challenger(0.95, edition=2)):
+    for other in (Challenger(edition=1), Challenger(0.95, edition=1)):
         assert others(other) > 0
 
 
-def test_editions_before_go_on_as_they_began():
-    # The numbers are those of the code before the third edition, on the same trials.
-    instance, made = Instance([2.0, 1.9, 1.7, 1.0, 0.5], [[0.5] * 5], [1.0]), {}
-    for edition in (1, 2, 3):
-        strategy = Challenger(0.9, edition=edition)
-        made[edition] = identify(instance.problem, instance.sampler(seed=4), 20_000, strategy).trials
-    assert made[1] == made[2] == 455
-    assert made[3] != 455
+def test_runs_of_the_first_edition_go_on_as_they_began():
+    # The number is that of 0.1, on the same trials.
+    instance = Instance([2.0, 1.9, 1.7, 1.0, 0.5], [[0.5] * 5], [1.0])
+    made = [
+        identify(instance.problem, instance.sampler(seed=4), 20_000, Challenger(0.9, edition=n)).trials for n in (1, 2)
+    ]
+    assert made[0] == 455 != made[1]
 
 
 def test_a_run_that_is_to_be_sure_begins_with_five_trials_of_each_arm():
-    """The editions before, and a proof, with ten; where arms are far apart five will do."""
+    """The first edition, and a proof, with ten; where arms are far apart five will do."""
     far = Instance([0.2, 0.9, 0.1], [[1.0, 2.0, 3.0]], [5.0], sigma_reward=0.1, sigma_cost=0.5)
     for strategy, each in (
         (Challenger(0.95), 5),
         (Challenger(0.95, tolerance=0.1), 5),
-        (Challenger(0.95, edition=6), 10),
+        (Challenger(0.95, edition=1), 10),
         (Challenger(heuristic_stop=0.05), 10),
         (Challenger(0.95, proven=True, sigma=0.5), 10),
     ):
@@ -179,42 +178,38 @@ def test_a_run_that_is_to_be_sure_begins_with_five_trials_of_each_arm():
     assert simulate(far, Challenger(0.95), 1000, 200, seed=1).mean_pulls < 16
 
 
-def test_with_a_fixed_budget_editions_before_go_on_as_they_began():
-    # The numbers are those of the code of the fourth edition, and of the fifth, on the same trials.
+def test_with_a_fixed_budget_both_editions_go_on_as_they_began():
+    # The numbers are those of 0.1, and of the first code with the second edition's rule, on the same trials.
     h2 = catalog.load("H2")
-    fourth = [139, 379, 99, 219, 87, 63, 55, 93, 419, 107, 67, 119, 51, 239, 259, 105]
-    fifth = [251, 349, 103, 199, 55, 31, 75, 83, 395, 169, 107, 115, 31, 207, 239, 91]
+    first = [139, 379, 99, 219, 87, 63, 55, 93, 419, 107, 67, 119, 51, 239, 259, 105]
+    second = [251, 349, 103, 199, 55, 31, 75, 83, 395, 169, 107, 115, 31, 207, 239, 91]
     for instance, budget, edition, counts in (
         (five(), 600, 1, [72, 190, 32, 276, 30]),
-        (five(), 600, 4, [72, 190, 32, 276, 30]),
-        (five(), 600, 5, [72, 192, 30, 276, 30]),
-        (h2, 2_500, 1, fourth),
-        (h2, 2_500, 4, fourth),
-        (h2, 2_500, 5, fifth),
-        (h2, 2_500, 6, fifth),  # where several arms are in doubt there is no difference
+        (h2, 2_500, 1, first),
+        (h2, 2_500, 2, second),
     ):
         search = drive(Challenger(edition=edition).start(instance.problem, budget), instance, 1)
         assert search.evidence.counts.tolist() == counts
 
 
 def test_where_one_condition_alone_is_in_doubt_no_trials_are_kept_from_it():
-    """Two of three arms are close; the editions before kept a fifth of the trials for the third. 10,000 runs each."""
+    """Two of three arms are close; the first edition kept a fifth of the trials for the third. 10,000 runs each."""
     instance = Instance([0.5, 1.0, 1.05], [[0.0, 0.2, 2.0]], [0.5], sigma_reward=0.5, sigma_cost=0.2)
-    wrong = {n: simulate(instance, Challenger(edition=n), 1_600, 10_000, seed=5).errors for n in (5, 6)}
-    assert wrong[6] < 0.85 * wrong[5]  # seen: 249 and 379; by chance, with such shares, below once in a thousand
+    wrong = {n: simulate(instance, Challenger(edition=n), 1_600, 10_000, seed=5).errors for n in (1, 2)}
+    assert wrong[2] < 0.85 * wrong[1]  # seen: 249 and 379; by chance, with such shares, below once in a thousand
     counts = drive(Challenger().start(instance.problem, 1_600), instance, 1).evidence.counts
     assert counts[0] < 0.06 * 1_600
 
 
 def test_an_arm_of_the_best_mix_that_had_bad_luck_is_tried_again():
-    """On H2 the editions before were wrong where an arm of the support had few trials; 10,000 runs of each."""
-    wrong = {n: simulate(catalog.load("H2"), Challenger(edition=n), 2_500, 10_000, seed=5).error_rate for n in (4, 5)}
-    assert wrong[4] > 0.04  # seen: 0.0495 and 0.0295 of 40,000 runs: a false alarm has a chance below 1e-4
-    assert wrong[5] < 0.04
+    """On H2 the first edition was wrong where an arm of the support had few trials; 10,000 runs of each."""
+    wrong = {n: simulate(catalog.load("H2"), Challenger(edition=n), 2_500, 10_000, seed=5).error_rate for n in (1, 2)}
+    assert wrong[1] > 0.04  # seen: 0.0495 and 0.0295 of 40,000 runs: a false alarm has a chance below 1e-4
+    assert wrong[2] < 0.04
 
 
 def test_an_arm_at_its_bound_at_a_fixed_price_is_found_and_the_run_ends():
-    """Live and simulated; the editions before never stop there. What varies in one trial of 50 is waited for."""
+    """Live and simulated; the first edition never stops there. What varies in one trial of 50 is waited for."""
     instance = Instance([1.0, 2.0, 3.0], [[0.2, 0.5, 0.9]], [0.5], sigma_reward=0.3, sigma_cost=0.0)
     made = identify(instance.problem, instance.sampler(seed=0), 5_000, Challenger(0.95))
     assert made.support == ("arm1",)
@@ -284,20 +279,15 @@ def test_names_say_how_a_run_stops():
 
 def test_options_that_older_files_do_not_have_are_left_out_where_they_are_not_used():
     older = {"kind", "confidence", "delta", "heuristic_stop", "rounds", "first_share"}
-    assert set(Challenger(edition=4).to_dict()) == older
+    assert set(Challenger(edition=1).to_dict()) == set(Challenger(0.9, edition=1).to_dict()) == older
     assert set(Challenger().to_dict()) == older | {"edition"}
     assert Challenger(delta=0.1, tolerance=0.2).to_dict()["tolerance"] == 0.2
-    assert [Challenger(delta=0.1, edition=n).to_dict().get("edition") for n in range(1, 8)] == [
-        None,
-        None,
-        3,
-        4,
-        5,
-        6,
-        7,
-    ]
-    assert [Challenger(edition=n).to_dict().get("edition") for n in (1, 4, 5, 6)] == [None, None, 5, 6]
-    assert "edition" not in Challenger(heuristic_stop=0.1).to_dict()
+
+
+@pytest.mark.parametrize("edition", [3, 0, True, "1", None, [1], 1.5], ids=str)
+def test_there_are_two_editions(edition):
+    with pytest.raises(ValueError, match="edition: expected 1 or 2, got"):
+        Challenger(edition=edition)
 
 
 def test_data_without_spread_are_shared_out_evenly():

@@ -9,36 +9,37 @@ from bestmix import Challenger, Problem
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.noisy_program import solve
+from bestmix.answers.program_regret import regret_bound
 from bestmix.answers.program_safety import ProgramLimits
 from bestmix.answers.programs import program_of
 from bestmix.checks import InvalidInput
 from bestmix.simulation.segment_cells import SegmentCell
 from bestmix.strategies import enough_program
-from bestmix.strategies.enough import parse_tolerance, plan_trials
+from bestmix.strategies.enough import REGRET, parse_tolerance, plan_trials
 
 WIDE, NARROW = parse_tolerance(1e6), parse_tolerance(1e-9)
 
 
 def test_a_wide_tolerance_is_met_by_the_safe_mix_and_a_narrow_one_by_none():
     told = evidence(problem())
-    found = enough_program.judge(told, 0.1, WIDE, by_basis=True)
+    found = enough_program.judge(told, 0.1, WIDE)
     assert found.enough
     assert found.mixture.sum() == pytest.approx(1.0)
     assert 0 < found.regret < np.inf
-    tight = enough_program.judge(told, 0.1, NARROW, by_basis=True)
+    tight = enough_program.judge(told, 0.1, NARROW)
     assert not tight.enough
     np.testing.assert_allclose(tight.mixture, solve(program_of(told)).weights)
 
 
 def test_where_nothing_keeps_the_limits_there_is_no_verdict():
     told = evidence(problem("share(large) >= 70%", "share(small) >= 50%"))
-    assert enough_program.judge(told, 0.1, WIDE, by_basis=True) is None
+    assert enough_program.judge(told, 0.1, WIDE) is None
 
 
 def test_an_untried_arm_may_be_much_better():
     told = evidence(problem())
     less = Evidence(told.problem, [Moments(2), *told.moments[1:]])
-    assert enough_program.judge(less, 0.1, WIDE, by_basis=True).regret == np.inf
+    assert enough_program.judge(less, 0.1, WIDE).regret == np.inf
 
 
 @pytest.mark.parametrize("size", [None, 60])
@@ -66,8 +67,10 @@ def known_support():
 
 def test_the_bound_by_the_prices_of_the_basis_counts_where_it_is_lower():
     told = known_support()
-    fixed, lower = (enough_program.judge(told, 0.1, NARROW, by_basis=by) for by in (False, True))
-    assert 0 < lower.regret < 0.9 * fixed.regret
+    found, program = enough_program.judge(told, 0.1, NARROW), program_of(told)
+    best = solve(program)
+    fixed = regret_bound(program, best.weights, 0.1 * REGRET * best.chance, best.prices)
+    assert 0 < found.regret < 0.9 * fixed
 
 
 def test_a_run_stops_when_a_mix_is_good_enough_and_deploys_it():

@@ -1,4 +1,4 @@
-"""The proof of the fifth edition: one joint mixture for each condition of a named basis, most of it on one side."""
+"""The proof of a support: one joint mixture for each condition of a named basis, most of it on one side."""
 
 import math
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from bestmix.problems.solution import solve_means
 from bestmix.strategies import proven_joint
+from bestmix.strategies.proven_columns import columns_of
 from bestmix.strategies.proven_joint import EITHER, RIGHT, WRONG, Mixture, Proof, Sums
-from bestmix.strategies.proven_support import columns_of
 
 
 def twice_log(mixture, trials, y, one_sided):

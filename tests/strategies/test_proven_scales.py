@@ -9,7 +9,7 @@ import pytest
 from bestmix import Challenger, Instance, Problem, identify, open_experiment
 from bestmix.checks import InvalidInput
 from bestmix.strategies.built_in import restore_strategy
-from bestmix.strategies.proven_scales import metric_ranges, rows_named, scales
+from bestmix.strategies.proven_scales import joint_scales, metric_ranges, rows_named, scales
 
 RANGES = {"reward": (0, 3), "x": (-1, 2.5)}
 CHEAP = Problem(["a", "b"], goal="minimise dollars", limits=["quality >= 0.5"])
@@ -184,3 +184,11 @@ def test_a_scale_that_the_trials_refute_is_told_and_nothing_is_called_proven(sig
     note = identify(near.problem, near.sampler(seed=3), 400, strategy).note
     assert ("so that nothing is" in note) == objects
     assert "certainty" not in note
+
+
+def test_a_metric_and_its_tail_are_not_independent():
+    goal, tail = "minimise seconds", "p(seconds > 2) <= 20%"
+    apart, both = Problem(["a"], goal="minimise dollars", limits=[tail]), Problem(["a"], goal=goal, limits=[tail])
+    assert joint_scales(apart, 3.0, None).tolist() == [3.0, 0.5]
+    assert joint_scales(both, 3.0, None) == pytest.approx(np.array([3.0, 0.5]) * np.sqrt(2))
+    assert joint_scales(both, None, {"seconds": (0, 6)}) == pytest.approx(np.array([3.0, 0.5]) * np.sqrt(2))

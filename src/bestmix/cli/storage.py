@@ -97,7 +97,8 @@ def look_here() -> list[Finding]:
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}", True),
         ("SQLite", f"{sqlite3.sqlite_version}: {journal}", sqlite3.sqlite_version_info >= (3, 35)),
     ]
-    for package, why in (("psycopg", "PostgreSQL"), ("pyarrow", "Parquet"), ("matplotlib", "figures")):
+    extras = {"psycopg": "PostgreSQL", "pyarrow": "Parquet", "matplotlib": "figures", "numba": "speed"}
+    for package, why in extras.items():
         here = util.find_spec(package) is not None
         found.append((why, f"{package} {metadata.version(package)}" if here else f"not installed ({package})", True))
     return found

@@ -39,11 +39,8 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
             "strategy", f"the search was saved with your own {options}", "pass the strategy when loading"
         )
     given = checks.shown(options)
-    stops = options.get("confidence") is not None or options.get("delta") is not None
-    fixed = kind == "Challenger" and not stops and options.get("heuristic_stop") is None
-    alike = options.get("tolerance") is not None and options.get("proven")  # whose rules are those of all editions
-    if fixed or (kind in ("Challenger", "TopTwo") and stops and not alike):
-        options.setdefault("edition", edition)
+    if kind == "Challenger":
+        options["edition"] = _edition(options, edition)
     make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
     try:
         return make(**options)
@@ -60,6 +57,12 @@ def as_saved(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:
     data = data.get("strategy", {}) if data.get("kind") == "Paid" else data
     if isinstance(strategy, Paid):
         return replace(strategy, strategy=as_saved(strategy.strategy, data))
-    if not isinstance(strategy, Challenger | TopTwo) or strategy.edition != NEWEST:
+    if not isinstance(strategy, Challenger) or strategy.edition != NEWEST:
         return strategy
-    return replace(strategy, edition=data.get("edition", 1))
+    return replace(strategy, edition=_edition(data, 1))
+
+
+def _edition(data: Mapping[str, Any], otherwise: int) -> Any:
+    """The one that was saved; revisions before 0.2 counted up to seven, and go on by the newest."""
+    found = data.get("edition", otherwise)
+    return NEWEST if found in range(NEWEST + 1, 8) else found

@@ -8,7 +8,6 @@ tolerance when it is good enough. Nothing about these is proven, what is claimed
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.problems.spend import Spend
-from bestmix.strategies import enough, enough_program, proven, proven_named, proven_scales, proven_support
+from bestmix.strategies import enough, enough_program, proven, proven_scales, proven_support
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.purse import LEAST, Purse, at_least_one, first_round
@@ -34,8 +33,8 @@ from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.search import Search
 
 ROUNDS = 30  # after the first one
-NEWEST = 7  # edition
-# Of a run that ends when the support is sure, from the third edition on; with segments nothing was gained by it.
+NEWEST = 2  # edition
+# Of a run that ends when the support is sure; with segments nothing was gained by it.
 SURE: dict[str, Any] = {
     "reserve": conditions.Reserve(share=0.0),
     "growth": 0.05,
@@ -43,14 +42,13 @@ SURE: dict[str, Any] = {
     "single": 0.3,
     "early": 2.0,
     "weak": True,
+    "first": 5,
 }
-SOONER = {"first": 5}  # and from the seventh on: where arms are easily told apart fewer trials do
-NAMED = {"growth": 0.025}  # and of one that ends with a proof of it, from the fourth edition on
-FLOOR = 0.1  # of all trials, for each arm of the answer, where the budget is fixed, from the fifth edition on
+PROVEN = SURE | {"growth": 0.025, "first": conditions.FIRST}  # and of one that ends with a proof of it
+RESERVE = conditions.Reserve(floor=0.1, doubt=3.0)  # where the budget is fixed
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 LEAST_DELTA = 1e-200  # parts of a smaller one are no numbers
 CLEAR_Z = 2.5  # z-score of every condition, from which on trials may go to the margin
-RESERVE = conditions.Reserve(floor=FLOOR, doubt=3.0)  # where the budget is fixed, from the sixth edition on
 NEWER = (
     "tolerance",
     "proven",
@@ -116,10 +114,8 @@ class Challenger:
         Where the budget is money it needs to be given, and the budget to be hard: slots under way count as what they
         reserve. A soft one waits for all, since what is under way has no price yet that could be reserved.
     edition
-        Of the rules: 7, the newest, needs the fewest trials; those before are of experiments which began before it. 7
-        differs from 6 where a confidence ends the run, in its first round and in what is good enough, 6 from 5 with a
-        fixed budget, 5 from 4 with a fixed budget of trials, and in the proof; the others in how a run stops when the
-        support is sure: 1 and 2, and 3 and 4, in the proof alone. Experiments keep theirs.
+        Of the rules: 2, the newest, needs the fewest trials; 1 has those of version 0.1, by which its experiments go
+        on. They differ where all of a budget is spent, and where a confidence ends a run on the exact support.
 
     Examples
     --------
@@ -164,7 +160,9 @@ class Challenger:
         self._check_margin_share()
         if self.ahead is not None:
             checks.whole("ahead", self.ahead, 0, "give the number of slots that a decision does not wait for")
-        check_edition(self.edition)
+        if isinstance(self.edition, bool) or not isinstance(self.edition, int) or self.edition not in (1, NEWEST):
+            got = checks.shown(self.edition)
+            raise checks.InvalidInput("edition", expected="1 or 2", got=got, remedy="leave it out for the newest")
         if self.rounds is not None:
             checks.whole("rounds", self.rounds, 1, "give the number of rounds after the first one")
         if not 0 < checks.number("first_share", self.first_share) < 1:
@@ -241,16 +239,26 @@ class Challenger:
     def _settings(self, problem: Problem) -> conditions.Settings:
         unknown = len(problem.cells)
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
-        rule: dict[str, Any] = {}
-        if self._until_sure and problem.plain:
-            rule = until_sure(min(self.edition, 6) if self.proven else self.edition) | (NAMED if self._names else {})
-        elif self.tolerance is not None and self._by_basis and problem.plain:
-            rule = SOONER
-        elif self._fixed and self.edition >= 5 and problem.plain:
-            rule = {"reserve": RESERVE if self.edition >= 6 else conditions.RESERVE._replace(floor=FLOOR)}
         return conditions.Settings(
-            float(self.first_share), rounds, float(self._delta), float(self.heuristic_stop or 0.0), **rule
+            float(self.first_share),
+            rounds,
+            float(self._delta),
+            float(self.heuristic_stop or 0.0),
+            **(self._rule if problem.plain else {}),
         )
+
+    @property
+    def _rule(self) -> dict[str, Any]:
+        """Settings that 0.1 did not have."""
+        if self.proven:
+            return PROVEN if self._until_sure else {}
+        if self.tolerance is not None:
+            return {"first": SURE["first"]}
+        if self.edition == 1:
+            return {}
+        if self._until_sure:
+            return SURE
+        return {"reserve": RESERVE} if self._fixed else {}
 
     @property
     def _fixed(self) -> bool:
@@ -261,11 +269,6 @@ class Challenger:
     def _until_sure(self) -> bool:
         """Whether it stops when the support is sure."""
         return self._delta > 0.0 and self.tolerance is None
-
-    @property
-    def _names(self) -> bool:
-        """Whether it proves the support by trials that are made after it was named."""
-        return self.proven and self._until_sure and self.edition >= 4
 
     def least_scatter(self, problem: Problem) -> Floats | None:
         """Scatter of each measure (M,) of trials that were all alike; None where they count as they are."""
@@ -349,14 +352,16 @@ class Challenger:
         if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
             return self._good_enough(evidence, state, lot, memory, closed), told
         settings = self._settings(evidence.problem)
-        if self._names:
+        if self.proven:
             found = self._look(evidence, memory)
             closed |= {} if found.naming is None else {"naming": found.naming.to_dict()}
             if found.certain:
                 return closed, told
             found.aim(state)
-            lot = lot.part(found.part(settings.growth)) if self.edition >= 5 else lot
-        if lot.empty or (not self._names and self._is_sure(evidence, speed, settings, state)):
+            lot = lot.part(found.part(settings.growth))
+        elif speed(stopping.stops)(settings, state, evidence.problem.bound):
+            return closed, told
+        if lot.empty:
             return closed, told
         gains = None
         if self._narrows(lot, float(speed(conditions.z_scores)(state).min())):
@@ -366,19 +371,10 @@ class Challenger:
             return closed | lot.plan(evidence, gains), told
         return closed | lot.settle(speed, evidence.problem, state, settings.reserve), told
 
-    def _is_sure(
-        self, evidence: Evidence, speed: jit.Speed, settings: conditions.Settings, state: conditions.State
-    ) -> bool:
-        """Whether the support is known well enough to stop."""
-        if not self.proven:
-            return bool(speed(stopping.stops)(settings, state, evidence.problem.bound))
-        scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
-        return proven_support.is_certain(evidence, scale, self._delta, self.edition)
-
-    def _look(self, evidence: Evidence, memory: Memory) -> proven_named.Look:
+    def _look(self, evidence: Evidence, memory: Memory) -> proven_support.Look:
         """What the trials since a basis was named have proven of it."""
-        scale = proven_support.joint_scales(evidence.problem, self.sigma, self.ranges)
-        return proven_named.look(evidence, scale, self._delta, _naming(memory), self.edition)
+        scale = proven_scales.joint_scales(evidence.problem, self.sigma, self.ranges)
+        return proven_support.look(evidence, scale, self._delta, _naming(memory))
 
     def _narrows(self, lot: Lot, least: float) -> bool:
         """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""
@@ -390,7 +386,7 @@ class Challenger:
         verdict = None
         if self.tolerance is not None:
             tolerance = enough.parse_tolerance(self.tolerance)
-            verdict = enough_program.judge(evidence, self._delta, tolerance, self._by_basis)
+            verdict = enough_program.judge(evidence, self._delta, tolerance)
         stop = settings if verdict is None else settings._replace(delta=0.0, tail=0.0)
         found = lot.decide(evidence, stop, flow, memory.get(UNDER_WAY, ()))
         closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
@@ -424,7 +420,7 @@ class Challenger:
         if lot.empty or verdict is None or verdict.enough:
             return closed
         if not memory.get("narrows") and not _says_infeasible(state):
-            gains = enough.regret_gains(data, problem.bound, chance, self._delta, self._by_basis)
+            gains = enough.regret_gains(data, problem.bound, chance, self._delta, by_basis=not self.proven)
             return closed | {"narrows": True} | lot.plan(evidence, gains)
         return (
             closed | {"narrows": False} | lot.settle(_speed(evidence), problem, state, self._settings(problem).reserve)
@@ -434,16 +430,11 @@ class Challenger:
         """What is certain; None when it is proven that no mix keeps the limits."""
         problem, tolerance = evidence.problem, enough.parse_tolerance(self.tolerance or 0.0)
         if not self.proven:
-            caution = enough.caution(evidence.counts, evidence.scatters) if self._by_basis else 1.0
+            caution = enough.caution(evidence.counts, evidence.scatters)
             delta = max(self._delta / caution, LEAST_DELTA)
-            verdict = enough.judge(data, problem.bound, chance, delta, tolerance, self._by_basis)
+            verdict = enough.judge(data, problem.bound, chance, delta, tolerance)
             return verdict if caution < np.inf else verdict._replace(certified=False)
         return proven.judge(evidence, proven_scales.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
-
-    @property
-    def _by_basis(self) -> bool:
-        """Whether the regret may be bounded by the prices of a basis, where a run stops that is good enough."""
-        return self.edition >= 7 and not self.proven
 
     def look_ahead(self, problem: Problem) -> int:
         """Slots that a decision does not wait for, where it can do without.
@@ -556,15 +547,6 @@ class Challenger:
         settings = self._settings(instance.problem)
         return bind_segments(segment_runs.challenger, instance, settings.rounds, budget, way, settings)
 
-    @property
-    def _has_edition(self) -> bool:
-        """Whether its rules are not those of the first edition."""
-        if self._fixed:
-            return self.edition >= 5
-        if self.tolerance is not None:
-            return self.edition >= 2 and not self.proven
-        return self._until_sure and self.edition >= (2 if self.proven else 3)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data; options that 0.1 did not have only where they are used, so that its files mean the same."""
         data = {"kind": "Challenger", **{field.name: getattr(self, field.name) for field in fields(self)}}
@@ -572,28 +554,15 @@ class Challenger:
             data["sigma"] = dict(self.sigma)
         if self.ranges is not None:
             data["ranges"] = {name: list(ends) for name, ends in self.ranges.items()}
-        if not self._has_edition:
+        if self.edition == 1:
             del data["edition"]
         return {key: value for key, value in data.items() if key not in NEWER or not (value is None or value is False)}
 
 
-def until_sure(edition: int) -> dict[str, Any]:
-    """Settings of a run that ends when the support is sure, by the rules of an edition."""
-    return {} if edition < 3 else SURE if edition < 7 else SURE | SOONER
-
-
-def check_edition(edition: int) -> None:
-    """Refuse one that there is not."""
-    if isinstance(edition, bool) or not isinstance(edition, Real) or edition not in range(1, NEWEST + 1):
-        raise checks.InvalidInput(
-            "edition", expected="1, 2, 3, 4, 5, 6 or 7", got=checks.shown(edition), remedy="leave it out for the newest"
-        )
-
-
-def _naming(memory: Memory) -> proven_named.Naming | None:
+def _naming(memory: Memory) -> proven_support.Naming | None:
     """The basis that is being proven."""
     found = memory.get("naming")
-    return None if found is None else proven_named.Naming.from_dict(found)
+    return None if found is None else proven_support.Naming.from_dict(found)
 
 
 def _speed(evidence: Evidence) -> jit.Speed:

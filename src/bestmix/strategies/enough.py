@@ -19,7 +19,6 @@ from bestmix.kernels.conditions import FIRST
 from bestmix.problems.solution import Solution, solve_means
 
 LIMITS = 1 / 4  # of delta: that a limit is broken, at any one look; there are many
-LIMITS_BEFORE = 1 / 2  # in the editions before the seventh
 REGRET = 1 / 20  # of delta: that the regret is larger than its bound, at any one look; there are many
 FAR = 1.5  # times the tolerance: where the optimum at the estimates has such a regret no safe mix is looked for
 SHARP = 4.0  # how much more the arms near the maximum of the regret's bound count than the others
@@ -81,32 +80,21 @@ class Verdict(NamedTuple):
         }
 
 
-def judge(
-    data: safety.Estimates, bound: Floats, chance: float, delta: float, tolerance: Tolerance, by_basis: bool
-) -> Verdict:
-    """The safe mix with the bound on its regret; ``chance`` is that of the support of the optimum at the estimates.
-
-    ``by_basis``: whether the bound may be that by the prices of its basis, if that is the lower one, as it may from the
-    seventh edition on.
-    """
+def judge(data: safety.Estimates, bound: Floats, chance: float, delta: float, tolerance: Tolerance) -> Verdict:
+    """The safe mix with the bound on its regret; ``chance`` is that of the support of the optimum at the estimates."""
     guess = solve_means(data.means, bound)
-    tail, wider = delta * REGRET * max(chance, safety.LEAST_CHANCE), with_events(data) if by_basis else data
+    tail, wider = delta * REGRET * max(chance, safety.LEAST_CHANCE), with_events(data)
 
     def regret(mixture: Floats) -> float:
         fixed = regret_bound(wider, mixture, bound, tail, guess.dual)
-        return min(fixed, basis_regret_bound(wider, mixture, bound, tail, guess)) if by_basis else fixed
+        return min(fixed, basis_regret_bound(wider, mixture, bound, tail, guess))
 
     least, allowed = regret(guess.mixture), tolerance.of(guess.value)
     if guess.status == "infeasible" or least > FAR * allowed:
         return Verdict(guess.mixture, least, allowed, certified=False)
-    safe = safety.safe_mix(data, bound, chance, 1.0 - delta * limits_share(by_basis))
+    safe = safety.safe_mix(data, bound, chance, 1.0 - delta * LIMITS)
     value = float(safe.mixture @ data.means[:, 0])
     return Verdict(safe.mixture, regret(safe.mixture), tolerance.of(value), safe.certified)
-
-
-def limits_share(by_basis: bool) -> float:
-    """The share of delta that a limit may be broken with."""
-    return LIMITS if by_basis else LIMITS_BEFORE
 
 
 def caution(counts: Integers, scatters: Floats) -> float:
@@ -148,7 +136,7 @@ def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: fl
     q = quantiles(data, guess.mixture, delta * REGRET * chance)
     made = safety.Guess(guess.mixture, guess.status != "infeasible", lam)
     odds = safety.choice(safety.CostLimits(data, bound), chance, made).odds
-    risk = safety.affordable(delta * limits_share(by_basis), odds) / max(len(bound), 1)
+    risk = safety.affordable(delta * LIMITS, odds) / max(len(bound), 1)
     limit = quantiles(data, guess.mixture, risk).min(initial=np.inf)
     variances = np.diagonal(data.covariances, axis1=1, axis2=2)[:, 1:]
     parts = lam * guess.mixture[:, None] ** 2 * variances  # of each margin (K, L), times its trials

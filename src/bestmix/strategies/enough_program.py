@@ -14,35 +14,31 @@ from bestmix.answers.programs import program_of, segment_shares
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels.segment_allocation import capacities
 from bestmix.problems.layouts import places
-from bestmix.strategies.enough import FAR, REGRET, SHARP, Gains, Tolerance, Verdict, limits_share, margin_parts_gains
+from bestmix.strategies.enough import FAR, LIMITS, REGRET, SHARP, Gains, Tolerance, Verdict, margin_parts_gains
 
 
-def judge(evidence: Evidence, delta: float, tolerance: Tolerance, by_basis: bool) -> Verdict | None:
-    """The safe mix with the bound on its regret; None where no mix of the estimates keeps the limits.
-
-    ``by_basis``: whether the bound may be that by the prices of the optimum's basis, if that is the lower one.
-    """
+def judge(evidence: Evidence, delta: float, tolerance: Tolerance) -> Verdict | None:
+    """The safe mix with the bound on its regret; None where no mix of the estimates keeps the limits."""
     program = program_of(evidence)
     best = noisy_program.solve(program)
     if not best.feasible:
         return None
     inner, some = noisy_program.restricted(program)
-    wider = inner._replace(data=with_events(inner.data)) if by_basis else inner
+    wider = inner._replace(data=with_events(inner.data))
     known = bool(program.judgeable and program.usable.all())
     tail = delta * REGRET * max(best.chance or 0.0, safety.LEAST_CHANCE)
 
     def found(weights: Floats, certified: bool) -> Verdict:
         mix, regret = weights[some.columns], np.inf
         if known:
-            regret = regret_bound(wider, mix, tail, best.prices)
-        if known and by_basis:
-            regret = min(regret, basis_regret_bound(wider, mix, tail, best))
+            fixed = regret_bound(wider, mix, tail, best.prices)
+            regret = min(fixed, basis_regret_bound(wider, mix, tail, best))
         return Verdict(_named(evidence, weights), regret, tolerance.of(float(mix @ inner.entries()[0])), certified)
 
     guess = found(best.weights, certified=False)
     if guess.regret > FAR * guess.tolerance:
         return guess
-    safe = safe_program_mix(program, best.chance, 1.0 - delta * limits_share(by_basis))
+    safe = safe_program_mix(program, best.chance, 1.0 - delta * LIMITS)
     return found(safe.mixture, bool(safe.certified))
 
 

@@ -1,4 +1,4 @@
-"""How far the conditions of a named basis are from failing, against one joint mixture each: the fifth edition's proof.
+"""How far the conditions of a named basis are from failing, against one joint mixture each.
 
 A truth at which the basis is wrong differs from the means of the later trials along one direction w, in the arms of the
 basis and at most one more, by a vector y. The mixture over y of a condition is a normal one, wide where the arms move
@@ -13,7 +13,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.strategies.proven_columns import columns_of, units
-from bestmix.strategies.proven_support import distance, nearest
+from bestmix.strategies.proven_distances import distance, nearest
 
 ALONG = 2.75  # variance of the mixture where the arms move as for the condition to fail, times the trials of an arm
 ACROSS = 0.25  # and across

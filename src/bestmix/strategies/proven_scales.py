@@ -58,6 +58,21 @@ def scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
     return _complete("sigma", found, problem)
 
 
+def joint_scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
+    """Scales (1 + L,) of the metrics together: as given, or of metrics that may depend in any way.
+
+    These are all that have ranges, and a metric and its tail. (sum_i |w_i| s_i)^2 is at most 1 + L times
+    sum_i w_i^2 s_i^2.
+
+    >>> joint_scales(Problem(["a"], {"dollars": 1.0}), None, {"reward": (0, 1), "dollars": (0, 2)}).round(3)
+    array([0.707, 1.414])
+    """
+    found = scales(problem, sigma, ranges)
+    metrics = [metric for measure in problem.rows.measures[: len(found)] for metric in measure.metrics]
+    apart = ranges is None and len(set(metrics)) == len(metrics)
+    return found if apart else found * math.sqrt(len(found))
+
+
 def refuted(problem: Problem, sigma: Any, moments: Sequence[Moments]) -> str:
     """What the trials say against given scales, as a sentence; no text where they do not.
 

@@ -1,220 +1,189 @@
-"""Which arms are in the best mix, with a proof: a generalised likelihood ratio that holds at all times.
+"""The support with a proof, which begins when the estimates name it.
 
-The noise of a trial is sub-Gaussian with given scales, E exp(theta.X) <= exp(sum_i theta_i^2 s_i^2 / 2), the same for
-all arms. A basis B of the estimates stops being the answer only where one of its conditions fails: where the columns of
-B but one balance without it (primal), or where B and one more column lie on a hyperplane (dual). With the same scales
-for all arms the smallest change of the means that does this is an eigenvalue, so the distances below are exact, or
-smaller than that; docs/explanation/proven.md has the theorem and its proof.
+A union over all bases is the price of a proof that uses every trial, since the estimates name the basis. Here a basis
+is named first, from the trials so far, and proven by later ones alone: the first that is named has most of delta. The
+mixtures of its proof, ``proven_joint``, are made from what is known of the arms by then.
+docs/explanation/proven.md has the theorem and its proof.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats
+from bestmix.kernels import conditions
 from bestmix.problems.problem import Problem
-from bestmix.problems.solution import solve_means
+from bestmix.problems.solution import Solution, solve_means
+from bestmix.strategies import proven_joint
 from bestmix.strategies.proven import radius
 from bestmix.strategies.proven_columns import columns_of, is_answer, units
-from bestmix.strategies.proven_scales import scales
+from bestmix.strategies.proven_distances import nearest_condition
 
-RHOS = 5.0 * 8.0 ** np.arange(4)  # trials at which the mixtures are sharpest, each with the same weight
 INFEASIBLE = 0.1  # of delta: that no mix is said to keep the limits though one does
-FAR_POINT = 1e3  # units of the scales from zero: exact points beyond measure coordinates without noise in their own
-NONE = 1e-12  # below it a singular value counts as zero, relative to the largest
-
-
-def joint_scales(problem: Problem, sigma: Any, ranges: Any) -> Floats:
-    """Scales (1 + L,) of the metrics together: as given, or of metrics that may depend in any way.
-
-    These are all that have ranges, and a metric and its tail. (sum_i |w_i| s_i)^2 is at most 1 + L times
-    sum_i w_i^2 s_i^2.
-
-    >>> joint_scales(Problem(["a"], {"dollars": 1.0}), None, {"reward": (0, 1), "dollars": (0, 2)}).round(3)
-    array([0.707, 1.414])
-    """
-    found = scales(problem, sigma, ranges)
-    metrics = [metric for measure in problem.rows.measures[: len(found)] for metric in measure.metrics]
-    apart = ranges is None and len(set(metrics)) == len(metrics)
-    return found if apart else found * math.sqrt(len(found))
-
-
-def is_certain(evidence: Evidence, scale: Floats, delta: float, edition: int) -> bool:
-    """Whether the answer of the estimates, a support or that no mix keeps the limits, is right for certain.
-
-    With probability 1 - ``delta`` no wrong answer is ever called certain, however the trials are allocated. The first
-    ``edition`` looked at one pair of mixtures at a time.
-    """
-    bound, unknown = evidence.problem.bound, len(evidence.counts)
-    solution = solve_means(evidence.means, bound)
-    if solution.status == "infeasible":
-        return none_keeps(evidence, scale, INFEASIBLE * delta)
-    if solution.status != "optimal" or len(solution.basis) != 1 + len(bound) or not evidence.counts.all():
-        return False
-    columns = columns_of(evidence.means, bound, units(evidence.means, bound, scale))
-    counts = np.full(len(columns), np.inf)
-    counts[:unknown] = evidence.counts
-    held = Conditions(columns, list(solution.basis), counts, np.sign(scale))
-    sure = held.all_hold((1.0 - INFEASIBLE) * delta, edition)
-    return sure and is_answer(evidence.means, bound, scale, held.basis)
+LEAST_TO_NAME = 2.0  # squared distance of the nearest condition from which on a basis is named
+AGAIN = 1.25  # times the trials of the last naming, before another basis is named
+LATER = 0.1  # of what is left of delta: for all bases that are named later
+MOST_PROVEN = 1e6  # squared distances beyond are as good as this one
+SOON = 0.3  # of the trials that are missing in a round, where that is less than usual
+SHORTEST = 0.2  # of a usual round
 
 
 @dataclass(frozen=True, eq=False)
-class Conditions:
-    """The conditions of a basis: how far they are from failing, and how far they have to be.
+class Naming:
+    """A basis that the estimates named, the number of the naming, the sums of the trials until then, and of what it is.
 
-    A truth at which the basis is wrong differs from the estimates in the arms of the basis and in at most one column
-    more, j, which the truth decides. The basis is certain when none of its conditions fails within the distance that
-    these arms can be from the truth, whatever j is.
+    The numbers go on through all that a run is asked, so that all its namings together have the chance of error.
     """
 
-    columns: Floats  # (K + L, 1 + L + 1)
+    number: int
     basis: list[int]
-    counts: Floats  # (K + L,), infinite for what is known
-    scale: Floats  # (1 + L,)
+    counts: Floats  # (K0,)
+    means: Floats  # (K0, 1 + L)
+    bound: list[float] | None = None  # None in what was saved before bounds were kept
+    question: dict[str, list[str]] | None = None  # arms and limits; None in what was saved before these were
 
-    def all_hold(self, delta: float, edition: int) -> bool:
-        """Whether they do for certain."""
-        many = len(RHOS) ** 2 if edition == 1 else 1
-        if self.nearest(self.counts) < self.level(delta, many):  # the distances below are smaller yet
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Naming":
+        """What ``to_dict`` told."""
+        counts, means = np.array(data["counts"], float), np.array(data["means"], float)
+        return cls(data["number"], list(data["basis"]), counts, means, data.get("bound"), data.get("question"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        sums = {"counts": self.counts.tolist(), "means": self.means.tolist()}
+        kept = {"bound": self.bound, "question": self.question}
+        known = {name: value for name, value in kept.items() if value is not None}
+        return {"number": self.number, "basis": self.basis, **sums, **known}
+
+    def log_allowed(self, delta: float) -> float:
+        """Logarithm of the chance that this basis is called certain though it is wrong.
+
+        >>> some = [Naming(k, [], np.empty(0), np.empty((0, 1))).log_allowed(0.1) for k in (1, 2, 3)]
+        >>> [round(math.exp(chance), 5) for chance in some]
+        [0.081, 0.0081, 0.00081]
+        """
+        first = (1.0 - INFEASIBLE) * delta * (1.0 - LATER)
+        return math.log(first) + (self.number - 1) * math.log(LATER)  # the chance itself may be too small for a number
+
+    def is_of(self, problem: Problem) -> bool:
+        """Whether the problem is still the one of the naming; the proof of another one needs a naming of its own."""
+        if self.bound is not None and self.bound != problem.bound.tolist():
             return False
-        return all(self._holds(j, delta, edition) for j in [None, *self.others])
+        return self.question is None or self.question == question_of(problem)
 
-    @property
-    def others(self) -> list[int]:
-        """The columns outside of the basis."""
-        return [j for j in range(len(self.columns)) if j not in self.basis]
+    def asked(self, problem: Problem) -> "Naming":
+        """The same with its question, where that was not kept and is the problem's."""
+        known = self.question is not None or not self.is_of(problem)
+        return self if known else replace(self, question=question_of(problem))
 
-    def nearest(self, counts: Floats) -> float:
-        """Squared distance to where the first of them fails."""
-        return min([self.primal(counts), *(self.dual(j, counts) for j in self.others)])
+    def carried(self, problem: Problem) -> "Naming":
+        """The same where other arms may come; without its question it is of the problem so far, or of no later one."""
+        asked = self.asked(problem)
+        return replace(asked, question=asked.question or {})
 
-    def _holds(self, j: int | None, delta: float, edition: int) -> bool:
-        """Whether no truth that differs in the basis and in column ``j`` is near enough for all pairs of mixtures."""
-        basis, level = self.counts[self.basis], self.level(delta, len(RHOS) ** 2)
-        beyond = [
-            self._distance(j, own, rho) - growth(basis, rho) - (0.0 if j is None else growth(self.counts[[j]], own))
-            for own in RHOS
-            for rho in RHOS
-        ]
-        if edition == 1:
-            return max(beyond) >= level
-        return 2.0 * float(np.logaddexp.reduce(np.array(beyond) / 2.0)) >= level
+    def later(self, evidence: Evidence, scale: Floats) -> tuple[Floats, Floats]:
+        """Trials of each unknown arm since then (K0,), and the means of all arms (K, 1 + L) in these or as known.
 
-    def _distance(self, j: int | None, own: float, rho: float) -> float:
-        """Squared distance to where a condition fails, if only the basis and ``j`` may change."""
-        counts = np.full(len(self.counts), np.inf)
-        counts[self.basis] = shrunk(self.counts[self.basis], rho)
-        if j is not None:
-            counts[j] = shrunk(self.counts[j], own)
-        return self.nearest(counts)
-
-    def level(self, delta: float, many: int) -> float:
-        """Squared distance from the truth that arms of a basis and ``j`` never have, for all bases and mixtures."""
-        return 2.0 * math.log(many * math.comb(len(self.columns), len(self.basis)) / delta)
-
-    def primal(self, counts: Floats) -> float:
-        """Squared distance to where a column of the basis has no weight: the others balance without it."""
-        rest = [[k for k in self.basis if k != i] for i in self.basis]
-        return min(flatness(self.columns[rows, 1:-1], counts[rows], self.scale[1:]) for rows in rest)
-
-    def dual(self, j: int, counts: Floats) -> float:
-        """Squared distance to where column ``j`` is as good as the basis: on one hyperplane with it."""
-        rows = [*self.basis, j]
-        return flatness(self.columns[rows], counts[rows], np.append(self.scale, 0.0))
+        What has no noise is the same in all trials, and needs no difference, which would be rounded.
+        """
+        counts, means = evidence.counts - self.counts, evidence.means.copy()
+        unknown = len(counts)
+        total = evidence.counts[:, None] * means[:unknown] - self.counts[:, None] * self.means
+        later = total / np.maximum(counts, 1.0)[:, None]
+        means[:unknown] = np.where(scale > 0, later, means[:unknown])
+        return counts, means
 
 
-def shrunk(counts: Floats, rho: float | Floats) -> Floats:
-    """Trials that count, of so many, against a mixture that is sharpest at ``rho``.
+def question_of(problem: Problem) -> dict[str, list[str]]:
+    """What a basis is named for, in the order of its columns: a bound alone does not tell ``x <= 0`` from ``x >= 0``.
 
-    >>> shrunk(np.array([90.0, np.inf]), 10.0)
-    array([81., inf])
+    >>> question_of(Problem(["a", "b"], limits=["x >= 0"]))
+    {'arms': ['a', 'b'], 'limits': ['x >= 0']}
     """
-    return np.asarray(counts / (1.0 + rho / counts))
+    return {"arms": list(problem.names), "limits": [str(limit) for limit in problem.limits]}
 
 
-def growth(counts: Floats, rho: float) -> float:
-    """What the mixtures of some arms cost, as a squared distance.
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What is certain after a round, the basis that is being proven, and how far the proof has come."""
 
-    >>> growth(np.array([90.0, np.inf]), 10.0) == math.log(10)
-    True
-    """
-    return float(np.log1p(counts[np.isfinite(counts)] / rho).sum())
+    certain: bool
+    naming: Naming | None = None
+    counts: Floats | None = None  # (K0,) trials since the naming
+    evidence: Floats | None = None  # (K + L,) squared distance of each condition, less what its mixtures cost
+    missing: float = math.inf  # trials until the proof is complete, about, as a share of those made
 
+    def part(self, growth: float) -> float:
+        """How much of a round, which is such a share of the trials made, is enough.
 
-def flatness(rows: Floats, counts: Floats, scale: Floats) -> float:
-    """Smallest of sum_a n_a (w.x_a)^2 / sum_i s_i^2 w_i^2 over all w: how far points (k, m) are from a hyperplane.
+        >>> Look(False).part(0.025), Look(False, missing=0.05).part(0.025), Look(False, missing=0.0).part(0.025)
+        (1.0, 0.6, 0.2)
+        """
+        return min(max(SOON * self.missing / growth, SHORTEST), 1.0)
 
-    Points with infinite counts are exact, coordinates of scale zero too. Infinite where no w will do.
+    def aim(self, state: conditions.State) -> None:
+        """Make the next trials those that bring the proof on: only trials since the naming count for it.
 
-    >>> flatness(np.array([[3.0, 1.0], [5.0, 1.0]]), np.array([8.0, 8.0]), np.array([2.0, 0.0]))  # 2 * 8 (1 / 2)^2
-    4.0
-    """
-    noisy = np.isfinite(counts)
-    return float(distance(rows[noisy], np.diag(np.sqrt(counts[noisy])), rows[~noisy], scale))
-
-
-def distance(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> Floats:
-    """Smallest of |root (w.x_a)_a|^2 / sum_i s_i^2 w_i^2 over all w that are orthogonal to the ``exact`` rows.
-
-    Of many sets of points (..., k, m) at once.
-    """
-    rest, _ = _reduced(rows, root, exact, scale)
-    many, k, q = rest.shape[:-2], *rest.shape[-2:]
-    if not q or k < q:
-        return np.full(many, 0.0 if q else np.inf)
-    return np.asarray(np.float_power(np.linalg.svd(rest, compute_uv=False)[..., -1], 2.0))  # as a scalar is squared
-
-
-def nearest(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> Floats:
-    """The w (..., m) at which ``distance`` is attained, where it is neither zero nor infinite."""
-    rest, way = _reduced(rows, root, exact, scale)
-    return np.asarray((way @ np.linalg.svd(rest)[2][..., -1, :, None])[..., 0])
+        A condition counts as halfway between what these have proven and what the estimates promise for so many.
+        """
+        if self.counts is None or self.evidence is None:
+            return
+        state.counts[:] = np.maximum(self.counts, 1.0)
+        for j, proven in enumerate(self.evidence):
+            spread = conditions.spread_of(j, state, state.counts)
+            if spread > 0.0 and state.gap[j] < np.inf:
+                promised = state.gap[j] ** 2 / spread
+                state.gap[j] = math.sqrt(min(max((promised + proven) / 2.0, 0.0), MOST_PROVEN) * spread)
 
 
-def _reduced(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple[Floats, Floats]:
-    """The points in directions of norm one that are measured, the others being best, and the way back (..., m, q).
-
-    An exact point with a single part, one, is the unused part of a limit: w has no part there, whatever the scale is.
-    """
-    unused = ((exact != 0.0).sum(axis=1) == 1) & (exact == 1.0).any(axis=1)
-    kept = ~exact[unused].any(axis=0)
-    rest, way = _measured(rows[..., kept], root, exact[~unused][:, kept], scale[kept])
-    back = np.zeros((*way.shape[:-2], len(scale), way.shape[-1]))
-    back[..., kept, :] = way
-    return rest, back
-
-
-def _measured(rows: Floats, root: Floats, exact: Floats, scale: Floats) -> tuple[Floats, Floats]:
-    """The same where w may have a part everywhere."""
-    unit = np.where(scale > 0, scale, 1.0)
-    # The unit of a coordinate without noise is free; where exact points are far away it is such that their direction
-    # has no noise but for what it has: a share of 1 / far^2 would pass for none.
-    far = np.abs(exact / unit)[:, scale > 0].max(initial=0.0)
-    unit = np.where(scale > 0, unit, 1.0 / far if far > FAR_POINT else 1.0)
-    free = _null(exact / unit)
-    value, vector = np.linalg.eigh(free.T @ ((scale > 0)[:, None] * free))
-    measured, without = value > NONE, value <= NONE
-    points = root @ (rows / unit @ free @ vector)
-    inner, outer = points[..., measured] / np.sqrt(value[measured]), points[..., without]
-    best = np.linalg.pinv(outer) @ inner
-    way = free @ (vector[:, measured] / np.sqrt(value[measured]) - vector[:, without] @ best)
-    return inner - outer @ best, way / unit[:, None]
+def look(evidence: Evidence, scale: Floats, delta: float, naming: Naming | None) -> Look:
+    """Whether the answer of the estimates is right for certain, with a chance of error of ``delta`` in all looks."""
+    problem, bound = evidence.problem, evidence.problem.bound
+    naming = None if naming is None else naming.asked(problem)
+    solution = solve_means(evidence.means, bound)
+    if solution.status == "infeasible":
+        return Look(none_keeps(evidence, scale, INFEASIBLE * delta), naming)
+    if not _has_a_basis(solution, bound) or not evidence.counts.all():
+        return Look(False, naming)
+    basis = sorted(int(j) for j in solution.basis)
+    if naming is None or not naming.is_of(problem) or (basis != naming.basis and _is_time(evidence, naming)):
+        return Look(False, _name(evidence, basis, scale, naming))
+    if basis != naming.basis:
+        return Look(False, naming)
+    counts, means = naming.later(evidence, scale)
+    if not counts.all():
+        return Look(False, naming, counts, np.zeros(len(means) + len(bound)))
+    proven = proven_joint.evidence(basis, naming.counts, naming.means, counts, means, bound, scale)
+    again, wanted = solve_means(means, bound), -2.0 * naming.log_allowed(delta)
+    same = _has_a_basis(again, bound) and sorted(again.basis) == basis and is_answer(means, bound, scale, basis)
+    missing = wanted / max(float(proven.min()), 1.0) - 1.0
+    return Look(same and bool(proven.min() >= wanted), naming, counts, proven, missing)
 
 
-def _null(rows: Floats) -> Floats:
-    """Orthonormal directions (m, q) that are orthogonal to all rows.
+def _is_time(evidence: Evidence, naming: Naming) -> bool:
+    """Whether there are enough more trials to name another basis."""
+    return bool(evidence.counts.sum() >= AGAIN * naming.counts.sum())
 
-    A large row must not make others pass for zero, so it is made shorter; what is small is not made larger, since it
-    may be a rounding error.
-    """
-    size = np.maximum(np.abs(rows).max(axis=1, initial=0.0, keepdims=True), 1.0)
-    _, value, directions = np.linalg.svd(rows / size, full_matrices=True)
-    rank = int((value > NONE * max(value.max(initial=0.0), 1.0)).sum())
-    return np.asarray(directions[rank:].T)
+
+def _has_a_basis(solution: Solution, bound: Floats) -> bool:
+    return solution.status == "optimal" and len(solution.basis) == 1 + len(bound)
+
+
+def _name(evidence: Evidence, basis: list[int], scale: Floats, before: Naming | None) -> Naming | None:
+    """The estimates' basis, as soon as it is clear enough to be worth a proof; until then the one before."""
+    means, problem, unknown = evidence.means, evidence.problem, len(evidence.counts)
+    columns = columns_of(means, problem.bound, units(means, problem.bound, scale))
+    counts = np.full(len(columns), np.inf)
+    counts[:unknown] = evidence.counts
+    if nearest_condition(columns, basis, counts, np.sign(scale)) < LEAST_TO_NAME:
+        return before
+    number = 1 if before is None else before.number + 1
+    sums = evidence.counts.astype(float), means[:unknown].copy()
+    return Naming(number, basis, *sums, problem.bound.tolist(), question_of(problem))
 
 
 def none_keeps(evidence: Evidence, scale: Floats, delta: float) -> bool:

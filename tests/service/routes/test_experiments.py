@@ -20,11 +20,11 @@ def path(exp, rest=""):
 
 
 def test_a_new_experiment_has_the_newest_edition_and_an_old_one_its_own(running):
-    asked = {"kind": "Challenger", "confidence": 0.9, "proven": True, "sigma": 1.0}
+    asked = {"kind": "Challenger", "confidence": 0.9}
     body = {"name": "new", "problem": PROBLEM.to_dict(), "budget": 400, "strategy": asked}
     status, made = running.json("POST", "/v1/experiments", body)
     assert (status, made["strategy"]["edition"]) == (201, NEWEST)
-    old = open_experiment(running.storage, "old", PROBLEM, 400, Challenger(0.9, proven=True, sigma=1.0, edition=1))
+    old = open_experiment(running.storage, "old", PROBLEM, 400, Challenger(0.9, edition=1))
     status, found = running.json("POST", "/v1/experiments", body | {"name": "old"})
     assert (status, found["strategy"]) == (200, old.record.strategy)
     assert "edition" not in found["strategy"]

@@ -34,10 +34,5 @@ def test_mistakes():
         TopTwo().start(plain().problem)
 
 
-def test_it_stops_by_the_newest_rule_of_challenger_and_an_old_run_by_its_own():
-    settings = [TopTwo(confidence=0.95, edition=edition)._settings for edition in (1, 4, 7)]
-    assert settings[0] == conditions.Settings(0.1, 30, 1 - 0.95, 0.0)
-    assert (settings[1].single, settings[1].growth) == (SURE["single"], SURE["growth"])
-    assert settings[2] == settings[1]._replace(first=5)
-    with pytest.raises(ValueError, match="edition: expected 1, 2, 3, 4, 5, 6 or 7, got 9"):
-        TopTwo(confidence=0.95, edition=9)
+def test_it_stops_by_the_newest_rule_of_challenger():
+    assert TopTwo(confidence=0.95)._settings == conditions.Settings(0.1, 30, 1 - 0.95, 0.0, **SURE)

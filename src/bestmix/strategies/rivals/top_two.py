@@ -14,7 +14,7 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
 from bestmix.problems.spend import Spend
-from bestmix.strategies.challenger import NEWEST, check_edition, until_sure
+from bestmix.strategies.challenger import SURE
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget, check_plain
 from bestmix.strategies.replication import Replication, bind
 from bestmix.strategies.search import Search
@@ -46,8 +46,6 @@ class TopTwo:
         Stop as soon as the answer is right with about this probability, by Challenger's rule; None spends the budget.
     seed
         Of the draws of a live run, with the number of trials so far.
-    edition
-        Of Challenger's rule by which it stops; what was saved without one has the first.
 
     Examples
     --------
@@ -59,7 +57,6 @@ class TopTwo:
     beta: float = 0.5
     confidence: float | None = None
     seed: int = 0
-    edition: int = NEWEST
 
     decides_from_counts: ClassVar[bool] = True
 
@@ -69,7 +66,6 @@ class TopTwo:
             if (value is not None or name == "beta") and not 0 < checks.number(name, value) < 1:
                 raise checks.InvalidInput(name, expected="a number between 0 and 1", got=value)
         checks.whole("seed", self.seed, 0, "give any whole number")
-        check_edition(self.edition)
 
     @property
     def name(self) -> str:
@@ -80,7 +76,7 @@ class TopTwo:
     def _settings(self) -> conditions.Settings:
         if self.confidence is None:
             return conditions.Settings(FIRST_SHARE, ROUNDS, 0.0, 0.0)
-        return conditions.Settings(FIRST_SHARE, ROUNDS, 1 - self.confidence, 0.0, **until_sure(self.edition))
+        return conditions.Settings(FIRST_SHARE, ROUNDS, 1 - self.confidence, 0.0, **SURE)
 
     def start(self, problem: Problem, budget: int | Spend | None = None) -> Search:
         """Begin a run; the budget may only be left out with a confidence."""
@@ -130,8 +126,5 @@ class TopTwo:
         return bind(top_two.runs, instance, budget, self._settings, float(self.beta))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; an edition where there is a difference."""
-        data = {"kind": "TopTwo", **asdict(self)}
-        if self.confidence is None or self.edition < 3:
-            del data["edition"]
-        return data
+        """Plain data."""
+        return {"kind": "TopTwo", **asdict(self)}
