@@ -14,7 +14,7 @@ from bestmix import Challenger, Instance, Problem, catalog, families, limit, sim
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.simulation.results import wilson
-from bestmix.strategies.proven_support import look
+from bestmix.strategies.proven.support import look
 from bestmix.theory import LowerBound
 
 TITLE = "Trials of Challenger over the limit of all algorithms"

@@ -17,7 +17,7 @@ from bench.timing import Figure, in_turns
 from bestmix import Problem, from_log
 from bestmix.answers import bootstrap as module
 from bestmix.answers.bootstrap import bootstrap
-from bestmix.answers.tables import read_trials
+from bestmix.answers.logs.tables import read_trials
 
 TITLE = "Logs of a million rows: CPU time and memory"
 ARMS = 10

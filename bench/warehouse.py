@@ -12,8 +12,8 @@ import numpy as np
 
 from bench.timing import Figure, fastest, in_turns
 from bestmix import from_log, from_sums
-from bestmix.answers.log_duckdb import duckdb_sums
-from bestmix.answers.log_sums import LogColumns
+from bestmix.answers.logs.duckdb_files import duckdb_sums
+from bestmix.answers.logs.sums import LogColumns
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.rows import Rows

@@ -7,7 +7,7 @@ import pytest
 
 from bestmix import Problem, from_sums
 from bestmix.answers.blocks import Blocks
-from bestmix.answers.sum_tables import Sums
+from bestmix.answers.logs.sum_tables import Sums
 
 BLOCKS, USERS, REQUESTS = 40, 120, 10
 DOLLARS = {"small": 1.0, "large": 5.0}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bestmix import Problem
-from bestmix.answers.log_sums import Total
+from bestmix.answers.logs.sums import Total
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend_sums import moments_of, recommend_sums
 

@@ -5,7 +5,7 @@ import pytest
 from tests.answers.warehouses import on_sqlite, rows
 from tests.cli.commands import good, invoke
 
-from bestmix.answers.sums_query import DIALECTS
+from bestmix.answers.logs.sums_query import DIALECTS
 from bestmix.cli.sql import Dialect
 
 OPTIONS = ["--arm", "model", "--reward", "quality", "--bound", "dollars=3", "--segment", "source"]

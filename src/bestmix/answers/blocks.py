@@ -16,10 +16,10 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.bootstrap import RedrawnLog
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs.sum_tables import Sums
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.sum_tables import Sums
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.problem import Problem
 

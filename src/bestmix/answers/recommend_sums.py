@@ -9,11 +9,11 @@ from bestmix.answers.blocks import Blocks, recommend_in_blocks
 from bestmix.answers.bootstrap import same_support
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.item_sums import evidence_on_items
+from bestmix.answers.logs.sum_tables import Sums
+from bestmix.answers.logs.tables import Group
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.sum_tables import Sums
-from bestmix.answers.tables import Group
 from bestmix.problems.problem import Problem
 
 UNCERTAINTIES = ("delta", "bootstrap")

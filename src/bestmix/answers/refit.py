@@ -9,6 +9,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs.tables import Group, read_groups
 from bestmix.answers.moments import Moments
 from bestmix.answers.policy import Policy
 from bestmix.answers.program_safety import described_program_mix
@@ -17,7 +18,6 @@ from bestmix.answers.recommend import recommend
 from bestmix.answers.recommend_program import mean_costs
 from bestmix.answers.recommendation import MeanCost, Recommendation
 from bestmix.answers.safe_search import Selection
-from bestmix.answers.tables import Group, read_groups
 from bestmix.arrays import Floats
 from bestmix.problems.layouts import places
 from bestmix.problems.problem import Known, Problem

@@ -11,7 +11,7 @@ from bestmix import checks
 from bestmix.answers import certainty, noisy_program
 from bestmix.answers.certificate import reward_interval
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs import log_evidence
+from bestmix.answers.logs.from_log import log_evidence
 from bestmix.answers.noisy_program import NoisyProgram
 from bestmix.answers.program_certificate import value_interval
 from bestmix.answers.program_safety import safe_program_mix

@@ -8,11 +8,11 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs.tables import read_segment
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import LEVEL
 from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.answers.safety import share_interval
-from bestmix.answers.tables import read_segment
 from bestmix.arrays import Flags
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Ratio

@@ -137,7 +137,7 @@ def friendly() -> Iterator[None]:
 @contextmanager
 def missing_values(remedy: str) -> Iterator[None]:
     """A log whose rows miss values: what helps, in the words of the command."""
-    from bestmix.answers.tables import MissingValues
+    from bestmix.answers.logs.tables import MissingValues
 
     try:
         yield

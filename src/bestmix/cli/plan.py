@@ -145,7 +145,7 @@ def find_guess(
     columns: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
     """What to plan from or to explain, and how to read it if it is a log."""
-    from bestmix.answers.log_files import is_log
+    from bestmix.answers.logs.files import is_log
 
     if is_log(source):
         bounds = common.parse_bounds(bound or [])

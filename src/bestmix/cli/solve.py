@@ -123,9 +123,9 @@ def solve(
         "progress": redraw,
     }
     with nullcontext() if redraw else common.messages().status("Loading ..."), common.missing_values(remedy):
-        from bestmix.answers.log_files import log_name
-        from bestmix.answers.logs import from_log
-        from bestmix.answers.sums import from_sums
+        from bestmix.answers.logs.files import log_name
+        from bestmix.answers.logs.from_log import from_log
+        from bestmix.answers.logs.from_sums import from_sums
 
         if sums:
             rec = from_sums(trials, n=n, block=block or "block", item=item, **asked)

@@ -77,7 +77,7 @@ def sql(
 
     Example: [bold]bestmix sql --table events --arm model --reward quality --bound dollars=5 --dialect postgres[/bold]
     """
-    from bestmix.answers.sums_query import sums_query
+    from bestmix.answers.logs.sums_query import sums_query
 
     text = sums_query(
         table,

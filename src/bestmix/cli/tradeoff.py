@@ -50,7 +50,7 @@ def tradeoff(
     bounds, wanted = common.parse_bounds(bound or []), common.parse_safety(safety)
     common.Outputs(figure).check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
-        from bestmix.answers.log_files import is_log
+        from bestmix.answers.logs.files import is_log
         from bestmix.answers.tradeoff import tradeoff as find
 
         if is_log(source):

@@ -41,7 +41,7 @@ class TrialFile:
 
     def __call__(self, cell: tuple[str | int, ...], result: Any) -> None:
         """Add a line."""
-        from bestmix.answers.log_csv import escaped
+        from bestmix.answers.logs.csv_files import escaped
 
         first, *others = self.metrics
         if not isinstance(result, Mapping):
@@ -86,7 +86,7 @@ class TrialFile:
 
     def _lines(self, counted: int | None) -> list[list[str]]:
         """The header and all rows; a last line that was cut off in writing is removed."""
-        from bestmix.answers.log_csv import plain
+        from bestmix.answers.logs.csv_files import plain
 
         data = self.path.read_bytes()
         whole = _whole_rows(data)

@@ -410,7 +410,10 @@ def _columns(
     problem: Problem, log: Any, arm: str, reward: str, segment: str | None, item: str | None = None
 ) -> dict[str, list[Any]]:
     """The trials of a log as plain columns, with the names that the server knows."""
-    from bestmix.answers.logs import read_metrics, read_texts  # load the arithmetic, which no other call here needs
+    from bestmix.answers.logs.from_log import (  # load the arithmetic, which no other call here needs
+        read_metrics,
+        read_texts,
+    )
 
     found: dict[str, list[Any]] = {"arm": [], **({"segment": []} if problem.segments else {})}
     if item is None:

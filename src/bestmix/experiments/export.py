@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bestmix import files
-from bestmix.answers import log_csv
+from bestmix.answers.logs import csv_files
 
 if TYPE_CHECKING:
     from bestmix.experiments.experiment import Experiment
@@ -41,7 +41,7 @@ def export(experiment: "Experiment", path: Path, state: str | None = None, sprea
     run, trials = experiment.contents(state)
     with files.replacing(path) as temporary:
         if kind == ".csv":
-            _csv(experiment, temporary, trials, log_csv.for_spreadsheets if spreadsheet else log_csv.escaped)
+            _csv(experiment, temporary, trials, csv_files.for_spreadsheets if spreadsheet else csv_files.escaped)
         elif kind == ".json":
             _json(experiment, temporary, run, trials)
         else:

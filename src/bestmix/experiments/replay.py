@@ -12,7 +12,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.item_sums import ItemSum
-from bestmix.answers.logs import read_metrics, read_on_items
+from bestmix.answers.logs.from_log import read_metrics, read_on_items
 from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats
 from bestmix.experiments.item_slots import with_results

@@ -24,9 +24,12 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.problems.spend import Spend
-from bestmix.strategies import enough, enough_program, proven, proven_scales, proven_support
+from bestmix.strategies import enough, enough_program
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
+from bestmix.strategies.proven import scales as proven_scales
+from bestmix.strategies.proven import support as proven_support
+from bestmix.strategies.proven import tolerance as proven_tolerance
 from bestmix.strategies.purse import LEAST, Purse, at_least_one, first_round
 from bestmix.strategies.ranges import check_ranges, check_within, least_scatter
 from bestmix.strategies.replication import Replication, bind, bind_segments
@@ -278,7 +281,7 @@ class Challenger:
         """Refuse one whose noise is not known by the given scales or ranges, where it has to be."""
         if self.proven:
             check_plain("Challenger with proven", problem, "leave out proven: Challenger(confidence=0.95)")
-            proven.check_rows(problem)
+            proven_tolerance.check_rows(problem)
             proven_scales.scales(problem, self.sigma, self.ranges)
         self.least_scatter(problem)
 
@@ -434,7 +437,8 @@ class Challenger:
             delta = max(self._delta / caution, LEAST_DELTA)
             verdict = enough.judge(data, problem.bound, chance, delta, tolerance)
             return verdict if caution < np.inf else verdict._replace(certified=False)
-        return proven.judge(evidence, proven_scales.scales(problem, self.sigma, self.ranges), self._delta, tolerance)
+        scales = proven_scales.scales(problem, self.sigma, self.ranges)
+        return proven_tolerance.judge(evidence, scales, self._delta, tolerance)
 
     def look_ahead(self, problem: Problem) -> int:
         """Slots that a decision does not wait for, where it can do without.

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from bestmix import checks
+from bestmix.answers.logs.tables import has_column
 from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.tables import has_column
 from bestmix.problems.items import Items, as_items
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend

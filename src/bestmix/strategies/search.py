@@ -12,7 +12,7 @@ from bestmix import checks, files
 from bestmix.answers.account import Account
 from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs import read_metrics, read_on_items
+from bestmix.answers.logs.from_log import read_metrics, read_on_items
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation, Round

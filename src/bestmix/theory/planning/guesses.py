@@ -9,7 +9,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs import log_evidence
+from bestmix.answers.logs.from_log import log_evidence
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.tradeoff_sources import of_log
 from bestmix.arrays import Floats
