@@ -3,7 +3,7 @@ from tests.kernels.segment_states import random_case
 
 from bestmix.answers import program_basis
 from bestmix.answers.noisy_program import solve
-from bestmix.answers.program_basis import basis_steps
+from bestmix.answers.program_basis import program_steps
 
 
 def test_steps_from_a_basis_have_the_deviation_of_what_they_are_about():
@@ -15,7 +15,7 @@ def test_steps_from_a_basis_have_the_deviation_of_what_they_are_about():
         data = program.data._replace(counts=np.full(len(program.data.counts), 1e10))
         program = program._replace(data=data)
         best = solve(program)
-        steps = basis_steps(program, best) if best.feasible else None
+        steps = program_steps(program, best) if best.feasible else None
         if steps is None:
             continue
         n, unit = len(program.segment), np.ones(len(steps.reduced))
@@ -27,7 +27,7 @@ def test_steps_from_a_basis_have_the_deviation_of_what_they_are_about():
             other = program._replace(data=data._replace(means=data.means + error))
             again = solve(other)
             assert (again.basis == best.basis).all()
-            draws.append(basis_steps(other, again).reduced)
+            draws.append(program_steps(other, again).reduced)
         np.testing.assert_allclose(found, np.std(draws, axis=0), rtol=0.14, atol=1e-12)  # four standard errors
         compared += 1
     assert compared >= 6
@@ -36,6 +36,6 @@ def test_steps_from_a_basis_have_the_deviation_of_what_they_are_about():
 def test_very_large_programs_have_no_steps(monkeypatch):
     program = random_case(np.random.default_rng(0)).program()
     best = solve(program)
-    assert basis_steps(program, best) is not None
+    assert program_steps(program, best) is not None
     monkeypatch.setattr(program_basis, "MOST_ENTRIES", 10)
-    assert basis_steps(program, best) is None
+    assert program_steps(program, best) is None

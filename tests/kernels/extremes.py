@@ -118,7 +118,7 @@ def check_decision(program, seed):
     assert (owed >= 0).all()
     assert ((arm[:chunks] >= 0) & (arm[:chunks] < unknown)).all()
     assert ((reason[:chunks] >= 0) & (reason[:chunks] < arms + d)).all()
-    total, largest = stopping.exact_tails(state, np.inf)
+    total, largest = stopping.exact_tails(state)
     assert 0.0 <= largest <= total < np.inf
     stopping.stops(conditions.Settings(0.1, 30, 0.05, 0.05, weak=True), state, bound)
 

@@ -163,21 +163,6 @@ def test_runs_of_the_first_edition_go_on_as_they_began():
     assert made[0] == 455 != made[1]
 
 
-def test_a_run_that_is_to_be_sure_begins_with_five_trials_of_each_arm():
-    """The first edition, and a proof, with ten; where arms are far apart five will do."""
-    far = Instance([0.2, 0.9, 0.1], [[1.0, 2.0, 3.0]], [5.0], sigma_reward=0.1, sigma_cost=0.5)
-    for strategy, each in (
-        (Challenger(0.95), 5),
-        (Challenger(0.95, tolerance=0.1), 5),
-        (Challenger(0.95, edition=1), 10),
-        (Challenger(heuristic_stop=0.05), 10),
-        (Challenger(0.95, proven=True, sigma=0.5), 10),
-    ):
-        assert strategy.start(far.problem).ask() == dict.fromkeys(far.problem.arms, each)
-    assert drive(Challenger(0.95).start(far.problem), far, 0).trials == 15
-    assert simulate(far, Challenger(0.95), 1000, 200, seed=1).mean_pulls < 16
-
-
 def test_with_a_fixed_budget_both_editions_go_on_as_they_began():
     # The numbers are those of 0.1, and of the first code with the second edition's rule, on the same trials.
     h2 = catalog.load("H2")

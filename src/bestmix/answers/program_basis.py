@@ -11,7 +11,7 @@ MOST_ENTRIES = 2_000_000  # columns times rows, or rows times rows, of a basis w
 TINY = 1e-75  # the size of a limit whose entries are all zero
 
 
-class BasisSteps(NamedTuple):
+class ProgramSteps(NamedTuple):
     """What a unit more of each column changes in the mix of a basis, and in what that earns.
 
     Attributes
@@ -33,13 +33,13 @@ class BasisSteps(NamedTuple):
     prices: Floats
     totals: Floats
 
-    def still(self, spread: Floats, aside: Floats, scored: Floats, x: Floats) -> float:
-        """Variance of what a mix x earns at its prices, and of what is there besides."""
-        return float(self._parts(spread, aside, scored, x).sum())
-
     def variances(self, spread: Floats, aside: Floats, scored: Floats, x: Floats, size: Floats) -> Floats:
-        """The same after so much more of each column (n + R,), for coefficients of metrics (n, M)."""
-        parts = self._parts(spread, aside, scored, x)
+        """Variances of what a mix x earns at its prices, and of what is there besides, after a step of each column.
+
+        Sizes are (n + R,), coefficients of metrics (n, M). No step changes what a column of the basis stands for.
+        """
+        v = aside + x[:, None] * scored
+        parts = np.einsum("ni,nij,nj->n", v, spread, v)
         result = np.full(len(size), parts.sum())
         for k, column in enumerate(self.inside):
             v = aside[column] + np.outer(x[column] + size * self.change[:, k], scored[column])
@@ -49,12 +49,8 @@ class BasisSteps(NamedTuple):
         result[own] += np.einsum("ri,rij,rj->r", v, spread[own], v) - parts[own]
         return np.asarray(np.maximum(result, 0.0))
 
-    def _parts(self, spread: Floats, aside: Floats, scored: Floats, x: Floats) -> Floats:
-        v = aside + x[:, None] * scored
-        return np.asarray(np.einsum("ni,nij,nj->n", v, spread, v))
 
-
-def basis_steps(program: NoisyProgram, best: Optimum) -> BasisSteps | None:
+def program_steps(program: NoisyProgram, best: Optimum) -> ProgramSteps | None:
     """The steps from the basis of an optimum; None where it is singular, has elastic columns, or is very large."""
     (mu, rows), n, limits = program.entries(), len(program.segment), program.limits
     basis, count = best.basis, len(program.weight)
@@ -76,4 +72,4 @@ def basis_steps(program: NoisyProgram, best: Optimum) -> BasisSteps | None:
         return None
     change[basis], reduced[basis] = 0.0, 0.0
     inside = basis < n
-    return BasisSteps(basis, reduced, change[:, inside], basis[inside], price[:limits] / size, price[limits:])
+    return ProgramSteps(basis, reduced, change[:, inside], basis[inside], price[:limits] / size, price[limits:])

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers import program_cone
-from bestmix.answers.certificate import with_events
-from bestmix.answers.noisy_program import NoisyProgram, restricted
+from bestmix.answers.noisy_program import NoisyProgram, restricted, solve
 from bestmix.answers.program_regret import least_bound
 from bestmix.answers.program_safety import ProgramLimits, common_arms, entry_margins
 from bestmix.answers.safe_search import best_alone, certain, regret_tail, single_tail
@@ -59,7 +58,7 @@ def certify_program(
 
     gain, worth = against(None if single is None else _alone(inner, single)), against(common)
     return ProgramCertificate(
-        least_bound(inner._replace(data=with_events(inner.data)), x, regret_tail(risk, chance), prices),
+        least_bound(inner, x, regret_tail(risk, chance), prices, solve(inner)),
         float(x @ inner.entries()[0]),
         value_interval(inner, x, risk),
         single,

@@ -11,7 +11,7 @@ a bound, convex in lam and u, and cutting planes find the best lam. Their own pr
 column for each plane, and lam and u for its prices. At the prices on the way the largest sum with its own root is found
 among the choices of columns that no other choice exceeds in both.
 
-The prices of a basis give another bound, as in ``certificate.py``: its value, and of each segment the largest reduced
+The prices of a basis give another bound, as in ``regret.py``: its value, and of each segment the largest reduced
 cost, if that is positive. The noise of one segment's is taken together with that of the value, and those of the others
 are added.
 """
@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.answers.certificate import CLOSE, ROUNDS
-from bestmix.answers.noisy_program import NoisyProgram, Optimum, maximised, solve
-from bestmix.answers.program_basis import BasisSteps, basis_steps
+from bestmix.answers.noisy_program import NoisyProgram, Optimum, maximised
+from bestmix.answers.program_basis import ProgramSteps, program_steps
+from bestmix.answers.regret import CLOSE, ROUNDS, with_events
 from bestmix.answers.safety import freedoms
 from bestmix.arrays import Flags, Floats
 from bestmix.kernels import segments
@@ -67,9 +67,10 @@ class Terms(NamedTuple):
     rest_variance_slope: Floats
 
 
-def least_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats) -> float:
+def least_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats, best: Optimum) -> float:
     """The lower bound on the regret: by fixed prices, looked for from the given ones on, or by those of the optimum."""
-    return min(regret_bound(program, mixture, tail, prices), basis_regret_bound(program, mixture, tail, solve(program)))
+    wider = program._replace(data=with_events(program.data))
+    return min(regret_bound(wider, mixture, tail, prices), basis_regret_bound(wider, mixture, tail, best))
 
 
 def basis_regret_bound(program: NoisyProgram, mixture: Floats, tail: float, best: Optimum) -> float:
@@ -78,12 +79,12 @@ def basis_regret_bound(program: NoisyProgram, mixture: Floats, tail: float, best
     Prices of limits must not be negative, but for equalities: those of tight ones are to be surely positive.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # means near the end of floats
-        steps = basis_steps(program, best) if best.feasible else None
+        steps = program_steps(program, best) if best.feasible else None
         found = np.inf if steps is None else _by_basis(program, mixture, tail, best, steps)
     return found if found >= 0.0 else np.inf
 
 
-def _by_basis(program: NoisyProgram, mixture: Floats, tail: float, best: Optimum, steps: BasisSteps) -> float:
+def _by_basis(program: NoisyProgram, mixture: Floats, tail: float, best: Optimum, steps: ProgramSteps) -> float:
     bound, n, segment = _Bound(program, mixture, tail, best.weights), len(mixture), program.segment
     aside, scored = bound.coefficients(steps.prices)
     nothing, share = np.zeros(n), program.weight[segment]
@@ -95,13 +96,12 @@ def _by_basis(program: NoisyProgram, mixture: Floats, tail: float, best: Optimum
         return np.inf
     worth = float((best.weights - mixture) @ bound.mu)
     means = np.add.reduceat(mixture * bound.mu, bound.start) / np.where(program.weight > 0, program.weight, 1.0)
-    lead = np.tile(steps.totals - means, (n + 1, 1))  # of each segment, for shares that are estimated
-    lead[np.arange(n), segment] += np.maximum(steps.reduced[:n], 0.0)
+    lead = steps.totals - means  # of each segment, for shares that are estimated
     moved = bound.shared * (lead**2 @ program.weight - (lead @ program.weight) ** 2)
     size = np.r_[share, np.zeros(program.limits)]
-    noise = steps.variances(bound.spread, aside, scored, best.weights, size)[:n] + moved[:n]
-    itself = np.sqrt(max(steps.still(bound.spread, aside, scored, best.weights) + moved[n], 0.0))
-    together = np.maximum(share * steps.reduced[:n] + np.sqrt(np.maximum(noise, 0.0)), itself)
+    noise = steps.variances(bound.spread, aside, scored, best.weights, size)[:n] + moved
+    # Each segment has a column in the basis, which stands for no step at all.
+    together = share * steps.reduced[:n] + np.sqrt(np.maximum(noise, 0.0))
     others = program.weight * np.maximum(np.maximum.reduceat(alone[:n], bound.start), 0.0)
     first = np.maximum.reduceat(together, bound.start) + others.sum() - others
     return max(worth + float(first.min()), 0.0)

@@ -15,6 +15,7 @@ from bestmix.kernels.weights import TIE
 
 REST = 0.2  # share of a round that is left for the conditions while it is in doubt whether any mix is feasible
 LEAST = 3  # trials of each arm in the first round, at least
+FIRST = 10  # and as many where the budget does not say, because the run ends when it is sure
 
 
 @inlined
@@ -66,7 +67,7 @@ def first_pulls(budget: int, unknown: int, settings: Settings) -> int:
     """Trials of each arm in the first round."""
     if unknown == 0:
         return 0
-    some = settings.first if stops_itself(settings) else max(LEAST, int(settings.share * budget / unknown))
+    some = FIRST if stops_itself(settings) else max(LEAST, int(settings.share * budget / unknown))
     return min(some, budget // unknown)
 
 

@@ -20,8 +20,6 @@ from bestmix.kernels.columns import ONE_COST, OVER_512, Program, fixed, fixed_ro
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.simplex import Basis
 
-FIRST = 10  # trials of each arm in the first round where the budget does not say, because the run ends when it is sure
-
 
 class Reserve(NamedTuple):
     """The last chunks of a round, which look past the condition most in doubt: perhaps nothing resolves it.
@@ -65,8 +63,6 @@ class Settings(NamedTuple):
         How much less is allowed at first: after as many trials as the first round has, delta / (1 + early).
     weak
         Whether weights and reduced costs of exactly zero that no trial can move hold; else such a run never stops.
-    first
-        Trials of each arm in the first round, where the run ends when it is sure.
     """
 
     share: float
@@ -79,7 +75,6 @@ class Settings(NamedTuple):
     single: float = 0.45
     early: float = 0.0
     weak: bool = False
-    first: int = FIRST
 
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread

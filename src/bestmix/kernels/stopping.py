@@ -10,8 +10,8 @@ import numpy as np
 
 from bestmix.arrays import Floats
 from bestmix.kernels import simplex
-from bestmix.kernels.allocation import stops_itself
-from bestmix.kernels.conditions import FIRST, PRIOR, Settings, State, spread_of
+from bestmix.kernels.allocation import FIRST, stops_itself
+from bestmix.kernels.conditions import PRIOR, Settings, State, spread_of
 from bestmix.kernels.jit import borrowing, compiled, plain
 
 STEPS = 8  # of Gauss-Newton
@@ -33,44 +33,23 @@ def stops(settings: Settings | None, state: State, bound: Floats) -> bool:
         return False
     if settings.weak:
         settle_zeros(state, bound, -math.log(settings.single * settings.delta) / RARE)
-    spent, fewest, freedom = 0, np.inf, np.inf
-    for a in range(state.counts.shape[0]):
-        spent += state.counts[a]
-        fewest = min(fewest, state.counts[a])
-    if settings.first < FIRST and spent < FIRST * state.counts.shape[0]:
-        if looks_exact(state):
-            return False
-        freedom = fewest - 1.0 + PRIOR
-    total, largest = tails(state, freedom)
+    total, largest = tails(state)
     if settings.tail > 0.0 and total <= settings.tail:
         return True
+    spent = 0
+    for a in range(state.counts.shape[0]):
+        spent += state.counts[a]
     delta = allowed(settings, spent, state.counts.shape[0])
     if not (total <= settings.margin * delta and largest <= settings.single * delta):
         return False
-    total, largest = exact_tails(state, freedom)
+    total, largest = exact_tails(state)
     return total <= settings.margin * delta and largest <= settings.single * delta
 
 
 @borrowing
 def allowed(settings: Settings, spent: float, unknown: int) -> float:
-    """The chance of a wrong answer that a run may stop with after so many trials: at first less than delta.
-
-    A run that begins with fewer trials than others looks more often, and is allowed much less until it has as many.
-    """
-    ratio = FIRST * unknown / max(spent, 1.0)
-    if settings.first < FIRST:
-        ratio *= max(ratio, 1.0) ** 2
-    return settings.delta / (1.0 + settings.early * ratio)
-
-
-@borrowing
-def looks_exact(state: State) -> bool:
-    """Whether some arm's trials were all alike in a metric: too few trials would take that for certain."""
-    for a in range(state.counts.shape[0]):
-        for i in range(state.scatter.shape[1]):
-            if not state.scatter[a, i, i] > 0.0:
-                return True
-    return False
+    """The chance of a wrong answer that a run may stop with after so many trials: at first less than delta."""
+    return settings.delta / (1.0 + settings.early * FIRST * unknown / max(spent, 1.0))
 
 
 @compiled
@@ -116,26 +95,13 @@ def fixed(i: int, state: State, bound: Floats, enough: float) -> bool:
 
 
 @borrowing
-def tail(square: float, freedom: float) -> float:
-    """Chance that a condition fails, by the square of its z-score: Student's tail, or the normal one.
-
-    With so many degrees of freedom of the variance Student's is that of z^2 = f log(1 + t^2 / f), nearly.
-    """
-    if freedom < np.inf:
-        square = freedom * np.log(1.0 + square / freedom)
-    return 0.5 * math.erfc(math.sqrt(0.5 * square))
-
-
-@borrowing
-def tails(state: State, freedom: float) -> tuple[float, float]:
+def tails(state: State) -> tuple[float, float]:
     """Chances that conditions fail, by their z-scores: the sum, and the largest of them."""
     total, largest, gap = 0.0, 0.0, state.gap
     for j in range(gap.shape[0]):
         spread, chance = spread_of(j, state, state.counts), 0.0
         if spread > 0.0 and gap[j] < np.inf:
             chance = 0.5 * math.erfc(gap[j] / math.sqrt(2.0 * spread))
-            if freedom < np.inf and gap[j] > 0.0:
-                chance = tail(gap[j] * gap[j] / spread, freedom)
         elif gap[j] == 0.0:
             chance = 0.5
         total, largest = total + chance, max(largest, chance)
@@ -143,7 +109,7 @@ def tails(state: State, freedom: float) -> tuple[float, float]:
 
 
 @compiled
-def exact_tails(state: State, freedom: float) -> tuple[float, float]:
+def exact_tails(state: State) -> tuple[float, float]:
     """``tails`` by the exact distances."""
     basis = state.basis.column
     n, m = state.gap.shape[0], basis.shape[0]
@@ -155,7 +121,7 @@ def exact_tails(state: State, freedom: float) -> tuple[float, float]:
                 row = i
         if (j < n - 1 or row >= 0) and state.gap[j] < np.inf:
             far = distance(j, row, state)
-            chance = tail(far, freedom)
+            chance = 0.5 * math.erfc(math.sqrt(0.5 * far))
             total, largest = total + chance, max(largest, chance)
     return total, largest
 

@@ -45,9 +45,8 @@ SURE: dict[str, Any] = {
     "single": 0.3,
     "early": 2.0,
     "weak": True,
-    "first": 5,
 }
-PROVEN = SURE | {"growth": 0.025, "first": conditions.FIRST}  # and of one that ends with a proof of it
+PROVEN = SURE | {"growth": 0.025}  # and of one that ends with a proof of it
 RESERVE = conditions.Reserve(floor=0.1, doubt=3.0)  # where the budget is fixed
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 LEAST_DELTA = 1e-200  # parts of a smaller one are no numbers
@@ -253,10 +252,8 @@ class Challenger:
     @property
     def _rule(self) -> dict[str, Any]:
         """Settings that 0.1 did not have."""
-        if self.proven:
-            return PROVEN if self._until_sure else {}
-        if self.tolerance is not None:
-            return {"first": SURE["first"]}
+        if self.proven and self._until_sure:
+            return PROVEN
         if self.edition == 1:
             return {}
         if self._until_sure:
@@ -433,10 +430,8 @@ class Challenger:
         """What is certain; None when it is proven that no mix keeps the limits."""
         problem, tolerance = evidence.problem, enough.parse_tolerance(self.tolerance or 0.0)
         if not self.proven:
-            caution = enough.caution(evidence.counts, evidence.scatters)
-            delta = max(self._delta / caution, LEAST_DELTA)
-            verdict = enough.judge(data, problem.bound, chance, delta, tolerance)
-            return verdict if caution < np.inf else verdict._replace(certified=False)
+            verdict = enough.judge(data, problem.bound, chance, self._delta, tolerance)
+            return verdict._replace(certified=False) if evidence.vanishing.any() else verdict
         scales = proven_scales.scales(problem, self.sigma, self.ranges)
         return proven_tolerance.judge(evidence, scales, self._delta, tolerance)
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers import safety
-from bestmix.answers.certificate import basis_regret_bound, basis_steps, quantiles, regret_bound, with_events
+from bestmix.answers.basis import basis_steps
+from bestmix.answers.regret import basis_regret_bound, least_bound, quantiles, with_events
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import chunks
-from bestmix.kernels.conditions import FIRST
 from bestmix.problems.solution import Solution, solve_means
 
 LIMITS = 1 / 4  # of delta: that a limit is broken, at any one look; there are many
@@ -83,11 +83,10 @@ class Verdict(NamedTuple):
 def judge(data: safety.Estimates, bound: Floats, chance: float, delta: float, tolerance: Tolerance) -> Verdict:
     """The safe mix with the bound on its regret; ``chance`` is that of the support of the optimum at the estimates."""
     guess = solve_means(data.means, bound)
-    tail, wider = delta * REGRET * max(chance, safety.LEAST_CHANCE), with_events(data)
+    tail = delta * REGRET * max(chance, safety.LEAST_CHANCE)
 
     def regret(mixture: Floats) -> float:
-        fixed = regret_bound(wider, mixture, bound, tail, guess.dual)
-        return min(fixed, basis_regret_bound(wider, mixture, bound, tail, guess))
+        return least_bound(data, mixture, bound, tail, guess.dual, guess)
 
     least, allowed = regret(guess.mixture), tolerance.of(guess.value)
     if guess.status == "infeasible" or least > FAR * allowed:
@@ -95,20 +94,6 @@ def judge(data: safety.Estimates, bound: Floats, chance: float, delta: float, to
     safe = safety.safe_mix(data, bound, chance, 1.0 - delta * LIMITS)
     value = float(safe.mixture @ data.means[:, 0])
     return Verdict(safe.mixture, regret(safe.mixture), tolerance.of(value), safe.certified)
-
-
-def caution(counts: Integers, scatters: Floats) -> float:
-    """What delta is divided by while arms have fewer than ten trials on average: these looks come on top of the others.
-
-    Infinite where the trials (K0,) of an arm were all alike in a metric, by their scatter (K0, 1 + L, 1 + L).
-
-    >>> some = np.ones((2, 1, 1))
-    >>> caution(np.array([5, 5]), some), caution(np.array([40, 5]), some), caution(np.array([5, 5]), 0.0 * some)
-    (8.0, 1.0, inf)
-    """
-    ratio = FIRST * len(counts) / max(int(counts.sum()), 1)
-    exact = not (np.diagonal(scatters, axis1=1, axis2=2) > 0).all()
-    return np.inf if exact and ratio > 1.0 else max(ratio, 1.0) ** 3
 
 
 class Plan(NamedTuple):
@@ -131,9 +116,10 @@ def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: fl
     """
     guess, chance = solve_means(data.means, bound), max(chance, safety.LEAST_CHANCE)
     lam = np.where(np.isfinite(guess.dual), np.maximum(guess.dual, 0.0), 0.0)
-    terms = _terms(data, guess, lam)
+    wider, tail = with_events(data) if by_basis else data, delta * REGRET * chance
+    terms = _terms(wider, guess, lam)
     level = data.means[:, 0] - (data.means[:, 1:] - bound) @ lam - guess.value
-    q = quantiles(data, guess.mixture, delta * REGRET * chance)
+    q = quantiles(data, guess.mixture, tail)
     made = safety.Guess(guess.mixture, guess.status != "infeasible", lam)
     odds = safety.choice(safety.CostLimits(data, bound), chance, made).odds
     risk = safety.affordable(delta * LIMITS, odds) / max(len(bound), 1)
@@ -141,8 +127,8 @@ def regret_gains(data: safety.Estimates, bound: Floats, chance: float, delta: fl
     variances = np.diagonal(data.covariances, axis1=1, axis2=2)[:, 1:]
     parts = lam * guess.mixture[:, None] ** 2 * variances  # of each margin (K, L), times its trials
 
-    if by_basis and guess.status != "infeasible":
-        terms, level = _lower(data, bound, guess, (terms, level), q)
+    if by_basis and np.isfinite(basis_regret_bound(wider, guess.mixture, bound, tail, guess)):
+        terms, level = _lower(wider, bound, guess, (terms, level), q)
 
     def gains(counts: Floats) -> Floats:
         return np.hstack([_regret_gains(terms, counts, level, q), margin_parts_gains(parts, lam, counts, limit)])

@@ -5,10 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from bestmix.answers import noisy_program, safety
-from bestmix.answers.certificate import with_events
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.noisy_program import NoisyProgram
-from bestmix.answers.program_regret import basis_regret_bound, regret_bound
+from bestmix.answers.program_regret import least_bound
 from bestmix.answers.program_safety import safe_program_mix
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.arrays import Flags, Floats, Integers
@@ -24,15 +23,13 @@ def judge(evidence: Evidence, delta: float, tolerance: Tolerance) -> Verdict | N
     if not best.feasible:
         return None
     inner, some = noisy_program.restricted(program)
-    wider = inner._replace(data=with_events(inner.data))
-    known = bool(program.judgeable and program.usable.all())
+    known = bool(program.judgeable and program.usable.all() and not evidence.vanishing.any())
     tail = delta * REGRET * max(best.chance or 0.0, safety.LEAST_CHANCE)
 
     def found(weights: Floats, certified: bool) -> Verdict:
         mix, regret = weights[some.columns], np.inf
         if known:
-            fixed = regret_bound(wider, mix, tail, best.prices)
-            regret = min(fixed, basis_regret_bound(wider, mix, tail, best))
+            regret = least_bound(inner, mix, tail, best.prices, best)
         return Verdict(_named(evidence, weights), regret, tolerance.of(float(mix @ inner.entries()[0])), certified)
 
     guess = found(best.weights, certified=False)

@@ -141,6 +141,8 @@ def test_a_mix_whose_limit_is_met_by_known_costs_can_be_found_though_its_basis_c
         assert "No number of trials settles the basis" in str(found)
         assert "The mix itself can be found" in str(found)
     assert "No number of trials is enough: the best mix is degenerate" in str(limit(Instance(**means)))
+    alike = Instance([2.0, 0.3, 2.0], [[1.0, 0.2, 1.0]], [1.0], sigma_cost=[[0.0, 0.1, 0.0]])
+    assert "The mix itself" not in str(limit(alike))  # nor can the mix: two arms are alike
 
 
 def test_means_without_noise_beside_noisy_ones():

@@ -11,7 +11,7 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.noise import Bernoulli, Gaussian
 from bestmix.problems.segment_instance import by_arrays
 from bestmix.problems.solution import Solution, solve
-from bestmix.problems.uniqueness import broken_condition
+from bestmix.problems.uniqueness import MARGIN, broken_condition
 from bestmix.strategies.enough import parse_tolerance
 from bestmix.theory.limit.allocation import CLOSE, Allocation, Cuts, maximise
 from bestmix.theory.limit.answers import Tolerance, right_answers
@@ -98,8 +98,11 @@ def _exact(instance: Instance, delta: float, solution: Solution) -> LowerBound:
 
 
 def _cannot_move(instance: Instance, solution: Solution) -> bool:
-    """Whether limits are met exactly, all of them by arms whose costs are known or have no noise."""
+    """Whether limits are met exactly, all of them by arms whose costs are known or have no noise, and nothing ties."""
     arms = len(instance.arms)
+    reduced = instance.means[:, 0] - (instance.means[:, 1:] - instance.bound) @ solution.dual - solution.value
+    if (reduced[solution.mixture == 0] >= -MARGIN * np.abs(instance.means[:, 0]).max()).any():
+        return False
     met = [l for l in range(len(instance.bound)) if arms + l in solution.basis and solution.slack[l] == 0.0]
     noisy = np.diagonal(instance.covariance, axis1=1, axis2=2)[:, 1:] > 0
     noisy[arms - instance.known :] = False
