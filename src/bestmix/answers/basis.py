@@ -64,6 +64,7 @@ class BasisSteps(NamedTuple):
 def basis_steps(means: Floats, bound: Floats, best: Solution) -> BasisSteps:
     """The steps from the basis of an optimum.
 
+    >>> from bestmix.problems.solution import solve_means
     >>> means, bound = np.array([[1.0, 0.0], [3.0, 2.0], [1.5, 1.0]]), np.array([1.0])
     >>> steps = basis_steps(means, bound, solve_means(means, bound))
     >>> steps.reduced.tolist(), steps.change[2].tolist()

@@ -48,7 +48,7 @@ def ending(strategy: Strategy, rec: Recommendation, memory: Memory, trials: int)
     >>> from bestmix import Challenger, Instance, identify
     >>> inst = Instance([1.0, 2.0], [[0.0, 2.0]], [1.0], sigma_reward=0.1, sigma_cost=0.1)
     >>> print(identify(inst.problem, inst.sampler(seed=1), 900, Challenger(0.95, tolerance="5%")).note)
-    Stopped: with 95% certainty the mix keeps all limits and is within 5% of the best one, after 14 of 900 trials.
+    Stopped: with 95% certainty the mix keeps all limits and is within 5% of the best one, after 20 of 900 trials.
     """
     spent = rec.account is not None or (rec.budget is not None and trials >= rec.budget)
     unsaid = not math.isfinite(rec.value_interval[0])  # values too small to be squared: no rule can go by these
