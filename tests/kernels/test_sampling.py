@@ -112,3 +112,24 @@ def test_tables_are_redrawn_row_by_row():
     rng = np.random.default_rng(0)
     expected = sum(tables[0][rng.integers(0, 2)] for _ in range(4))
     np.testing.assert_array_equal(total, [*expected, 20.0, 24.0])
+
+
+def test_events_that_were_not_seen_may_come():
+    counts = np.array([10, 20, 0])
+    means = np.array([[0.0, -1.0, 0.5, 0.3], [0.25, -0.5, 1.0, 0.0], [np.nan] * 4])
+    scatter = np.zeros((3, 4, 4))
+    scatter[1, 0, 0], scatter[1, 1, 1] = 20 * 0.25 * 0.75, 20 * 0.5 * 0.5
+    for _ in range(2):  # arms that were not tried again keep what they were given
+        sampling.raise_events(counts, means, np.array([0.2, 0.7, 0.4]), scatter)
+        diagonal = np.diagonal(scatter, axis1=1, axis2=2)
+        assert diagonal[0].tolist() == [1.0, 1.0, 0.0, 0.0]  # the others have values that are neither 0 nor 1
+        assert diagonal[1].tolist() == [3.75, 5.0, 0.0, 0.0]
+        assert not diagonal[2].any()  # it was not tried
+
+
+def test_a_cost_that_is_exactly_at_its_bound_may_be_a_price():
+    for bound, raised in ((1.0, 0.0), (0.9, 1.0)):
+        scatter = np.zeros((2, 2, 2))
+        sampling.raise_events(np.array([10, 10]), np.array([[0.4, 1.0], [0.7, 1.0]]), np.array([bound]), scatter)
+        assert np.diagonal(scatter, axis1=1, axis2=2).tolist() == [[0.0, raised]] * 2
+

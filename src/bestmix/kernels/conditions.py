@@ -63,6 +63,8 @@ class Settings(NamedTuple):
         How much less is allowed at first: after as many trials as the first round has, delta / (1 + early).
     weak
         Whether weights and reduced costs of exactly zero that no trial can move hold; else such a run never stops.
+    events
+        Whether values of 0 and 1 that were all alike count as if the next trial may bring another one.
     """
 
     share: float
@@ -75,6 +77,7 @@ class Settings(NamedTuple):
     single: float = 0.45
     early: float = 0.0
     weak: bool = False
+    events: bool = False
 
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread

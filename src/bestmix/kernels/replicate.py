@@ -146,6 +146,8 @@ def run_all(
                 counts[a] += owed[a]
             sampling.summarise(start, owed, counts, sums, squares, estimate, state.scatter)
             sampling.raise_scatter(least, state.scatter)
+            if settings.events:
+                sampling.raise_events(counts, estimate, bound, state.scatter)
             status = conditions.solve(estimate, bound, everything, state)
             if status != simplex.OPTIMAL:
                 break

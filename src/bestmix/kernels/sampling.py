@@ -22,6 +22,8 @@ Model = tuple[int, Floats, Floats | None, Integers, Floats]
 
 GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL, STUDENT_T, MIXED = 0, 1, 2, 3, 4, 5, 6, 7
 SUPPLY = 4096  # normals drawn at a time
+ONE_EVENT = 1.0  # scatter that a single event among values of 0 and 1 has, at most
+ROUNDED = 1e-9  # of a trial: by which the scatter of values of 0 and 1 may differ from what their mean says
 ALIKE = 1e-6  # of the least scatter, up to which trials count as all alike: within a thousandth of the range
 
 
@@ -288,6 +290,27 @@ def raise_scatter(least: Floats | None, scatter: Floats) -> None:
         for i in range(least.shape[0]):
             if scatter[a, i, i] <= ALIKE * least[i]:
                 scatter[a, i, i] = least[i]
+
+
+@borrowing
+def raise_events(counts: Integers, means: Floats, bound: Floats, scatter: Floats) -> None:
+    """Give values of 0 and 1 that were all alike the scatter of an event: the next trial may bring one.
+
+    Of the entries of a trial (1 + L,), those count whose scatter is that of values of 0 and 1, or 0 and -1, in all
+    arms. A cost that is exactly at its bound keeps its scatter: it may be a price.
+    """
+    for i in range(scatter.shape[1]):
+        events = True
+        for a in range(scatter.shape[0]):
+            if counts[a] == 0:
+                continue
+            share = counts[a] * abs(means[a, i]) * (1.0 - abs(means[a, i]))
+            raised = scatter[a, i, i] == ONE_EVENT and abs(share) <= ROUNDED * counts[a]
+            events = events and (raised or abs(scatter[a, i, i] - share) <= ROUNDED * counts[a])
+        for a in range(scatter.shape[0]):
+            price = i > 0 and bound[i - 1] != 0.0 and abs(means[a, i] - bound[i - 1]) <= ROUNDED
+            if events and not price and counts[a] > 0 and scatter[a, i, i] <= ROUNDED * counts[a]:
+                scatter[a, i, i] = ONE_EVENT
 
 
 @compiled

@@ -139,6 +139,8 @@ def runs(
             spent += sampling.add_owed(rng, model, means, owed, sums, squares, space)
             counts += owed
             sampling.summarise(start, owed, counts, sums, squares, estimate, state.scatter)
+            if settings.events:
+                sampling.raise_events(counts, estimate, bound, state.scatter)
             if conditions.solve(estimate, bound, everything, state) != simplex.OPTIMAL:
                 break
             conditions.pool(state)

@@ -18,7 +18,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, chunks, conditions, jit, replicate, segment_runs, stopping
+from bestmix.kernels import allocation, chunks, conditions, jit, replicate, sampling, segment_runs, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
@@ -45,8 +45,9 @@ SURE: dict[str, Any] = {
     "single": 0.3,
     "early": 2.0,
     "weak": True,
+    "events": True,
 }
-PROVEN = SURE | {"growth": 0.025}  # and of one that ends with a proof of it
+PROVEN = SURE | {"growth": 0.025, "events": False}  # and of one that ends with a proof of it
 RESERVE = conditions.Reserve(floor=0.1, doubt=3.0)  # where the budget is fixed
 CHUNK_STEPS = 3  # of an innermost loop that a chunk of a round takes for each entry of the program, about
 LEAST_DELTA = 1e-200  # parts of a smaller one are no numbers
@@ -339,7 +340,8 @@ class Challenger:
         if lot.empty and not evidence.counts.any():  # other arms took the place of all, with nothing left to try them
             return {"quota": None, "basis": [], "reasons": {}}, {"reasons": memory["reasons"]}
         speed = _speed(evidence)
-        state = _state(speed, evidence, memory)
+        settings = self._settings(evidence.problem)
+        state = _state(speed, evidence, memory, settings)
         told: dict[str, Any] = {
             "scores": {
                 name: float(z)
@@ -351,7 +353,6 @@ class Challenger:
         closed: Memory = {"quota": None, "basis": [int(j) for j in state.basis.column], "reasons": {}}
         if self.tolerance is not None and (self.proven or not _says_infeasible(state)):
             return self._good_enough(evidence, state, lot, memory, closed), told
-        settings = self._settings(evidence.problem)
         if self.proven:
             found = self._look(evidence, memory)
             closed |= {} if found.naming is None else {"naming": found.naming.to_dict()}
@@ -569,12 +570,14 @@ def _speed(evidence: Evidence) -> jit.Speed:
     return jit.speed_for(chunks.decisions(len(evidence.counts)) * evidence.means.size)
 
 
-def _state(speed: jit.Speed, evidence: Evidence, memory: Memory) -> conditions.State:
+def _state(speed: jit.Speed, evidence: Evidence, memory: Memory, settings: conditions.Settings) -> conditions.State:
     """The optimum at the estimates with its conditions, from the basis of the round before."""
     problem = evidence.problem
     state = conditions.new_state(len(evidence.counts), len(evidence.means), len(problem.bounds))
     state.counts[:] = evidence.counts
     state.scatter[:] = evidence.scatters
+    if settings.events:
+        speed(sampling.raise_events)(state.counts, evidence.means, problem.bound, state.scatter)
     state.basis.column[: len(memory["basis"])] = memory["basis"]
     check_settled(speed(conditions.solve)(evidence.means, problem.bound, np.arange(len(problem.columns)), state))
     speed(conditions.pool)(state)

@@ -9,7 +9,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Integers
-from bestmix.kernels import allocation, conditions, jit, stopping, top_two
+from bestmix.kernels import allocation, conditions, jit, sampling, stopping, top_two
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import check_settled
@@ -102,6 +102,8 @@ class TopTwo:
         speed = jit.speed_for(evidence.means.size * 10)
         state, spare = (conditions.new_state(unknown, len(evidence.means), len(problem.bound)) for _ in range(2))
         state.counts[:], state.scatter[:] = evidence.counts, evidence.scatters
+        if self._settings.events:
+            speed(sampling.raise_events)(state.counts, evidence.means, problem.bound, state.scatter)
         state.basis.column[: len(memory["basis"])] = memory["basis"]
         everything, spent = np.arange(len(problem.columns)), int(evidence.counts.sum())
         check_settled(speed(conditions.solve)(evidence.means, problem.bound, everything, state))
