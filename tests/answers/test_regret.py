@@ -5,7 +5,7 @@ import pytest
 from scipy.special import stdtrit
 from tests.answers.estimates import drawn, made
 
-from bestmix.answers import regret, safety
+from bestmix.answers import certificate, regret, safety
 from bestmix.problems.solution import solve_means
 
 
@@ -146,3 +146,18 @@ def test_the_variance_of_the_regret_is_that_of_all_means_together_where_arms_sha
         assert deviation[a] ** 2 == pytest.approx(vector.ravel() @ joint.reshape(6, 6) @ vector.ravel())
     ahead = regret.priced(data, p, bound, 0.02, lam + 1e-6)[0]
     assert slope[:, 0] == pytest.approx((ahead - value) / 1e-6, rel=1e-4)
+
+
+def test_an_arm_that_is_noisier_than_the_others_has_its_own_variance_in_the_certificate():
+    """Quiet arms would lend it degrees of freedom, and less variance than its trials have shown."""
+    means, n, bound = np.array([[0.0, 0.1], [1.0, 0.5]]), 10, np.array([0.4])
+    scatters = (n - 1) * np.array([np.diag([0.01, 0.0004]), np.diag([0.01, 0.04])])
+    data = safety.estimates(means, scatters, np.full(2, float(n)))
+    alone = regret.by_themselves(data)
+    assert data.covariances[1, 1, 1] < 0.035
+    assert alone.covariances[1, 1, 1] == pytest.approx(0.04)
+    assert (safety.freedoms(data)[1], safety.freedoms(alone)[1]) == (14, 9)
+    mix = np.array([0.3, 0.7])
+    proof = certificate.certify(data, mix, bound, 1.0, np.array([2.5]))
+    assert proof.regret == pytest.approx(lower(alone, mix, bound))
+    assert proof.regret > 1.05 * lower(data, mix, bound)

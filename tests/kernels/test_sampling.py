@@ -132,4 +132,3 @@ def test_a_cost_that_is_exactly_at_its_bound_may_be_a_price():
         scatter = np.zeros((2, 2, 2))
         sampling.raise_events(np.array([10, 10]), np.array([[0.4, 1.0], [0.7, 1.0]]), np.array([bound]), scatter)
         assert np.diagonal(scatter, axis1=1, axis2=2).tolist() == [[0.0, raised]] * 2
-

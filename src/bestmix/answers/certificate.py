@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.cone import DUST, spread
-from bestmix.answers.regret import least_bound
+from bestmix.answers.regret import by_themselves, least_bound
 from bestmix.answers.safe_search import best_alone, single_tail
 from bestmix.answers.safety import (
     CostLimits,
@@ -57,7 +57,9 @@ def certify(
     single = None if certified is False else safe_arm(inner, bound, chance, safety) if not own else int(np.argmax(p))
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
-        regret=least_bound(inner, p, bound, regret_tail(risk, chance), prices, solve_means(inner.means, bound)),
+        regret=least_bound(
+            by_themselves(inner), p, bound, regret_tail(risk, chance), prices, solve_means(inner.means, bound)
+        ),
         value=float(p @ inner.means[:, 0]),
         value_interval=reward_interval(inner, p, risk),
         single=None if single is None else int(np.flatnonzero(tried)[single]),

@@ -8,6 +8,7 @@ from bestmix.answers import program_cone
 from bestmix.answers.noisy_program import NoisyProgram, restricted, solve
 from bestmix.answers.program_regret import least_bound
 from bestmix.answers.program_safety import ProgramLimits, common_arms, entry_margins
+from bestmix.answers.regret import by_themselves
 from bestmix.answers.safe_search import best_alone, certain, regret_tail, single_tail
 from bestmix.arrays import Floats, Integers
 
@@ -58,7 +59,7 @@ def certify_program(
 
     gain, worth = against(None if single is None else _alone(inner, single)), against(common)
     return ProgramCertificate(
-        least_bound(inner, x, regret_tail(risk, chance), prices, solve(inner)),
+        least_bound(inner._replace(data=by_themselves(inner.data)), x, regret_tail(risk, chance), prices, solve(inner)),
         float(x @ inner.entries()[0]),
         value_interval(inner, x, risk),
         single,

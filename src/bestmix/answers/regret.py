@@ -117,6 +117,20 @@ def with_events(data: Estimates) -> Estimates:
     return data._replace(covariances=covariances)
 
 
+def by_themselves(data: Estimates) -> Estimates:
+    """Arms whose own trials vary more than their blended variance says have their own: quiet arms lend them none.
+
+    >>> data = Estimates(np.zeros((2, 1)), np.ones((2, 1, 1)), np.full(2, 10.0), np.zeros((2, 1)))
+    >>> found = by_themselves(data._replace(unlike=np.array([[1.0], [1.5]])))
+    >>> found.covariances.ravel().tolist(), found.lent.tolist()
+    ([1.0, 2.25], [5.0, 0.0])
+    """
+    if data.unlike is None:
+        return data
+    covariances = data.covariances * data.unlike[:, :, None] * data.unlike[:, None, :]
+    return data._replace(covariances=covariances, lent=np.where((data.unlike > 1.0).any(axis=1), 0.0, data.lent))
+
+
 def _wilson(n: Floats, means: Floats) -> Floats:
     """Variance of values of 0 and 1, or 0 and -1, at the centre of Wilson's interval."""
     with np.errstate(invalid="ignore"):

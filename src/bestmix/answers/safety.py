@@ -52,6 +52,7 @@ class Estimates(NamedTuple):
     skew: Floats | None = None  # skewness and rare values of one trial (K, 1 + L, 3), as in skewness.py; None for none
     rivals: int = 0  # further arms out of which trials chose these
     few: float = FEW_EVENTS  # events that limits of shares add
+    unlike: Floats | None = None  # own deviations over those that are blended with the pool's, one at least (K, 1 + L)
 
 
 # --- estimates -----------------------------------------------------------------------------------------------
@@ -95,7 +96,10 @@ def estimates(
     lent = np.minimum(PRIOR, freedom.sum() - freedom[:, 0])
     skew = None if skew is None else np.where(price[:, :, None], 0.0, skew)
     few = ALONE if unknown.sum() == 1 else FEW_EVENTS
-    return Estimates(means, blended, counts, binary, lent=lent, skew=skew, few=few)
+    variance = np.diagonal(scatters, axis1=1, axis2=2) / np.maximum(freedom, 1.0)
+    mixed = np.diagonal(blended, axis1=1, axis2=2)
+    unlike = np.sqrt(np.maximum(variance / np.where(mixed > 0, mixed, np.inf), 1.0))
+    return Estimates(means, blended, counts, binary, lent=lent, skew=skew, few=few, unlike=unlike)
 
 
 def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
@@ -111,7 +115,9 @@ def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     shared, skew = None if data.shared is None else data.shared[arms][:, arms], _of(data.skew, arms)
     means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
     lent = np.broadcast_to(data.lent, data.counts.shape)[arms]
-    return Estimates(means, covariances, counts, binary, shared, lent, skew, data.rivals, data.few)
+    return Estimates(
+        means, covariances, counts, binary, shared, lent, skew, data.rivals, data.few, _of(data.unlike, arms)
+    )
 
 
 def usable(data: Estimates) -> Flags:
