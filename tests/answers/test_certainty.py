@@ -146,9 +146,9 @@ def test_an_arm_without_trials_leaves_the_probability_open():
 
 
 def test_data_without_any_spread_are_certain():
-    search = Uniform().start(Problem(["a", "b"], {"x": 1.0}), 10)
-    search.tell("a", [1.0] * 5, [[0.0]] * 5)
-    search.tell("b", [2.0] * 5, [[2.0]] * 5)
+    search = Uniform().start(Problem(["a", "b"], {"x": 1.0}), 12)
+    search.tell("a", [1.0] * 6, [[0.0]] * 6)
+    search.tell("b", [2.0] * 6, [[2.0]] * 6)
     answer = search.recommend()
     assert answer.mixture == {"a": 0.5, "b": 0.5}
     assert answer.support_probability == 1.0

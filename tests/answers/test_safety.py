@@ -248,7 +248,25 @@ def test_a_price_is_not_known_after_two_trials():
 
     assert "for certain" not in answer(2, 3.0).sentence()
     assert not answer(2, 2.0).certified
-    assert "All limits are kept for certain" in answer(10, 2.0).sentence()
+    assert "All limits are kept for certain if prices stay what they were" in answer(10, 2.0).sentence()
+
+
+def test_two_trials_of_each_arm_are_no_price_however_many_arms_there_are():
+    """The first trial of an arm says nothing of its spread: five arms with two trials each have shown it five times."""
+
+    def answer(trials):
+        told = {"arm": list("abcde") * trials, "reward": [1.1, 2.2, 3.3, 4.4, 5.5] * trials}
+        return bm.from_log(told | {"d": [1.1, 2.3, 3.4, 4.6, 5.7] * trials}, bounds={"d": 2.5})
+
+    assert [answer(n).limits["d"].exact for n in (2, 3)] == [False, True]
+    assert "for certain" not in answer(2).sentence()
+
+
+def test_a_price_that_is_known_beforehand_stays_what_it_is():
+    arms = {"a": bm.Known(costs={"dollars": 2.0})}
+    told = {"arm": ["a"] * 10, "reward": [1.0, 1.1] * 5, "dollars": [2.0] * 10}
+    found = bm.from_log(told, bounds={"dollars": 2.0}, known=arms)
+    assert "All limits are kept for certain;" in found.sentence()
 
 
 def test_an_arm_alone_has_no_freedom_but_that_of_its_own_trials():

@@ -60,12 +60,6 @@ def test_a_fixed_budget_that_was_begun_with_the_first_edition_goes_on_by_it():
     assert restore_strategy(heuristic).to_dict() == heuristic == Challenger(heuristic_stop=0.1, edition=1).to_dict()
 
 
-@pytest.mark.parametrize("edition", range(3, 8))
-def test_runs_of_revisions_that_counted_further_go_on_by_the_newest(edition):
-    data = Challenger(0.9).to_dict() | {"edition": edition}
-    assert restore_strategy(data) == as_saved(Challenger(0.9), data) == Challenger(0.9)
-
-
 def test_whoever_names_no_edition_goes_on_with_the_saved_one():
     assert as_saved(Challenger(0.9), OLD).to_dict() == OLD
     assert as_saved(Challenger(0.9, edition=1), Challenger(0.9).to_dict()).edition == 1

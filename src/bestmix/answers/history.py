@@ -77,7 +77,8 @@ def describe(problem: Problem, finished: Round) -> str:
     >>> describe(Problem(["a", "b"]), Round(1, {"a": 2, "b": 2}, rejected="a", margin=0.25))
     'round 1: 4 trials, rejected a (margin 0.25)'
     """
-    trials = f"round {finished.number}: {sum(finished.pulls.values())} trials"
+    made = sum(finished.pulls.values())
+    trials = f"round {finished.number}: {made} trial{'' if made == 1 else 's'}"
     if finished.reasons:
         return f"{trials}, most on whether {question(problem, next(iter(spent_on([finished]))))}"
     if finished.rejected is None:

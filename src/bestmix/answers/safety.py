@@ -71,8 +71,8 @@ def estimates(
     The pool counts for an arm as no more than its own trials leave possible, if they are not skewed (``as_possible``).
     ``scatters`` are sums of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are
     infinite. ``skew`` (K, 1 + L, 3) is what to reckon with; None where it is not known. A value that was the same in
-    EXACT trials or more, of an arm or of all, is a price; zero is not, it may be an event that did not happen yet, and
-    keeps the pool's share, which falls like one over the trials.
+    EXACT trials or more, of an arm or (but for the first ones) of all, is a price; zero is not, it may be an event that
+    did not happen yet, and keeps the pool's share, which falls like one over the trials.
     """
     counts, binary = np.asarray(counts, dtype=np.float64), _flags(means, binary)
     unknown = np.isfinite(counts)
@@ -86,7 +86,7 @@ def estimates(
     same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
     price = same & (counts >= EXACT)[:, None]
     blended[price[:, :, None] | price[:, None, :]] = 0.0
-    if trials.sum() < EXACT:  # a few trials without any spread: it may be as large as the mean
+    if freedom.sum() < EXACT - 1:  # a few trials without any spread, and the first of an arm says nothing of it
         for a, m in np.argwhere(same & (np.diagonal(pooled) == 0.0) & unknown[:, None]):
             blended[a, m, m] = means[a, m] ** 2
     unseen = (binary != 0) & (means == 0) & (np.diagonal(pooled) == 0.0)  # no arm has shown an event

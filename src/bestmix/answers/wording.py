@@ -200,8 +200,11 @@ def _beyond(rec: "Recommendation", cost: str) -> str:
 def certainly(rec: "Recommendation") -> str:
     """How certain all limits are kept; for certain only where the mix has nothing but known costs."""
     said = [limit for limit in rec.limits.values() if not math.isnan(limit.chance)]
-    exact = all(limit.exact and limit.chance == 1 for limit in said)
-    return "for certain" if exact else f"with {chance_text(rec.certainty or 0.0)} certainty"
+    if not all(limit.exact and limit.chance == 1 for limit in said):
+        return f"with {chance_text(rec.certainty or 0.0)} certainty"
+    tried = [arm for arm in rec.mixture if not rec.estimates[arm].known]
+    learnt = tried and any(map(math.isnan, rec.problem.partly_known[:, 1:].flat))  # and not known beforehand
+    return "for certain if prices stay what they were in all trials" if learnt else "for certain"
 
 
 def _mix(rec: "Recommendation") -> str:

@@ -97,10 +97,16 @@ def look_here() -> list[Finding]:
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}", True),
         ("SQLite", f"{sqlite3.sqlite_version}: {journal}", sqlite3.sqlite_version_info >= (3, 35)),
     ]
-    extras = {"psycopg": "PostgreSQL", "pyarrow": "Parquet", "matplotlib": "figures", "numba": "speed"}
-    for package, why in extras.items():
+    extras = {
+        "psycopg": ("PostgreSQL", "postgres"),
+        "pyarrow": ("Parquet", "frames"),
+        "matplotlib": ("figures", "plots"),
+        "numba": ("speed of simulations", "fast"),
+    }
+    for package, (why, extra) in extras.items():
         here = util.find_spec(package) is not None
-        found.append((why, f"{package} {metadata.version(package)}" if here else f"not installed ({package})", True))
+        missing = f"{package} is not installed; install bestmix[{extra}] where it is needed"
+        found.append((why, f"{package} {metadata.version(package)}" if here else missing, True))
     return found
 
 

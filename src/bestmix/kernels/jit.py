@@ -37,8 +37,8 @@ SENTENCE = (
 
 
 WITHOUT_COMPILER = (
-    "bestmix: Numba is not installed, so that work of this size is done in plain Python, which takes 100 to 500 times "
-    "as long; install bestmix[fast]."
+    "bestmix: Numba is not installed, so that work of this size is done in plain Python, in which simulated runs take "
+    "100 to 500 times as long; install bestmix[fast]."
 )
 
 

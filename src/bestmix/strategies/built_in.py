@@ -40,7 +40,7 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
         )
     given = checks.shown(options)
     if kind == "Challenger":
-        options["edition"] = _edition(options, edition)
+        options.setdefault("edition", edition)
     make = BUILT_IN[checks.choice("strategy", kind, list(BUILT_IN))]
     try:
         return make(**options)
@@ -49,7 +49,9 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
 
 
 def as_saved(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:
-    """The strategy of a program that goes on with what an earlier one saved: what names no edition takes the saved one.
+    """The strategy of a program that goes on with what an earlier one saved, by the edition that was saved.
+
+    A program that names the newest is not told from one that names none.
 
     >>> as_saved(Challenger(confidence=0.9), {"kind": "Challenger", "confidence": 0.9}).edition
     1
@@ -59,10 +61,4 @@ def as_saved(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:
         return replace(strategy, strategy=as_saved(strategy.strategy, data))
     if not isinstance(strategy, Challenger) or strategy.edition != NEWEST:
         return strategy
-    return replace(strategy, edition=_edition(data, 1))
-
-
-def _edition(data: Mapping[str, Any], otherwise: int) -> Any:
-    """The one that was saved; revisions before 0.2 counted up to seven, and go on by the newest."""
-    found = data.get("edition", otherwise)
-    return NEWEST if found in range(NEWEST + 1, 8) else found
+    return replace(strategy, edition=data.get("edition", 1))
