@@ -1,9 +1,10 @@
 import json
+import sqlite3
 
 import numpy as np
 import pytest
 
-from bestmix import SFSR, Challenger, Problem, Search, Uniform
+from bestmix import SFSR, Challenger, Problem, Search, Uniform, open_experiment
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", "1", "no", '{"format": "bestmix search 99"}'])
@@ -79,3 +80,25 @@ def test_a_strategy_of_ones_own_may_remember_what_it_likes():
     again = Search.from_dict(json.loads(search.to_json()), search.strategy)
     assert again.done
     assert again.recommend().support == ("b",)
+
+
+@pytest.mark.parametrize("edition", [3, 7])
+def test_editions_are_numbered_as_they_are_since_0_2(edition, tmp_path):
+    """Searches and databases of revisions before it go on; the same strategy may be passed again."""
+    strategy = Challenger(0.9)
+    saved = strategy.start(Problem(["a", "b"], {"x": 1.0})).to_dict()
+    saved["strategy"]["edition"] = edition
+    assert Search.from_dict(saved).strategy == Search.from_dict(saved, strategy).strategy == strategy
+    with open_experiment(tmp_path / "a.db", "a", Problem(["a", "b"]), 100, strategy):
+        pass
+    with sqlite3.connect(tmp_path / "a.db") as tables:
+        tables.execute(
+            "UPDATE experiments SET strategy = replace(strategy, ?, ?)", ('"edition": 2', f'"edition": {edition}')
+        )
+        tables.execute(
+            "UPDATE experiments SET strategy = replace(strategy, ?, ?)", ('"edition":2', f'"edition":{edition}')
+        )
+        assert str(edition) in tables.execute("SELECT strategy FROM experiments").fetchone()[0]
+    for given in ({}, {"strategy": strategy}):
+        with open_experiment(tmp_path / "a.db", "a", **given) as again:
+            assert again.strategy == strategy

@@ -144,9 +144,9 @@ class RemoteExperiment:
     @property
     def strategy(self) -> "Strategy":
         """How the budget is spent."""
-        from bestmix.strategies.built_in import restore_strategy  # loads the arithmetic, which no call here needs
+        from bestmix.strategies.built_in import restore_saved  # loads the arithmetic, which no call here needs
 
-        return restore_strategy(self.record.strategy)
+        return restore_saved(self.record.strategy)
 
     @property
     def items(self) -> Items | None:

@@ -34,7 +34,7 @@ from bestmix.problems.items import Items, as_items
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import Challenger, Strategy, rounds
-from bestmix.strategies.built_in import as_saved, restore_strategy
+from bestmix.strategies.built_in import as_numbered, as_saved, restore_saved
 from bestmix.strategies.paid import Paid, as_begun, paid
 from bestmix.strategies.protocol import MOST_TRIALS, check_strategy
 from bestmix.strategies.rounds import Recipe
@@ -161,16 +161,17 @@ class Storage:
                 f"there is no experiment {checks.shown(name)} (there is {', '.join(map(repr, held)) or 'none'})",
                 "check the name, or give problem and budget to create it",
             )
+        saved = as_numbered(record.strategy)
         if strategy is not None:
-            strategy = as_begun(as_saved(strategy, record.strategy), record.strategy)
-        if strategy is not None and strategy.to_dict() not in (record.strategy, _without_ahead(record.strategy)):
+            strategy = as_begun(as_saved(strategy, saved), saved)
+        if strategy is not None and strategy.to_dict() not in (saved, _without_ahead(saved)):
             raise checks.AlreadyExists(
                 "strategy",
                 f"the experiment has {dict(record.strategy)}, got {strategy.to_dict()}",
                 "pass the same one, or none",
             )
         if strategy is None or isinstance(strategy, Challenger):
-            strategy = restore_strategy(record.strategy)
+            strategy = restore_saved(record.strategy)
         return Experiment(self, record, strategy, self.store.changed(record.key))
 
     def open_key(self, key: str) -> Experiment | None:
@@ -178,7 +179,7 @@ class Storage:
         record = self.store.record(key)
         if record is None:
             return None
-        return Experiment(self, record, restore_strategy(record.strategy), self.store.changed(key))
+        return Experiment(self, record, restore_saved(record.strategy), self.store.changed(key))
 
     def experiments(self, after: str = "", limit: int | None = None) -> list[State]:
         """Figures of the experiments in the order of their names, those after a name."""

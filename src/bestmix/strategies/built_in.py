@@ -48,6 +48,24 @@ def restore_strategy(data: Mapping[str, Any], edition: int = 1) -> Strategy:
         raise checks.InvalidInput("strategy", f"{kind} has no such options, got {given}", "leave them out") from None
 
 
+def restore_saved(data: Mapping[str, Any]) -> Strategy:
+    """The built-in strategy of an experiment."""
+    return restore_strategy(as_numbered(data))
+
+
+def as_numbered(strategy: Any) -> Any:
+    """The data of a strategy, with the edition by its number since 0.2: revisions before it counted up to seven.
+
+    >>> as_numbered({"kind": "Challenger", "edition": 5}), as_numbered({"kind": "Challenger"})
+    ({'kind': 'Challenger', 'edition': 2}, {'kind': 'Challenger'})
+    """
+    if not isinstance(strategy, Mapping):
+        return strategy
+    later = {"edition": NEWEST} if strategy.get("edition") in range(NEWEST + 1, 8) else {}
+    inner = {"strategy": as_numbered(strategy["strategy"])} if "strategy" in strategy else {}
+    return {**strategy, **later, **inner}
+
+
 def as_saved(strategy: Strategy, data: Mapping[str, Any]) -> Strategy:
     """The strategy of a program that goes on with what an earlier one saved, by the edition that was saved.
 

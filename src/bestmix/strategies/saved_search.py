@@ -40,16 +40,16 @@ def check_entries(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def saved_strategy(data: Mapping[str, Any], strategy: Strategy | None) -> Strategy:
     """The strategy that a search was saved with; one that is given must be the same."""
-    from bestmix.strategies.built_in import as_saved, restore_strategy
+    from bestmix.strategies.built_in import as_numbered, as_saved, restore_strategy
 
-    saved = checks.mapping("strategy", data["strategy"], "with its kind")
+    saved = as_numbered(checks.mapping("strategy", data["strategy"], "with its kind"))
     strategy = restore_strategy(saved) if strategy is None else as_saved(strategy, saved)
     if isinstance(strategy, Paid):
-        strategy = strategy.begun_with(data["strategy"], checks.mapping("memory", data["memory"], "of a run"))
-    if strategy.to_dict() != data["strategy"]:
+        strategy = strategy.begun_with(saved, checks.mapping("memory", data["memory"], "of a run"))
+    if strategy.to_dict() != saved:
         raise checks.InvalidInput(
             "strategy",
-            f"the search was saved with {data['strategy']}, got {strategy.to_dict()}",
+            f"the search was saved with {saved}, got {strategy.to_dict()}",
             "pass the same one",
         )
     return strategy

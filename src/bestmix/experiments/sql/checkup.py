@@ -15,7 +15,7 @@ from bestmix.experiments.sql.database import Database
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.store import Contents
 from bestmix.strategies import Strategy
-from bestmix.strategies.built_in import BUILT_IN, restore_strategy
+from bestmix.strategies.built_in import BUILT_IN, restore_saved
 
 MOST_SHOWN = 5  # findings that are listed of one experiment
 
@@ -112,9 +112,9 @@ def builtin(data: Any) -> Strategy | None:
     True
     """
     if data.get("kind") == "Paid":
-        return restore_strategy(data) if builtin(data.get("strategy", {})) else None
+        return restore_saved(data) if builtin(data.get("strategy", {})) else None
     own = any(isinstance(value, str) and value.startswith("function ") for value in data.values())
-    return None if own or data.get("kind") not in BUILT_IN else restore_strategy(data)
+    return None if own or data.get("kind") not in BUILT_IN else restore_saved(data)
 
 
 def repair(database: Database) -> list[Finding]:
