@@ -341,7 +341,7 @@ class Challenger:
             return {"quota": None, "basis": [], "reasons": {}}, {"reasons": memory["reasons"]}
         speed = _speed(evidence)
         settings = self._settings(evidence.problem)
-        state = _state(speed, evidence, memory, settings)
+        state = _state(speed, evidence, memory, settings.events)
         told: dict[str, Any] = {
             "scores": {
                 name: float(z)
@@ -570,13 +570,13 @@ def _speed(evidence: Evidence) -> jit.Speed:
     return jit.speed_for(chunks.decisions(len(evidence.counts)) * evidence.means.size)
 
 
-def _state(speed: jit.Speed, evidence: Evidence, memory: Memory, settings: conditions.Settings) -> conditions.State:
+def _state(speed: jit.Speed, evidence: Evidence, memory: Memory, events: bool = False) -> conditions.State:
     """The optimum at the estimates with its conditions, from the basis of the round before."""
     problem = evidence.problem
     state = conditions.new_state(len(evidence.counts), len(evidence.means), len(problem.bounds))
     state.counts[:] = evidence.counts
     state.scatter[:] = evidence.scatters
-    if settings.events:
+    if events:
         speed(sampling.raise_events)(state.counts, evidence.means, problem.bound, state.scatter)
     state.basis.column[: len(memory["basis"])] = memory["basis"]
     check_settled(speed(conditions.solve)(evidence.means, problem.bound, np.arange(len(problem.columns)), state))
