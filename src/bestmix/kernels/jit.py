@@ -34,8 +34,6 @@ SENTENCE = (
     "bestmix: compiling the arithmetic for work of this size; "
     "that takes a quarter of a minute, with segments a minute, once."
 )
-
-
 WITHOUT_COMPILER = (
     "bestmix: Numba is not installed, so that work of this size is done in plain Python, in which simulated runs take "
     "100 to 500 times as long; install bestmix[fast]."
