@@ -22,6 +22,7 @@ _HOME = {
     "Known": "problems.problem",
     "Limit": "problems.limits",
     "LowerBound": "theory",
+    "MarkovProblem": "problems.markov",
     "Policy": "answers.policy",
     "Problem": "problems.problem",
     "Recommendation": "answers.recommendation",

@@ -131,6 +131,7 @@ def halves(case):
         arm=np.r_[old.arm[:first], old.arm],
         constant=np.vstack([old.constant[:first], old.constant]),
         given=np.vstack([old.given[:first], old.given]),
+        offset=np.r_[old.offset[:first], old.offset],
         transform=np.concatenate([old.transform[:1], old.transform]),
         reference=np.vstack([old.reference[:1], moved]),
     )

@@ -45,7 +45,10 @@ class Policy:
     goal, limits
         What the weights are best for, and what they keep besides the bounds, as texts.
     segments, by_segment
-        Each segment's share of all users, and the probability of each arm in it; empty without segments.
+        Each segment's share of all users, and the probability of each arm in it; empty without segments. States are
+        segments here, with their shares of all steps, and actions are arms.
+    discount
+        Where segments are states: what a step counts for, compared with the one before; else None.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Policy:
     limits: tuple[str, ...]
     segments: Mapping[str, float]
     by_segment: Mapping[str, Mapping[str, float]]
+    discount: float | None
 
     def __init__(
         self,
@@ -86,8 +90,10 @@ class Policy:
         limits: Sequence[str] = (),
         segments: Mapping[str, float] | None = None,
         by_segment: Mapping[str, Mapping[str, float]] | None = None,
+        discount: float | None = None,
     ) -> None:
         set_ = object.__setattr__
+        set_(self, "discount", None if discount is None else checks.number("discount", discount))
         parts = checks.mapping("by_segment", by_segment or {}, "of segments to weights")
         set_(self, "by_segment", {name: _weights(f"by_segment[{name!r}]", part) for name, part in parts.items()})
         set_(self, "segments", _shares(segments, list(parts)))
@@ -119,7 +125,8 @@ class Policy:
         limits = tuple(
             limit for limit in limits if not isinstance(limit.quantity, Share) or limit.quantity.arm in self.weights
         )
-        terms: dict[str, Any] = {"goal": self.goal, "limits": limits, "segments": self.segments or None}
+        groups = self.segments if self.discount is None else None  # nobody chooses the shares of states
+        terms: dict[str, Any] = {"goal": self.goal, "limits": limits, "segments": groups or None}
         measures = Problem(list(self.weights), **terms).measures
         whole = {name: known for name, known in self.known.items() if _covers(known, measures)}
         return Problem([arm for arm in self.weights if arm not in whole], None, self.known, **terms)
@@ -192,6 +199,12 @@ class Policy:
         """
         from bestmix.answers.refit import refit  # compiled; drawing arms does without
 
+        if self.discount is not None:
+            raise checks.InvalidInput(
+                "refit",
+                "shares of states follow from the policy, and trials of its own actions do not say what others do",
+                "find it anew: from_log(..., discount=...) of all trials",
+            )
         columns = {"arm": arm, "reward": reward, "segment": segment}
         return self.refitted(refit(self, trials, **columns, drop_missing=drop_missing, before=before, known=known))
 
@@ -228,7 +241,7 @@ class Policy:
         parts = {
             name: {"share": share, "weights": dict(self.by_segment[name])} for name, share in self.segments.items()
         }
-        return data | {"segments": parts}
+        return data | {"segments": parts, "discount": self.discount}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Policy":
@@ -259,6 +272,7 @@ class Policy:
             limits=data.get("limits") or (),
             segments={name: share for name, (share, _) in entries.items()},
             by_segment={name: weights for name, (_, weights) in entries.items()},
+            discount=data.get("discount"),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

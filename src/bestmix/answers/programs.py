@@ -3,10 +3,11 @@
 import numpy as np
 
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.noisy_program import NoisyProgram, maximised, mix_of, noisy_program, speed_of
+from bestmix.answers.markov import in_states
+from bestmix.answers.noisy_program import NoisyProgram, maximised, mix_of, noisy_program, solve, speed_of
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import layout, segments
-from bestmix.problems.layouts import layout_of, places
+from bestmix.problems.layouts import layout_of, places, segments_of
 from bestmix.problems.problem import Problem
 
 
@@ -14,7 +15,6 @@ def program_of(evidence: Evidence, as_possible: bool = False) -> NoisyProgram:
     """The program of a problem as far as the trials tell; ``as_possible``: for the chance of a support.
 
     >>> from bestmix.answers.moments import Moments
-    >>> from bestmix.answers.noisy_program import solve
     >>> problem = Problem(["a", "b"], limits=["share(b) <= 40%"])
     >>> told = [Moments(1).plus(np.array([[1.0], [1.2]])), Moments(1).plus(np.array([[2.0], [2.2]]))]
     >>> solve(program_of(Evidence(problem, told))).weights
@@ -28,13 +28,14 @@ def program_of(evidence: Evidence, as_possible: bool = False) -> NoisyProgram:
     shares, arrivals = segment_shares(evidence)
     told = evidence.measured[at], scatters[at], counts[at], evidence.events[at]
     skew = None if evidence.skew is None else evidence.skew[at]
-    return noisy_program(layout_of(problem), shares, *told, arrivals, as_possible, skew)
+    program = noisy_program(layout_of(problem), shares, *told, arrivals, as_possible, skew)
+    return in_states(program, problem, solve(program).weights) if problem.flows else program
 
 
 def segment_shares(evidence: Evidence) -> tuple[Floats, float]:
     """Shares of the segments (S,), and from how many users they were learnt; 0 where they are known."""
     problem = evidence.problem
-    users = evidence.counts.reshape(max(len(problem.segments), 1), -1).sum(axis=1)
+    users = evidence.counts.reshape(len(segments_of(problem)), -1).sum(axis=1)
     return shares_of(problem, users), float(users.sum()) if None in problem.segments.values() else 0.0
 
 
@@ -44,7 +45,7 @@ def shares_of(problem: Problem, users: Integers) -> Floats:
     >>> shares_of(Problem(["a"], segments=["free", "paid"]), np.array([6, 2]))
     array([0.75, 0.25])
     """
-    if not problem.segments:
+    if segments_of(problem) == [None]:
         return np.ones(1)
     if None not in problem.segments.values():
         return np.array([share or 0.0 for share in problem.segments.values()])

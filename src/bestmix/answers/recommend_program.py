@@ -4,12 +4,14 @@ As ``recommend.py`` makes it for one segment and limits on means alone, on the n
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from bestmix.answers import noisy_program, program_safety
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.markov import in_states, policy_of
 from bestmix.answers.noisy_program import NoisyProgram, Optimum
 from bestmix.answers.program_certificate import certify_program
 from bestmix.answers.program_safety import ProgramLimits, program_odds
@@ -27,6 +29,8 @@ from bestmix.problems.quantities import Mean, Ratio
 LEVEL = 0.95  # of the intervals
 ROUNDING = 1e-14  # of the largest entry of a limit
 DUST = 1e-14  # of a bound: what is nearer to zero is zero
+BEST = ("prices", "slack", "excess", "contradicts")  # of an optimum, by row
+FOUND = ("mean", "error", "kept", "short")  # of a safe mix, by row
 
 
 def recommend_program(
@@ -56,6 +60,12 @@ def recommend_program(
         trusted = best._replace(chance=selection.chance)
         program = program._replace(data=program.data._replace(rivals=selection.rivals))
     found = _deployed(program, trusted, common["safety"], wanted) if spread else _unjudged(program, best)
+    if problem.flows and spread:  # the noise of what comes next is that of the policy that is deployed
+        program = in_states(program, problem, found.mixture)
+        found = _deployed(program, trusted, common["safety"], wanted)
+    worth = _worth(problem, program, trusted, found, common["safety"]) if spread else {}
+    by_segment = _by_segment(problem, program, found.mixture, best.prices)
+    best, found = _without_flows(problem, best), found._replace(**_first(found, FOUND, len(problem.limits)))
     return Recommendation(
         feasible=best.feasible,
         best_guess=_shares(problem, best.weights),
@@ -66,10 +76,21 @@ def recommend_program(
         support_probability=best.chance if spread else None,
         z_scores={} if best.z is None or not spread else _named_scores(problem, best.z),
         note=_note(evidence, best, found, common["safety"]),
+        by_segment=by_segment,
         **_deployment(evidence, program, found, best.feasible),
-        **(_worth(problem, program, trusted, found, common["safety"]) if spread else {}),
+        **worth,
         **common,
     )
+
+
+def _without_flows(problem: Problem, best: Optimum) -> Optimum:
+    """With limits alone: the flow between states is nobody's wish."""
+    z = None if best.z is None else best.z[: len(problem.columns)]
+    return best._replace(z=z, **_first(best, BEST, len(problem.limits)))
+
+
+def _first(found: Optimum | SafeMix, fields: Sequence[str], limits: int) -> dict[str, Any]:
+    return {name: getattr(found, name)[:limits] for name in fields}
 
 
 def _note(evidence: Evidence, best: Optimum, found: SafeMix, safety: float | None) -> str:
@@ -106,18 +127,17 @@ def _deployment(evidence: Evidence, program: NoisyProgram, found: SafeMix, feasi
     """What the recommendation says of the mix to deploy and its limits."""
     problem = evidence.problem
     mu, rows = program.entries()
-    used = found.mixture > 0
+    used, units = found.mixture > 0, _units(evidence, found.mixture)
     further = {problem.names[place]: float(n) for place, n in zip(places(problem), found.further, strict=True) if n > 0}
     limits = dict(zip(problem.costs, mean_costs(evidence, program, found), strict=True))
     return {
         "mixture": _shares(problem, found.mixture),
         "value": problem.goal.sign * float(found.mixture[used] @ mu[used]),
-        "slack": _by_cost(problem, -_without_dust(found.mean, rows) * _units(evidence, found.mixture)),
+        "slack": _by_cost(problem, -_without_dust(found.mean, rows[:, : len(found.mean)]) * units),
         **claimed(list(limits.values()), found.certainty, found.certified, feasible),
         "limits": limits,
         "short": tuple(cost for cost, short in zip(problem.costs, found.short, strict=True) if short),
         "further": further,
-        "by_segment": _by_segment(problem, program, found.mixture),
     }
 
 
@@ -126,7 +146,8 @@ def mean_costs(evidence: Evidence, program: NoisyProgram, found: SafeMix) -> lis
     low, high = np.full_like(found.mean, -np.inf), np.full_like(found.mean, np.inf)
     if program.judgeable and not evidence.vanishing.any():
         inner, some = noisy_program.restricted(program)
-        low, high = ProgramLimits(inner).interval(found.mixture[some.columns], (1.0 - LEVEL) / 2.0)
+        ends = ProgramLimits(inner).interval(found.mixture[some.columns], (1.0 - LEVEL) / 2.0)
+        low, high = (end[: len(found.mean)] for end in ends)
     table = np.column_stack([found.mean, found.error, low, high, found.kept]).tolist()
     return [
         _in_units(limit, row, *_scope(evidence, limit, found.mixture))
@@ -227,6 +248,8 @@ def _contradiction(evidence: Evidence, best: Optimum) -> str:
     units = _units(evidence, best.weights)
     pairs = zip(evidence.problem.limits, best.contradicts, best.excess * units, strict=True)
     found = [(limit, abs(float(excess))) for limit, flag, excess in pairs if flag or excess]
+    if not found:  # a state that nobody tried cannot be left again
+        return ""
     names = " and ".join(f"'{limit}'" for limit, _ in found)
     looser = [f"'{limit}' by {excess:.3g}" for limit, excess in found if excess]
     together = "contradict each other" if len(found) > 1 else "cannot be kept"
@@ -241,8 +264,12 @@ def _shares(problem: Problem, weights: Floats) -> dict[str, float]:
     return {name: float(p) for name, p in zip(problem.names, ordered, strict=True) if p > 0}
 
 
-def _by_segment(problem: Problem, program: NoisyProgram, weights: Floats) -> dict[str, dict[str, float]]:
-    """The mix within each segment."""
+def _by_segment(
+    problem: Problem, program: NoisyProgram, weights: Floats, prices: Floats
+) -> dict[str, dict[str, float]]:
+    """The mix within each segment, or state."""
+    if problem.flows:
+        return policy_of(program, problem, weights, prices)
     result: dict[str, dict[str, float]] = {segment: {} for segment in problem.segments}
     cells = [*problem.cells, *problem.known_cells]
     for place, weight, s in zip(places(problem), weights.tolist(), program.segment, strict=True):

@@ -310,6 +310,7 @@ class Recommendation:
         parts = {name: dict.fromkeys(named, 0.0) | dict(part) for name, part in self.by_segment.items()}
         known = {arm: known for arm, known in self.problem.known.items() if any(arm in part for part in parts.values())}
         asked |= {"segments": self.segment_shares, "by_segment": parts}
+        asked |= {"discount": data["discount"]} if self.problem.flows else {}
         return Policy(None, data["bounds"], *judged, known, **asked)
 
     @property

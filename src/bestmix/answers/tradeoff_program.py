@@ -102,7 +102,7 @@ def _moving(program: NoisyProgram, problem: Problem, place: int) -> tuple[Progra
     """The program of the usable columns as a function of the bound, and the numbers of these columns."""
     limit = problem.limits[place]
     other = limit.bound / 2 if limit.bound else 0.5
-    inner, some = restricted(program)
+    inner, some = restricted(program._replace(layout=layout_of(problem)))
     mu, rows = inner.entries()
     moved = program._replace(layout=layout_of(moved_limit(problem, place, other)))
     change = (restricted(moved)[0].entries()[1][:, place] - rows[:, place]) / (limit.sign * (other - limit.bound))

@@ -46,9 +46,7 @@ def moved_limit(problem: Problem, place: int, bound: float) -> Problem:
     {'dollars': 6.0}
     """
     limits = [replace(limit, bound=bound) if l == place else limit for l, limit in enumerate(problem.limits)]
-    shares = list(problem.segments) if None in problem.segments.values() else dict(problem.segments)
-    asked: dict[str, Any] = {"goal": problem.goal, "limits": limits, "segments": shares or None}
-    return Problem(problem.arms, known=problem.known, **asked)
+    return problem.with_limits(limits)
 
 
 def chosen_cost(problem: Problem, cost: str | None) -> str:
@@ -94,6 +92,12 @@ def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
     if ratios:
         fault = f"a recommendation has the ratio of '{ratios[0]}' alone, not its parts"
         raise checks.InvalidInput("source", fault, "give the log of trials instead")
+    if rec.problem.flows and rec.told is None:
+        fault = "a recommendation that was read from a file has no probabilities of states that come next"
+        raise checks.InvalidInput("source", fault, "give the one that was found, or the log of steps")
+    if rec.problem.flows and rec.told is not None:
+        evidence = Evidence(rec.problem, list(rec.told))
+        return evidence, evidence.events[: len(rec.told)]
     problem = rec.problem.untracked  # whose means are not among the estimates, and change nothing
     evidence = Evidence(problem, [_moments(rec.estimates[name], _costs(problem)) for name in problem.trial_names])
     return evidence, _look_binary(evidence)

@@ -32,7 +32,8 @@ def sentence(rec: "Recommendation") -> str:
         return f"{_verb(rec)} {_mix(rec)}: {_reward(rec)}. {undefined}"
     if unserved := [segment for segment, part in rec.by_segment.items() if not part]:
         some = mix_text(rec.mixture) if len(rec.mixture) <= MOST_SEGMENTS else "the table below"
-        return f"There is no answer for {listed(unserved)} yet: no arm was tried there. So far, of all users: {some}."
+        there = f"There is no answer for {listed(unserved)} yet: no arm was tried there."
+        return f"{there} So far, of all {rec.problem.everybody}: {some}."
     if rec.violation and not rec.feasible:
         return _infeasible(rec)
     if not rec.feasible:
@@ -143,7 +144,7 @@ def _worth(rec: "Recommendation") -> str:
     if math.isfinite(rec.regret):
         worst = f"at most {above(rec.regret)} {less} than the best mix there is"
         parts.append(worst if rec.regret > 0 else f"the {most} that any mix can {can}")
-    if rec.single is None and rec.limits and rec.certified:
+    if rec.single is None and rec.limits and rec.certified and not rec.problem.flows:
         judged = "" if _tried_everywhere(rec) else " that was tried in every segment"
         parts.append(f"and no single option{judged} keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):
@@ -212,7 +213,7 @@ def _mix(rec: "Recommendation") -> str:
     if not rec.by_segment:
         return mix_text(rec.mixture)
     if len(rec.by_segment) > MOST_SEGMENTS:
-        return f"each of the {len(rec.by_segment)} segments as the table below says"
+        return f"each of the {len(rec.by_segment)} {rec.problem.group}s as the table below says"
     return _by_segment(rec.by_segment)
 
 

@@ -320,9 +320,10 @@ def segments_table(rec: "Recommendation") -> Table:
     from bestmix.answers.wording import exact_share
 
     arms, users = rec.used_arms, rec.segment_shares
-    table = Table(title="The mix of each segment", title_justify="left", title_style="bold")
-    for name in ("segment", "of all users", *arms):
-        table.add_column(Text(name), justify="left" if name == "segment" else "right", overflow="fold")
+    group, everybody = rec.problem.group, rec.problem.everybody
+    table = Table(title=f"The mix of each {group}", title_justify="left", title_style="bold")
+    for name in (group, f"of all {everybody}", *arms):
+        table.add_column(Text(name), justify="left" if name == group else "right", overflow="fold")
     for segment, part in rec.by_segment.items():
         shares = [exact_share(part[arm]) if part.get(arm) else "-" for arm in arms]
         table.add_row(*map(Text, [segment, exact_share(users[segment]), *shares]))

@@ -1,15 +1,19 @@
 """``bestmix compare``: strategies on one instance, to a table and a figure."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bestmix.cli import common, rivals, stopping
 from bestmix.cli.sweep import check_table, compute, conclude, save, try_each
 
+if TYPE_CHECKING:
+    from bestmix.problems.problem import Problem
+
 DEFAULT = ("challenger", "sfsr", "sfsr-l", "uniform")
 SEGMENTS = ("challenger", "sfsr-l", "uniform")  # those that serve segments and limits of every kind
+STATES = ("challenger", "uniform")
 
 
 def compare(
@@ -58,7 +62,8 @@ def compare(
 ) -> None:
     """Compare strategies on one instance by how often each is wrong, or by what its mix loses.
 
-    The instance may have segments and limits of every kind: these challenger, sfsr-l and uniform serve.
+    The instance may have segments and limits of every kind: these challenger, sfsr-l and uniform serve; and states,
+    which challenger and uniform do.
     With --confidence, challenger stops when it is sure, and with --tolerance when a mix is good enough. With --rivals
     published algorithms are put beside it: one table of those that spend the budget, by default the middle one of those
     that fit, and one of those that stop when they are --confidence sure, 0.95 by default.
@@ -74,7 +79,7 @@ def compare(
     check_table(table)
     here = Path.cwd()
     found = {instance: find_instance(instance, here, f"instance {instance}")}
-    usual = DEFAULT if found[instance].problem.plain else SEGMENTS
+    usual = usual_strategies(found[instance].problem)
     stop = stopping.options(confidence, tolerance, proven, sigma, ranges, margin_share)
     if beside:
         rivals.check(strategy, stop, arriving, by)
@@ -101,3 +106,10 @@ def compare(
         rivals.conclude(results, saved)
     else:
         conclude(joined, saved, as_json, {"instance": instance}, by)
+
+
+def usual_strategies(problem: "Problem") -> tuple[str, ...]:
+    """Those that are compared where none are named: those that serve the problem."""
+    if problem.flows:
+        return STATES
+    return DEFAULT if problem.plain else SEGMENTS

@@ -73,6 +73,17 @@ def parse_segments(text: str) -> dict[str, float] | list[str]:
     return common.parse_bounds([_as_number(part) for part in parts], "--segments", "free=0.7,paid=0.3")
 
 
+def parse_start(text: str | None) -> str | dict[str, float] | None:
+    """The first state, or the probability of each to be it.
+
+    >>> parse_start("idle"), parse_start("idle=80%,busy=0.2")
+    ('idle', {'idle': 0.8, 'busy': 0.2})
+    """
+    if text is None or "=" not in text:
+        return text
+    return common.parse_bounds([_as_number(part.strip()) for part in text.split(",")], "--start", "idle=0.8,busy=0.2")
+
+
 def _as_number(part: str) -> str:
     """A share in per cent as a number; anything else as it is."""
     name, _, value = part.rpartition("=")

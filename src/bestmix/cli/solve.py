@@ -75,6 +75,21 @@ def solve(
             show_default="one for each value",
         ),
     ] = None,
+    discount: Annotated[
+        float | None,
+        typer.Option(
+            help="Rows are steps between states, --arm is the action and --segment the state: what a step counts for, "
+            "compared with the one before.",
+            show_default="rows are trials",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="With --discount: the first state, or probabilities, as in idle=0.8,busy=0.2."),
+    ] = None,
+    next_state: Annotated[
+        str, typer.Option("--next", metavar="COLUMN", help="With --discount: column of the state that comes next.")
+    ] = "next",
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
@@ -94,6 +109,8 @@ def solve(
 
     Example: [bold]bestmix solve trials.csv --goal 'minimise dollars' --limit 'quality >= 0.9'[/bold]
 
+    Example: [bold]bestmix solve steps.csv --arm action --segment state --discount 0.9 --start on --bound euros=5[/bold]
+
     Example: [bold]bestmix solve --sums sums.csv --arm model --reward quality --bound dollars=5[/bold]
     """
     bounds, wanted = common.parse_bounds(bound or []), common.parse_safety(safety)
@@ -105,6 +122,10 @@ def solve(
     if sums and (drop_missing or blocks is not None):
         option = "--drop-missing" if drop_missing else "--blocks"
         raise ValueError(f"{option}: sums are made already; give it to bestmix sql, which makes them")
+    if discount is not None and sums:
+        raise ValueError("--discount: sums have no steps between states; give the log of steps")
+    if discount is None and start is not None:
+        raise ValueError("--start: expected --discount with it, got none; rows are steps between states with both")
     remedy = DROP_IN_QUERY if sums else DROP
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
@@ -131,5 +152,7 @@ def solve(
             rec = from_sums(trials, n=n, block=block or "block", item=item, **asked)
         else:
             blocked: dict[str, Any] = {"block": block, "blocks": parse_blocks(blocks), "item": item}
+            if discount is not None:
+                asked |= {"discount": discount, "start": problems.parse_start(start), "next_state": next_state}
             rec = from_log(trials, drop_missing=drop_missing, **blocked, **asked)
     common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

@@ -60,6 +60,7 @@ from bestmix.strategies.protocol import (
     MOST_TRIALS,
     Checking,
     certified_mix,
+    check_arrivals,
     least_scatter,
     left_out,
     mixes,
@@ -205,6 +206,7 @@ class Experiment:
         if n != 1:
             raise checks.InvalidInput("n", expected="1 for a user who arrives", got=n, remedy="ask for each user")
         self.problem.check_segment(segment)
+        check_arrivals(self.problem)
         if self.record.items is not None:
             raise checks.InvalidInput(
                 "segment", "a user who arrives brings an item of their own", "ask() for all trials, or use no items"
@@ -585,7 +587,7 @@ class Experiment:
         ordered = costs
         if isinstance(costs, dict) and len(costs) == len(names):
             ordered = [costs.get(name) for name in names]
-        if isinstance(ordered, (list, tuple)) and len(ordered) == len(names):
+        if isinstance(ordered, (list, tuple)) and len(ordered) == len(names) and not self.problem.flows:
             values = (reward, *ordered)
             if not [value for value in values if type(value) is not float or not abs(value) <= checks.LARGEST]:
                 return values

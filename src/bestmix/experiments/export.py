@@ -78,7 +78,8 @@ def _before(experiment: "Experiment") -> tuple[str, ...]:
 
 def _values(experiment: "Experiment", trial: "Trial") -> list[Any]:
     data, costs = trial.to_dict(), trial.costs or {}
-    metrics = [trial.reward, *(costs.get(name) for name in experiment.problem.metrics[1:])]
+    problem = experiment.problem
+    metrics = [problem.shown_value(name, costs.get(name, trial.reward)) for name in problem.metrics]
     return [*(data[name] for name in _before(experiment)), *metrics, *(data[name] for name in AFTER)]
 
 
@@ -114,7 +115,9 @@ def _parquet(experiment: "Experiment", path: Path, trials: "Iterator[Trial]") ->
     whole, text, number = pyarrow.int64(), pyarrow.string(), pyarrow.float64()
     items = experiment.record.items
     numbers = ("token", "slot", "round", *(("item",) if items is not None and not items["named"] else ()))
-    kinds = dict.fromkeys((*_before(experiment), *AFTER), text) | dict.fromkeys(numbers, whole)
+    states = columns(experiment)[len(_before(experiment)) :][len(experiment.problem.metrics) - 1]
+    named = (states,) if experiment.problem.flows else ()  # the state that comes next, the last of the metrics
+    kinds = dict.fromkeys((*_before(experiment), *AFTER, *named), text) | dict.fromkeys(numbers, whole)
     names = columns(experiment)
     schema = pyarrow.schema([(name, kinds.get(name, number)) for name in names])
     with parquet.ParquetWriter(path, schema) as writer:

@@ -29,12 +29,15 @@ class Layout(NamedTuple):
     right, equality
         Right sides (R,), zero where constants hold the bounds; which limits are equalities (R,).
     known
-        Limits whose rows have no noise at all: those on shares, and those on metrics that are all given (R,).
+        Limits whose rows have no noise at all, those on shares and those on metrics that are all given, and the flow
+        between states, which every policy keeps (R,).
     reference, factor
         For relative limits the column by whose mean each segment's entries are reduced, -1 for none: (S, R); and
         what multiplies that mean: (R,).
     given
         Means that are known beforehand, NaN where trials tell: (n, M).
+    offset
+        What is added to each column's objective: (n,).
     """
 
     sizes: Integers
@@ -47,6 +50,7 @@ class Layout(NamedTuple):
     reference: Integers
     factor: Floats
     given: Floats
+    offset: Floats
 
 
 class Part(NamedTuple):
@@ -65,7 +69,7 @@ def set_entries(layout: Layout, means: Floats, mu: Floats, rows: Floats) -> None
     limits, first = layout.right.shape[0], 0
     for s in range(sizes.shape[0]):
         for j in range(first, first + sizes[s]):
-            mu[j] = seen(transform[s, 0], means[j])
+            mu[j] = layout.offset[j] + seen(transform[s, 0], means[j])
             for r in range(limits):
                 rows[j, r] = above(seen(transform[s, 1 + r], means[j]), -constant[j, r])
         for r in range(limits):
@@ -150,6 +154,7 @@ def part(layout: Layout, use: Flags) -> Part:
         reference,
         layout.factor,
         layout.given[columns],
+        layout.offset[columns],
     )
     return Part(inner, columns, segments)
 
@@ -203,5 +208,6 @@ def new_layout(
         np.full((len(sizes), limits), -1) if reference is None else np.array(reference, dtype=np.int64),
         none.copy() if factor is None else np.array(factor, dtype=np.float64),
         np.full((n, transform.shape[2]), np.nan) if given is None else np.array(given, dtype=np.float64),
+        np.zeros(n),
     )
     return result._replace(known=known_rows(result))

@@ -4,7 +4,8 @@ A model is a tuple of kind, factor, table, offset and extra: ``factor`` (K, d, d
 or standard t draws, to a trial's noise, ``table`` (rows, d) holds observed trials with those of arm a in rows
 offset[a]..offset[a + 1], and ``extra`` holds the other numbers. Where the sum of several trials has a
 simple law it is one draw. INDEPENDENT is GAUSSIAN with diagonal factors, which are not multiplied out. In MIXED
-noise ``extra`` (d,) has the deviation of each normal coordinate, and -1 for those that are 0 or 1.
+noise ``extra`` (d,) has the deviation of each normal coordinate, -1 for those that are 0 or 1, and -2 for those of
+which at most one is 1.
 
 Gaussian noise has no table, not even an empty one: for a table that is None the compiler leaves out all that draws
 other noise, which takes seconds to compile.
@@ -147,9 +148,14 @@ def add_student(rng: np.random.Generator, degrees: float, factor: Floats, count:
 
 @compiled
 def add_other(rng: np.random.Generator, kind: int, extra: Floats, center: Floats, count: int, total: Floats) -> None:
-    """Binomial sums for 0/1 coordinates; Beta trials one by one."""
+    """Binomial sums for 0/1 coordinates, of exclusive ones out of what is left; Beta trials one by one."""
+    left, rest = count, 1.0
     for i in range(total.shape[0]):
-        if kind == BERNOULLI or (kind == BERNOULLI_REWARD and i == 0) or (kind == MIXED and extra[i] < 0.0):
+        if kind == MIXED and extra[i] < -1.0:
+            some = rng.binomial(left, min(max(center[i] / rest, 0.0), 1.0) if rest > 0.0 else 0.0)
+            total[i] += some
+            left, rest = left - some, rest - center[i]
+        elif kind == BERNOULLI or (kind == BERNOULLI_REWARD and i == 0) or (kind == MIXED and extra[i] < 0.0):
             total[i] += rng.binomial(count, center[i])
         elif kind == MIXED:
             total[i] += count * center[i] + math.sqrt(count) * extra[i] * rng.standard_normal()
@@ -443,8 +449,13 @@ def draw_trial(rng: np.random.Generator, model: Model, center: Floats, a: int, t
         for i in range(center.shape[0]):
             trial[i] = 1.0 if rng.random() < center[i] else 0.0
     elif kind == MIXED:
+        drawn, end = -1.0, 0.0
         for i in range(center.shape[0]):
-            if extra[i] < 0.0:
+            if extra[i] < -1.0:
+                drawn = rng.random() if drawn < 0.0 else drawn
+                trial[i] = 1.0 if end <= drawn < end + center[i] else 0.0
+                end += center[i]
+            elif extra[i] < 0.0:
                 trial[i] = 1.0 if rng.random() < center[i] else 0.0
             else:
                 trial[i] = extra[i] * rng.standard_normal()

@@ -22,6 +22,7 @@ from bestmix.pages.tradeoffs import TradeOffChart, tradeoff_chart
 from bestmix.pages.traffic import LAST_VERSIONS, TrafficView
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
+from bestmix.problems.markov import MarkovProblem
 from bestmix.problems.rows import is_bound
 
 if TYPE_CHECKING:
@@ -295,6 +296,9 @@ class Answer:
         bounds = ", ".join(_limit(limit) for limit in problem.limits)
         facts = {
             "arms tried": ", ".join(problem.arms) or "none",
+            "states": f"{', '.join(problem.segments)}, with the discount {problem.discount:g}"
+            if isinstance(problem, MarkovProblem)
+            else "",
             "known arms": ", ".join(problem.known),
             "goal": str(problem.goal),
             "bounds on mean costs" if all(map(is_bound, problem.limits)) else "limits": bounds or "none",

@@ -247,7 +247,7 @@ def comparison_figure(result: SweepResult, instance: Instance, by: str = "error"
 
 
 def _segment_comparison(result: SweepResult, instance: SegmentInstance, by: str) -> "Figure":
-    arms, segments = len(instance.arms) / len(instance.shares), len(instance.shares)
+    arms, segments = len(instance.arms) / len(instance.groups), len(instance.groups)
     with style():
         from matplotlib.figure import Figure
 

@@ -41,7 +41,7 @@ def plot_segments(rec: Recommendation, ax: "Axes | None" = None) -> "Axes":
     segments, arms, shares = _table(rec)
     with style():
         ax = _new_axes(len(segments), len(arms)) if ax is None else ax
-        _draw(ax, segments, arms, shares)
+        _draw(ax, segments, arms, shares, rec.problem.everybody)
         return ax
 
 
@@ -54,18 +54,18 @@ def plot_best_shares(instance: SegmentInstance, ax: "Axes | None" = None) -> "Ax
     """
     problem = instance.problem
     arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
-    groups = dict(zip(problem.segments or [None], instance.shares, strict=True))
+    groups, weight = list(instance.groups), np.array(list(instance.groups.values()))
     table = np.zeros((len(groups), len(arms)))
     for name, share in instance.mixture.items():
         cell = problem.cell(name)
-        row = list(groups).index(cell.segment)
-        table[row, arms.index(cell.arm)] = share / instance.shares[row]
-    rows = sorted(range(len(groups)), key=lambda s: -instance.shares[s])[:MOST_SEGMENTS]
-    columns = sorted(range(len(arms)), key=lambda a: -float(instance.weight @ table[:, a]))[:MOST_ARMS]
-    names = [(list(groups)[s] or "everyone", instance.shares[s]) for s in rows]
+        row = groups.index(cell.segment)
+        table[row, arms.index(cell.arm)] = share / weight[row]
+    rows = sorted(range(len(groups)), key=lambda s: -weight[s])[:MOST_SEGMENTS]
+    columns = sorted(range(len(arms)), key=lambda a: -float(weight @ table[:, a]))[:MOST_ARMS]
+    names = [(groups[s] or "everyone", float(weight[s])) for s in rows]
     with style():
         ax = _new_axes(len(names), len(columns)) if ax is None else ax
-        _draw(ax, names, [arms[a] for a in columns], table[np.ix_(rows, columns)])
+        _draw(ax, names, [arms[a] for a in columns], table[np.ix_(rows, columns)], problem.everybody)
         return ax
 
 
@@ -98,7 +98,7 @@ def _table(rec: Recommendation) -> tuple[list[tuple[str, float]], list[str], np.
     return rows, columns, np.array([[rec.by_segment[s].get(a, 0.0) for a in columns] for s, _ in rows])
 
 
-def _draw(ax: "Axes", segments: list[tuple[str, float]], arms: list[str], shares: np.ndarray) -> None:
+def _draw(ax: "Axes", segments: list[tuple[str, float]], arms: list[str], shares: np.ndarray, everybody: str) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
     shades = LinearSegmentedColormap.from_list("shares", [COLOURS["paper"], COLOURS["support"]])
@@ -110,7 +110,7 @@ def _draw(ax: "Axes", segments: list[tuple[str, float]], arms: list[str], shares
             ax.text(*place, share_text(float(share)), ha="center", va="center", color=colour, fontsize=8)
     columns = [shortened(arm) for arm in arms]
     ax.set_xticks(np.arange(len(arms)) + 0.5, columns, parse_math=False)
-    labels = [f"{shortened(name)}, {share_text(share)} of users" for name, share in segments]
+    labels = [f"{shortened(name)}, {share_text(share)} of {everybody}" for name, share in segments]
     ax.set_yticks(np.arange(len(segments)) + 0.5, labels, parse_math=False)
     ax.invert_yaxis()
     ax.xaxis.tick_top()

@@ -115,7 +115,7 @@ def explanation_figure(explained: Explanation | SegmentExplanation) -> "Figure":
 
 def _segment_explanation(explained: SegmentExplanation) -> "Figure":
     margins = list(explained.margins.items())[:MOST_BARS]
-    rows = max(len(explained.instance.shares), len(margins), 6)
+    rows = max(len(explained.instance.groups), len(margins), 6)
     with style():
         from matplotlib.figure import Figure
 

@@ -116,7 +116,7 @@ def wish_for(old: Problem, new: Problem) -> Wish | None:
     Wish(bounds={'x': 2.0}, limits=[], arms=['a', 'b'], budget=None, prices=None, most=None)
     """
     before, after = old.to_dict(), new.to_dict()
-    parts = ("goal", "segments", "known")
+    parts = ("goal", "segments", "known", "states", "actions", "discount", "start")
     if any(before.get(part) != after.get(part) for part in parts) or before["bounds"].keys() != after["bounds"].keys():
         return None
-    return Wish(after["bounds"], after.get("limits", []), after["arms"])
+    return Wish(after["bounds"], after.get("limits", []), after.get("arms"))

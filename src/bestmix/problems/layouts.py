@@ -1,9 +1,10 @@
-"""A problem's segments, limits and known means as columns and rows of a program, before any trial.
+"""A problem's segments or states, limits and known means as columns and rows of a program, before any trial.
 
 In the program columns stand in order of segments, in each the arms that can be tried and then those that are known;
 in a problem those that can be tried come first, whatever their segment. ``places`` leads from one to the other.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.layout import Layout, new_layout
 from bestmix.problems.limits import Limit
+from bestmix.problems.markov import MarkovProblem
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.quantities import Share
 
@@ -22,7 +24,7 @@ def places(problem: Problem) -> Integers:
     >>> places(Problem(["a", "b"], segments={"free": 0.7, "paid": 0.3}))
     array([0, 1, 2, 3])
     """
-    groups = max(len(problem.segments), 1)
+    groups = len(segments_of(problem))
     tried, known = len(problem.cells) // groups, len(problem.known_cells) // groups
     at = [[*range(s * tried, (s + 1) * tried), *_known(s, groups, tried, known)] for s in range(groups)]
     result = np.array(at, dtype=np.int64).ravel()
@@ -38,10 +40,12 @@ def _known(s: int, groups: int, tried: int, known: int) -> range:
 @lru_cache(maxsize=64)
 def layout_of(problem: Problem) -> Layout:
     """Columns and rows before any trial."""
+    if isinstance(problem, MarkovProblem):
+        return _with_flows(problem)
     cells = [[*problem.cells, *problem.known_cells][place] for place in places(problem)]
     groups, limits = segments_of(problem), problem.limits
     transform = np.array([_rows(problem, segment) for segment in groups])
-    constant = np.array([[_constant(limit, cell) for limit in limits] for cell in cells]).reshape(len(cells), -1)
+    constant = _constants(limits, cells)
     given = np.vstack([problem.partly_known, problem.known_measures])[places(problem)]
     reference = [[_reference(limit, segment, cells) for limit in limits] for segment in groups]
     return new_layout(
@@ -55,9 +59,29 @@ def layout_of(problem: Problem) -> Layout:
     )
 
 
+def _with_flows(problem: MarkovProblem) -> Layout:
+    """Actions in states are the columns, all in one group; rows are the limits, and the flow of all states but one."""
+    rows, cells, limits, flows = problem.rows, list(problem.cells), problem.limits, problem.flows
+    visits = np.array([[float(measure == visit) for measure in rows.measures] for visit in rows.visits])
+    here = np.array([[float(cell.segment == state) for state in flows] for cell in cells])
+    first = (1.0 - problem.discount) * np.array([problem.start[state] for state in flows])
+    flowing = np.arange(len(limits) + len(flows)) >= len(limits)
+    result = new_layout(
+        [len(cells)],
+        np.vstack([rows.transform, -problem.discount * visits])[None],
+        np.hstack([_constants(limits, cells), here - first]),
+        equality=flowing,
+    )
+    return result._replace(known=result.known | flowing)
+
+
 def segments_of(problem: Problem) -> list[str | None]:
-    """The segments; without any, one of no name."""
-    return list(problem.segments) or [None]
+    """The segments; one of no name without any, and where these are states, whose shares nobody knows."""
+    return [None] if problem.flows else list(problem.segments) or [None]
+
+
+def _constants(limits: Sequence[Limit], cells: list[Cell]) -> Floats:
+    return np.array([[_constant(limit, cell) for limit in limits] for cell in cells]).reshape(len(cells), -1)
 
 
 def _applies(limit: Limit, segment: str | None) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.arrays import Flags, Floats, Integers
 
+ADD_UP = 1e-9  # by which probabilities may exceed a total of 1
 # The model that kernels/sampling.py takes: kind, factor, table, offset, extra.
 Model = tuple[int, Floats, Floats | None, Integers, Floats]
 
@@ -281,7 +282,7 @@ class Bernoulli:
 
 @dataclass(frozen=True, init=False, eq=False)
 class Mixed:
-    """Some metrics are 0 or 1, whose means are their probabilities, and the others normal; all independent.
+    """Some metrics are 0 or 1, whose means are their probabilities, and the others normal; independent of each other.
 
     Parameters
     ----------
@@ -289,6 +290,9 @@ class Mixed:
         Standard deviation of each metric of a trial (1 + L,), whatever the arm; that of a 0/1 metric is not used.
     binary
         Which metrics are 0 or 1 (1 + L,).
+    exclusive
+        Which of these are not independent, but at most one of them is 1, as the states that may come next are; none by
+        default.
 
     Examples
     --------
@@ -300,16 +304,20 @@ class Mixed:
     kind: ClassVar[str] = "mixed"
     sigma: Floats
     binary: Flags
+    exclusive: Flags
 
-    def __init__(self, sigma: Any, binary: Any) -> None:
+    def __init__(self, sigma: Any, binary: Any, exclusive: Any = None) -> None:
         deviation = np.atleast_1d(_deviation("sigma", sigma, 1))
-        flags = np.atleast_1d(np.asarray(binary))
-        if flags.dtype != np.bool_ or flags.shape != deviation.shape:
-            raise checks.InvalidInput(
-                "binary", expected=f"true or false for each of {len(deviation)} metrics", got=checks.shown(binary)
-            )
+        given = {"binary": binary, "exclusive": np.zeros(len(deviation), np.bool_) if exclusive is None else exclusive}
+        for name, value in given.items():
+            flags = np.atleast_1d(np.asarray(value))
+            if flags.dtype != np.bool_ or flags.shape != deviation.shape:
+                expected = f"true or false for each of {len(deviation)} metrics"
+                raise checks.InvalidInput(name, expected=expected, got=checks.shown(value))
+            object.__setattr__(self, name, flags)
+        if (self.exclusive & ~self.binary).any():
+            raise checks.InvalidInput("exclusive", expected="some of the binary metrics", got=checks.shown(exclusive))
         object.__setattr__(self, "sigma", deviation)
-        object.__setattr__(self, "binary", flags)
 
     def check(self, means: Floats) -> None:
         """Refuse means that are not probabilities where trials are 0 or 1."""
@@ -323,28 +331,45 @@ class Mixed:
                 got=f"{events.min():g} to {events.max():g}",
                 remedy="rescale them, or make these metrics normal",
             )
+        if means[:, self.exclusive].sum(axis=1).max(initial=0.0) > 1.0 + ADD_UP:
+            most = means[:, self.exclusive].sum(axis=1).max()
+            raise checks.InvalidInput(
+                "Mixed noise", expected="exclusive metrics whose means add up to 1 at most", got=f"{most:g}"
+            )
 
     def covariance(self, means: Floats) -> Floats:
         """Covariance of one trial of each arm."""
-        return _diagonal(np.where(self.binary, means * (1 - means), np.square(self.sigma)))
+        result = _diagonal(np.where(self.binary, means * (1 - means), np.square(self.sigma)))
+        pairs = self.exclusive[:, None] & self.exclusive & ~np.eye(len(self.sigma), dtype=np.bool_)
+        return np.where(pairs, -means[:, :, None] * means[:, None, :], result)
 
     def proxy(self, means: Floats) -> Floats:
-        """Half the range of what is 0 or 1, squared (Hoeffding's lemma); of the others their variance."""
-        return _diagonal(np.broadcast_to(np.where(self.binary, 0.25, np.square(self.sigma)), means.shape))
+        """Half the range of what is 0 or 1, squared (Hoeffding's lemma); of the others their variance.
+
+        Of exclusive metrics v.noise stays within an interval of length max v - min v, whose square is at most 2 v.v.
+        """
+        scale = np.where(self.exclusive, 0.5, np.where(self.binary, 0.25, np.square(self.sigma)))
+        return _diagonal(np.broadcast_to(scale, means.shape))
 
     def draw(self, rng: np.random.Generator, means: Floats, arm: int, size: int) -> Floats:
         """Trials of one arm."""
         shape = (size, means.shape[1])
         normal = means[arm] + self.sigma * rng.standard_normal(shape)
-        return np.asarray(np.where(self.binary, rng.random(shape) < means[arm], normal), dtype=np.float64)
+        result = np.where(self.binary, rng.random(shape) < means[arm], normal)
+        if self.exclusive.any():
+            ends = np.cumsum(means[arm, self.exclusive])
+            chosen = np.searchsorted(ends, rng.random(size), side="right")
+            result[:, self.exclusive] = chosen[:, None] == np.arange(len(ends))
+        return np.asarray(result, dtype=np.float64)
 
     def compiled(self, means: Floats) -> Model:
         """For the kernels."""
-        return _model("MIXED", means, extra=np.where(self.binary, -1.0, self.sigma))
+        return _model("MIXED", means, extra=np.where(self.exclusive, -2.0, np.where(self.binary, -1.0, self.sigma)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a file."""
-        return {"kind": self.kind, "sigma": self.sigma.tolist(), "binary": self.binary.tolist()}
+        data = {"kind": self.kind, "sigma": self.sigma.tolist(), "binary": self.binary.tolist()}
+        return data | ({"exclusive": self.exclusive.tolist()} if self.exclusive.any() else {})
 
 
 @dataclass(frozen=True)

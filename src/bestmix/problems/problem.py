@@ -131,16 +131,19 @@ class Problem:
     ) -> None:
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
         known = checks.mapping("known", known or {}, "of arm names to Known(reward, costs)")
-        checks.names("bounds", bounds, "cost")
-        goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
-        rows = Rows(goal, parse_limits(limits, bounds), checks.names("tracked", tracked, "metric"))
+        rows = asked_rows(goal, limits, bounds, tracked)
+        self._set(checks.names("arms", arms, "arm"), rows, known, _segments(segments))
+        self._check(bounds)
+
+    def _set(
+        self, arms: tuple[str, ...], rows: Rows, known: Mapping[str, Any], segments: dict[str, float | None]
+    ) -> None:
         set_ = object.__setattr__
-        set_(self, "arms", checks.names("arms", arms, "arm"))
+        set_(self, "arms", arms)
         set_(self, "rows", rows)
         set_(self, "bounds", {n: limit.bound for n, limit in zip(rows.names, rows.limits, strict=True)})
         set_(self, "known", {n: _known(n, k) for n, k in known.items()})
-        set_(self, "segments", _segments(segments))
-        self._check(bounds)
+        set_(self, "segments", segments)
 
     def _check(self, bounds: Mapping[str, float]) -> None:
         """Refuse what contradicts itself."""
@@ -219,6 +222,16 @@ class Problem:
         """
         return Problem.from_dict(self.to_dict() | {"tracked": []}) if self.tracked else self
 
+    def with_limits(self, limits: Sequence[Limit]) -> "Problem":
+        """The same arms, goal and segments with these limits instead; nothing is tracked.
+
+        >>> Problem(["a", "b"], {"dollars": 5.0}).with_limits([Limit.parse("dollars <= 6")]).bounds
+        {'dollars': 6.0}
+        """
+        shares = list(self.segments) if None in self.segments.values() else dict(self.segments)
+        asked: dict[str, Any] = {"goal": self.goal, "limits": limits, "segments": shares or None}
+        return Problem(self.arms, known=self.known, **asked)
+
     def tracking(self, metrics: Sequence[str]) -> "Problem":
         """The same problem, whose trials tell these metrics as well.
 
@@ -287,6 +300,21 @@ class Problem:
         """
         slacks = self.columns[len(self.names) :]
         return self.costs[slacks.index(column)] if column in slacks else None
+
+    @property
+    def group(self) -> str:
+        """What a segment is called."""
+        return "segment"
+
+    @property
+    def everybody(self) -> str:
+        """What a segment is a share of."""
+        return "users"
+
+    @property
+    def flows(self) -> tuple[str, ...]:
+        """States whose flow is a row of the program, after those of the limits; none without states."""
+        return ()
 
     @cached_property
     def plain(self) -> bool:
@@ -378,6 +406,14 @@ class Problem:
         rewards = checks.array("rewards", np.atleast_1d(np.asarray(rewards, dtype=object)), (None,), "(trials,)")
         return np.column_stack([rewards, self.cost_rows(costs, len(rewards))])
 
+    def value(self, metric: str, value: Any) -> float:
+        """One value of a metric as a number."""
+        return checks.number(metric, value)
+
+    def shown_value(self, metric: str, value: Any) -> Any:
+        """A value of a metric as tables have it."""
+        return value
+
     def _named_rows(self, values: Mapping[str, Any]) -> Floats:
         given = dict(values)
         checks.same_names("metrics", given, self.metrics, "metric")
@@ -444,7 +480,11 @@ class Problem:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Problem":
-        """Inverse of ``to_dict``; only ``arms`` must be there."""
+        """Inverse of ``to_dict``; only ``arms`` must be there, or ``states`` and what comes with them."""
+        if "states" in data:
+            from bestmix.problems.markov import MarkovProblem
+
+            return MarkovProblem.from_dict(data)
         entries = ("arms", "bounds", "known", "goal", "limits", "segments", "tracked")
         unknown = set(data) - set(entries)
         if "arms" not in data or unknown:
@@ -483,6 +523,15 @@ def _column(name: str, values: Any, rows: int) -> Floats:
     if _depth(values) == 0:
         return np.full(rows, checks.number(name, values))
     return checks.array(name, values, (rows,), "(trials,)")
+
+
+def asked_rows(
+    goal: str | Goal, limits: Sequence[str | Limit], bounds: Mapping[str, float], tracked: Sequence[str]
+) -> Rows:
+    """The goal and the limits as they may be written."""
+    checks.names("bounds", bounds, "cost")
+    goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
+    return Rows(goal, parse_limits(limits, bounds), checks.names("tracked", tracked, "metric"))
 
 
 def _known(name: str, known: Any) -> Known:

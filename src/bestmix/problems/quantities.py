@@ -1,8 +1,8 @@
 """What a limit is about: the mean of a metric, the share of an arm, a tail, or a ratio of two means.
 
-A metric is what a trial returns under a name. ``Mean`` and ``Tail`` are columns: each trial has one value
+A metric is what a trial returns under a name. ``Mean``, ``Tail`` and ``Visit`` are columns: each trial has one value
 of them, so their means have a covariance. A ratio is a linear function of two columns, and the share of an
-arm is no matter of trials at all.
+arm is no matter of trials at all. No limit is on visits: with states they make up the flow between these.
 """
 
 from collections.abc import Callable, Mapping
@@ -130,7 +130,33 @@ class Share:
         return ()
 
 
-Column: TypeAlias = Mean | Tail
+@dataclass(frozen=True)
+class Visit:
+    """Whether a step leads to a state: 1 where the state that comes next has this number, and 0 elsewhere.
+
+    >>> visit = Visit(1, "busy")
+    >>> str(visit), visit.of({"next": np.array([0.0, 1.0])})
+    ('p(next = busy)', array([0., 1.]))
+    """
+
+    number: int
+    state: str
+    metric = "next"
+
+    def __str__(self) -> str:
+        return f"p({self.metric} = {written_name(self.state)})"
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The one that says which state comes next."""
+        return (self.metric,)
+
+    def of(self, rows: Mapping[str, Floats]) -> Floats:
+        """Its value in each trial, 0 or 1."""
+        return np.equal(rows[self.metric], self.number).astype(np.float64)
+
+
+Column: TypeAlias = Mean | Tail | Visit
 Quantity: TypeAlias = Mean | Tail | Ratio | Share
 
 

@@ -16,7 +16,7 @@ from bestmix import checks
 from bestmix.arrays import Flags, Floats, Signs
 from bestmix.problems.goals import REWARD, Goal
 from bestmix.problems.limits import Limit
-from bestmix.problems.quantities import Column, Mean
+from bestmix.problems.quantities import Column, Mean, Visit
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,13 @@ class Rows:
     goal: Goal
     limits: tuple[Limit, ...]
     tracked: tuple[str, ...] = ()  # further metrics that trials tell, such as what they cost
+    visits: tuple[Visit, ...] = ()  # the states that a step can lead to, but for one, where there are states
 
     @cached_property
     def measures(self) -> tuple[Column, ...]:
-        """What is measured in each trial, the goal's first and what is only tracked last."""
+        """What is measured in each trial, the goal's first; then what limits read, what is tracked, and visits."""
         columns = [self.goal.quantity, *(column for limit in self.limits for column in limit.columns)]
-        return tuple(dict.fromkeys([*columns, *map(Mean, self.tracked)]))
+        return tuple(dict.fromkeys([*columns, *map(Mean, self.tracked), *self.visits]))
 
     @cached_property
     def asked(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from bestmix.problems import noise as models
 from bestmix.problems.instance import Instance
 from bestmix.problems.layouts import layout_of, places
 from bestmix.problems.problem import Problem
+from bestmix.problems.quantities import Mean, Tail, Visit
 from bestmix.problems.solution import check_settled
 from bestmix.problems.true_means import read_means, read_noise, read_shares, written_means
 
@@ -108,11 +109,12 @@ class SegmentInstance(Instance):
         return f"SegmentInstance({self.problem!r}, means of {len(self.arms)} columns, {self.noise.kind} noise)"
 
     def _no_arrays(self) -> NoReturn:
-        what = f"{len(self.problem.segments)} segments" if self.problem.segments else "limits of other kinds"
+        groups = len(self.problem.segments)
+        what = f"{groups} {self.problem.group}s" if groups else "limits of other kinds"
         raise checks.InvalidInput(
             "instance",
             f"this needs one segment, a reward and bounds on mean costs alone, got {what}",
-            "use simulate, sweep, plan, explain or solve, which serve every instance",
+            f"use simulate, sweep, plan{', explain' * (not self.flows)} or solve, which serve every instance",
         )
 
     @property  # type: ignore[misc]
@@ -184,6 +186,16 @@ class SegmentInstance(Instance):
         weights[self.places] = self.truth.weights
         return {name: float(w) for name, w in zip(self.arms, weights, strict=True) if w > simplex.FEASIBLE}
 
+    @cached_property
+    def groups(self) -> dict[str | None, float]:
+        """Share of all users of each segment, or of all steps of each state in the best mix; without any, of all."""
+        if not self.flows:
+            return dict(zip(self.problem.segments or [None], self.shares, strict=True))
+        found: dict[str | None, float] = dict.fromkeys(self.problem.segments, 0.0)
+        for cell, weight in zip(self.problem.cells, self.truth.weights.tolist(), strict=True):
+            found[cell.segment] += weight
+        return found
+
     def model(self) -> models.Model | None:
         """The noise as the kernels draw it, by columns of the program; None where they cannot."""
         if not isinstance(self.noise, models.CompiledNoise):
@@ -225,7 +237,8 @@ class SegmentInstance(Instance):
 
     def sampler(self, seed: int | None = None) -> Callable[..., Any]:
         """A function for ``identify`` that simulates one trial of an arm, in a segment where there are any."""
-        tails = [name for name in self.problem.measures if name not in self.problem.metrics]
+        measures = self.problem.rows.measures
+        tails = [str(measure) for measure in measures if isinstance(measure, Tail)]
         if tails:
             raise checks.InvalidInput(
                 "instance",
@@ -235,18 +248,41 @@ class SegmentInstance(Instance):
         rng = np.random.default_rng(seed)
 
         def pull(arm: str, segment: str | None = None) -> dict[str, float]:
-            row = self.draw(self.problem.index(arm, segment), 1, rng)[0]
-            return dict(zip(self.problem.metrics, row.tolist(), strict=True))
+            row = self.draw(self.problem.index(arm, segment), 1, rng)[0].tolist()
+            told = {m.metric: value for m, value in zip(measures, row, strict=True) if isinstance(m, Mean)}
+            visits = [m.state for m, value in zip(measures, row, strict=True) if isinstance(m, Visit) and value]
+            return told | ({Visit.metric: (visits or [list(self.problem.segments)[-1]])[0]} if self.flows else {})
 
         return pull
 
+    @property
+    def flows(self) -> int:
+        """Rows of the program that are the flow between states; none without states."""
+        return len(self.problem.flows)
+
     def deployed(self, mix: Floats) -> Floats:
-        """Mixes (runs, n) of the program's columns on the true shares of the segments."""
+        """Mixes (runs, n) of the program's columns on the true shares of the segments, or of states."""
+        if self.flows:
+            return self._visited(mix)
         totals = np.zeros((len(mix), len(self.weight)))
         for s in range(len(self.weight)):
             totals[:, s] = mix[:, self.segment == s].sum(axis=1)
         served = np.where(totals > 0, self.weight / np.where(totals > 0, totals, 1.0), 0.0)
         return np.asarray(mix * served[:, self.segment])
+
+    def _visited(self, mix: Floats) -> Floats:
+        """Shares of all steps (runs, n) that the policies of these mixes make; even ones in a state that has none."""
+        cells, states = self.problem.cells, list(self.problem.segments)
+        here = np.array([[cell.segment == state for cell in cells] for state in states], dtype=np.float64)  # (S, n)
+        total = (mix @ here.T)[:, :, None]
+        even = here / here.sum(axis=1, keepdims=True)
+        within = np.where(total > 0, mix[:, None, :] * here / np.where(total > 0, total, 1.0), even)  # (runs, S, n)
+        flow = -self.entries[1][:, -self.flows :]  # what comes in, less what is there: zero in all for every policy
+        system = np.concatenate([within @ flow, within.sum(axis=2, keepdims=True)], axis=2)  # (runs, S, S)
+        last = np.zeros((len(mix), len(states), 1))
+        last[:, -1] = 1.0
+        shares = np.linalg.solve(np.swapaxes(system, 1, 2), last)  # of states
+        return np.asarray((within * shares).sum(axis=1))
 
     def judge(self, mix: Floats) -> Judged:
         """Regret, violation and loss of mixes (runs, n), each deployed on the true shares of segments."""
@@ -259,7 +295,7 @@ class SegmentInstance(Instance):
         return Judged(regret, np.abs(broken).max(axis=1, initial=0.0), loss)
 
     def wrong(self, basic: Flags, feasible: Flags) -> Flags:
-        """Which answers (runs, n + R) are made of other columns and slacks than the best mix."""
+        """Which answers (runs, n + R) are made of other columns and slacks than the best mix; flows have none."""
         if not self.truth.feasible:
             return np.asarray(feasible)
         return np.asarray((basic != self.truth.basic).any(axis=1) | ~feasible)

@@ -9,7 +9,7 @@ from bestmix import checks
 from bestmix.arrays import Floats
 from bestmix.problems import noise as models
 from bestmix.problems.problem import SHARES_ADD_UP, Cell, Problem
-from bestmix.problems.quantities import Tail
+from bestmix.problems.quantities import Tail, Visit
 
 
 def read_means(problem: Problem, means: Any) -> Floats:
@@ -44,6 +44,8 @@ def _row(problem: Problem, cell: Cell, means: Mapping[str, Any]) -> list[float]:
             )
         where = f"{where}[{name!r}]"
         table = checks.mapping(where, table[name], "of names to means")
+    if problem.flows:
+        table = _with_visits(problem, where, table)
     known = problem.partly_known[problem.cells.index(cell)]
     needed = [m for m, value in zip(problem.measures, known, strict=True) if np.isnan(value)]
     if unknown := [name for name in table if name not in problem.measures]:
@@ -58,6 +60,29 @@ def _row(problem: Problem, cell: Cell, means: Mapping[str, Any]) -> list[float]:
     ]
     _check_row(problem, cell, row, known)
     return row
+
+
+def _with_visits(problem: Problem, where: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Means of an action in a state, with the probability of each state that comes next instead of ``next``."""
+    metric, states = Visit.metric, list(problem.segments)
+    odds = checks.mapping(f"{where}[{metric!r}]", table.get(metric), "of states that come next to their probabilities")
+    if strange := [state for state in odds if state not in states]:
+        got = checks.shown(strange[0])
+        raise checks.InvalidInput(f"{where}[{metric!r}]", expected=f"some of {checks.shown(states)}", got=got)
+    found = {state: checks.number(f"{where}[{metric!r}][{state!r}]", odds.get(state, 0.0)) for state in states}
+    if min(found.values()) < 0 or abs(sum(found.values()) - 1.0) > SHARES_ADD_UP:
+        got = f"a total of {sum(found.values()):g}"
+        raise checks.InvalidInput(f"{where}[{metric!r}]", expected="probabilities that add up to 1", got=got)
+    return {name: mean for name, mean in table.items() if name != metric} | {
+        str(visit): found[visit.state] for visit in problem.rows.visits
+    }
+
+
+def _with_next(problem: Problem, means: dict[str, float]) -> dict[str, Any]:
+    """Inverse of ``_with_visits``."""
+    odds = {visit.state: means.pop(str(visit)) for visit in problem.rows.visits}
+    odds[list(problem.segments)[-1]] = max(1.0 - sum(odds.values()), 0.0)
+    return means | {Visit.metric: {state: share for state, share in odds.items() if share > 0}}
 
 
 def _check_known(problem: Problem, tried: Floats) -> None:
@@ -79,7 +104,8 @@ def written_means(problem: Problem, means: Floats) -> dict[str, Any]:
     for cell, row, known in zip(problem.cells, means.tolist(), problem.partly_known, strict=False):
         table = result if cell.segment is None else result.setdefault(cell.segment, {})
         entries = zip(problem.measures, row, known.tolist(), strict=True)
-        table[cell.arm] = {name: mean for name, mean, value in entries if np.isnan(value)}
+        told = {name: mean for name, mean, value in entries if np.isnan(value)}
+        table[cell.arm] = _with_next(problem, told) if problem.flows else told
     return result
 
 
@@ -101,8 +127,11 @@ def read_noise(
         return noise
     for name in checks.names("events", events, "metric"):
         checks.choice("events", name, list(problem.measures))
+    visits = np.array([isinstance(m, Visit) for m in problem.rows.measures])
     binary = np.array([isinstance(m, Tail) for m in problem.rows.measures]) | np.isin(problem.measures, list(events))
     deviation = _deviations(problem, 1.0 if sigma is None else sigma)
+    if visits.any():
+        return models.Mixed(deviation, binary | visits, visits)
     if binary.all():
         return models.Bernoulli()
     if binary.any():
@@ -124,6 +153,8 @@ def read_shares(problem: Problem, shares: Mapping[str, float] | None) -> tuple[f
     >>> read_shares(Problem(["a"], segments=["free", "paid"]), {"free": 0.7, "paid": 0.3})
     (0.7, 0.3)
     """
+    if problem.flows and shares is None:
+        return (1.0,)
     known = [share for share in problem.segments.values() if share is not None]
     if len(known) == len(problem.segments):
         if shares is not None:

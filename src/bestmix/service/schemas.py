@@ -42,6 +42,11 @@ def _money(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
     return value if isinstance(value, str | dict) else check(value)
 
 
+def _named(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """The name of a state is checked by the problem, which refuses that of anything else; a number here."""
+    return value if isinstance(value, str) else check(value)
+
+
 BUDGET: dict[str, Any] = {
     "description": "The most trials, or what they may cost: '200 dollars', or an object.",
     "anyOf": [
@@ -58,16 +63,32 @@ BUDGET: dict[str, Any] = {
 }
 Budget = Annotated[Whole, Field(ge=0, le=2**53), WrapValidator(_money), WithJsonSchema(BUDGET)]
 
+VALUE: dict[str, Any] = {
+    "description": "A number; of 'next', where there are states, the name of the state that comes next.",
+    "anyOf": [{"type": "number"}, {"type": "string"}],
+}
+Value = Annotated[Number, WrapValidator(_named), WithJsonSchema(VALUE)]
+
 MEANS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "number"}}
 NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 PROBLEM: dict[str, Any] = {  # whose values are checked by the problem itself
     "title": "Problem",
     "description": "Arms, what to aim at, what to keep, and what is known already.",
     "type": "object",
-    "required": ["arms"],
+    "anyOf": [{"required": ["arms"]}, {"required": ["states", "actions", "discount", "start"]}],
     "additionalProperties": False,
     "properties": {
         "arms": NAMES | {"description": "Names of the options that can be tried."},
+        "states": NAMES | {"description": "Instead of arms: states, in which actions are tried."},
+        "actions": {
+            "description": "With states: the actions of all of them, or of each.",
+            "anyOf": [NAMES, {"type": "object", "additionalProperties": NAMES}],
+        },
+        "discount": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "Of a step, with states."},
+        "start": {
+            "description": "With states: the first one, or the probability of each to be it.",
+            "anyOf": [{"type": "string"}, MEANS],
+        },
         "bounds": MEANS | {"description": "Largest acceptable means: short for limits such as 'dollars <= 5'."},
         "known": {
             "description": "Means that are known already, by arm.",
@@ -153,8 +174,8 @@ class Tell(Body):
 
     trial: TrialId
     reward: Number = Field(default_factory=_nothing, description="What the goal is about.")
-    costs: dict[str, Number] = Field(default_factory=dict, description="The other metrics, by name.")
-    metrics: dict[str, Number] = Field(default_factory=dict, description="Or all metrics, by name.")
+    costs: dict[str, Value] = Field(default_factory=dict, description="The other metrics, by name.")
+    metrics: dict[str, Value] = Field(default_factory=dict, description="Or all metrics, by name.")
 
     def result(self, place: str = "") -> tuple[str, Any, Any]:
         """The trial, its reward and its costs; or the trial and its metrics. ``place`` is where the body stands."""

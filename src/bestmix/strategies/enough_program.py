@@ -54,12 +54,13 @@ def regret_gains(evidence: Evidence, delta: float, size: int | None) -> Gains:
     """
     program, problem = program_of(evidence), evidence.problem
     at, best = places(problem), noisy_program.solve(program)
-    lam = np.where(np.isfinite(best.prices), np.maximum(best.prices, 0.0), 0.0)
-    height, own, base = _terms(program, best.weights, lam)
+    prices = np.where(np.isfinite(best.prices), best.prices, 0.0)  # of either sign for equalities, which have no margin
+    lam = np.where(program.layout.equality, 0.0, np.maximum(prices, 0.0))
+    height, own, base = _terms(program, best.weights, np.where(program.layout.equality, prices, lam))
     parts = _margin_parts(program, best.weights, lam)
     level = np.sqrt(-2.0 * np.log(delta * REGRET))
     start, segment = np.r_[0, np.cumsum(program.layout.sizes)[:-1]], program.segment
-    is_full = _filling(evidence, program, size)
+    is_full, limits = _filling(evidence, program, size), len(evidence.problem.limits)
 
     def gains(counts: Floats) -> Floats:
         n = counts[at]
@@ -67,9 +68,9 @@ def regret_gains(evidence: Evidence, delta: float, size: int | None) -> Gains:
         gain = level * (base + near * np.maximum(own - base, 0.0)) / (2.0 * root)
         margin = margin_parts_gains(parts, lam, n, level)
         full = is_full(n)
-        result = np.zeros((len(n), len(n) + len(lam)))
+        result = np.zeros((len(n), len(n) + limits))
         result[at, at] = np.where(full, 0.0, gain)
-        result[at, len(n) :] = np.where(full[:, None], 0.0, margin)
+        result[at, len(n) :] = np.where(full[:, None], 0.0, margin)[:, :limits]
         return result
 
     return gains
@@ -83,16 +84,16 @@ def margin_gains(evidence: Evidence, size: int | None) -> Gains | None:
     """
     program, at = program_of(evidence), places(evidence.problem)
     best = noisy_program.solve(program)
-    lam = np.where(np.isfinite(best.prices), np.maximum(best.prices, 0.0), 0.0)
+    lam = np.where(np.isfinite(best.prices) & ~program.layout.equality, np.maximum(best.prices, 0.0), 0.0)
     parts = _margin_parts(program, best.weights, lam)
     if not program.usable.all() or not parts.any():
         return None
-    is_full = _filling(evidence, program, size)
+    is_full, limits = _filling(evidence, program, size), len(evidence.problem.limits)
 
     def gains(counts: Floats) -> Floats:
         n = counts[at]
-        result = np.zeros((len(n), len(n) + len(lam)))
-        result[at, len(n) :] = np.where(is_full(n)[:, None], 0.0, margin_parts_gains(parts, lam, n, 1.0))
+        result = np.zeros((len(n), len(n) + limits))
+        result[at, len(n) :] = np.where(is_full(n)[:, None], 0.0, margin_parts_gains(parts, lam, n, 1.0))[:, :limits]
         return result
 
     return gains

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Memory = dict[str, Any]
 
 SERVE_ALL = "use Challenger(), Uniform() or, where trials are chosen, SFSR(score='lagrangian')"
+SERVE_STATES = "use Challenger() or Uniform()"
 AHEAD = "ahead"  # entry of a memory: slots that decisions do not wait for, where rounds are bought
 UNDER_WAY = "under way"  # entry of a memory: trials of each arm that are planned and that a decision does not wait for
 MOST_TRIALS = 2**53  # beyond it counts are no longer exact in floats
@@ -314,14 +315,34 @@ def check_plain(strategy: str, problem: Problem, remedy: str = SERVE_ALL) -> Non
         raise checks.InvalidInput(
             "strategy",
             f"{strategy} knows one segment and limits on means alone, got {_beyond(problem)}",
-            remedy,
+            SERVE_STATES if problem.flows and remedy == SERVE_ALL else remedy,
+        )
+
+
+def check_stateless(strategy: str, problem: Problem, remedy: str = SERVE_STATES) -> None:
+    """Refuse a problem with states, where a strategy knows none.
+
+    >>> check_stateless("SFSR-L", Problem(["a", "b"]))
+    """
+    if problem.flows:
+        raise checks.InvalidInput("strategy", f"{strategy} knows no states, got {_beyond(problem)}", remedy)
+
+
+def check_arrivals(problem: Problem) -> None:
+    """Refuse users who arrive where there are states: steps are made from states of choice.
+
+    >>> check_arrivals(Problem(["a"], segments=["free", "paid"]))
+    """
+    if problem.flows:
+        raise checks.InvalidInput(
+            "segment", "steps are made from states of choice, not from where somebody is", "ask() for all trials"
         )
 
 
 def _beyond(problem: Problem) -> str:
     """What makes a problem more than the paper's."""
     if problem.segments:
-        return f"{len(problem.segments)} segments"
+        return f"{len(problem.segments)} {problem.group}s"
     strange = [limit for limit in problem.limits if limit.on_share or limit.arm is not None or limit.equality]
     return f"'{strange[0]}'" if strange else "partly known arms"
 

@@ -45,6 +45,7 @@ from bestmix.strategies.protocol import (
     after_log,
     arriving,
     certified_mix,
+    check_arrivals,
     check_problem,
     decides_from_counts,
     extended,
@@ -215,6 +216,7 @@ class Search:
         """The arm for a user who arrives: the one that is furthest behind the round's plan, evenly without one."""
         arms = self.problem.arms
         self.problem.check_segment(segment)
+        check_arrivals(self.problem)
         if not arms or self.done:
             return None
         if self._items is not None:

@@ -171,6 +171,8 @@ def check_items(items: Items, problem: Problem, strategy: Strategy) -> Items:
     bestmix.checks.InvalidInput: items: Challenger[0.95] stops by the errors of arms that share no items, ...
     """
     check_chosen_trials(problem.segments)
+    if problem.flows:
+        raise checks.InvalidInput("items", "with states a step leads to another, and has no item", "leave them out")
     inner = getattr(strategy, "strategy", strategy)  # that of a budget of money
     if getattr(inner, "proven", False):
         raise checks.InvalidInput(

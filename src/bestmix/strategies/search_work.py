@@ -149,7 +149,7 @@ def tell(search: Search, cell: tuple[str, ...], result: Any, item: str | int | N
     before = search.trials
     try:
         if isinstance(result, Mapping):
-            search.tell(arm, {name: checks.number(name, value) for name, value in result.items()}, **where)
+            search.tell(arm, {name: search.problem.value(name, value) for name, value in result.items()}, **where)
         else:
             search.tell(arm, checks.number(first, result[0]), result[1], **where)
     except ValueError as error:

@@ -115,10 +115,11 @@ class SegmentExplanation:
         value = f"{verdict}{'M' if rec.feasible else 'm'}ean {goal.quantity} {rec.best_guess_value:.4g}"
         if not rec.by_segment:
             return [f"{value}: {mix_text(self.mixture)}.", *self._contradiction()]
-        lines = [f"{value}, with a mix for each segment:"]
+        group = self.instance.problem.group
+        lines = [f"{value}, with a mix for each {group}:"]
         lines += [f"{segment}: {mix_text(mix)}." for segment, mix in list(rec.by_segment.items())[:MOST_SEGMENTS]]
         if len(rec.by_segment) > MOST_SEGMENTS:
-            lines.append(f"and {len(rec.by_segment) - MOST_SEGMENTS} segments more.")
+            lines.append(f"and {len(rec.by_segment) - MOST_SEGMENTS} {group}s more.")
         return [*lines, *self._worth(goal), *self._contradiction()]
 
     def _worth(self, goal: Goal) -> list[str]:
@@ -180,7 +181,7 @@ def explain_segments(instance: SegmentInstance) -> SegmentExplanation:
     (['The best mix', 'The limits', 'What could change it', 'What can be dropped at once'], ['cost0'])
     """
     asked = instance.problem.to_dict()
-    if instance.problem.segments:
+    if instance.problem.segments and not instance.flows:
         asked["segments"] = dict(zip(instance.problem.segments, instance.shares, strict=True))
     problem = Problem.from_dict(asked)
     told = [

@@ -9,6 +9,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.bootstrap import bootstrap
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs.steps import read_steps, steps_evidence
 from bestmix.answers.logs.sum_tables import unit_column
 from bestmix.answers.logs.sums import LogColumns, read_log_sums
 from bestmix.answers.logs.tables import Group, read_groups, read_groups_on_items
@@ -44,6 +45,9 @@ def from_log(
     block: str | None = None,
     blocks: int | Literal["day"] | None = None,
     item: str | None = None,
+    discount: float | None = None,
+    start: str | Mapping[str, float] | None = None,
+    next_state: str = "next",
 ) -> Recommendation:
     """Best mix of the arms in a log, one trial a row.
 
@@ -81,6 +85,9 @@ def from_log(
     item
         Or the column with the item, such as a prompt, that a row was tried on, where arms were tried on the same ones:
         what they have in common on an item counts in all variances. Items are independent of each other.
+    discount, start, next_state
+        Where rows are steps between states, as in ``MarkovProblem``: ``arm`` is the column of the action, ``segment``
+        that of the state, and ``next_state`` that of the state which comes next. The answer is a policy.
 
     Examples
     --------
@@ -95,6 +102,18 @@ def from_log(
     asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "segments": segments}
     chosen: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
     block = unit_column(item, block, blocks)
+    if discount is not None:
+        _check_steps(
+            known=known,
+            segments=segments,
+            block=block,
+            drop_missing=drop_missing or None,
+            bootstrap=uncertainty == "bootstrap" or None,
+        )
+        asked = {"bounds": bounds, "goal": goal, "limits": limits}
+        evidence = steps_evidence(frame, arm, reward, segment, next_state, discount, start, **asked)
+        answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
+        return replace(answer, note=_note(evidence, answer.note))
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
         return _redrawn(evidence, tables, safety, **chosen)
@@ -104,6 +123,13 @@ def from_log(
     chosen |= {"uncertainty": uncertainty, "items": item is not None}
     answer = recommend_sums(problem, found, number, "log", safety=safety, **chosen)
     return replace(answer, note=_note(Evidence(problem, moments_of(problem, found)), answer.note))
+
+
+def _check_steps(**beside: Any) -> None:
+    """Refuse what a log of steps between states does without."""
+    for name, value in beside.items():
+        if value is not None:
+            raise checks.InvalidInput(name, "a log of steps between states does without it", "leave it out")
 
 
 def _redrawn(
@@ -151,6 +177,8 @@ def read_metrics(
     problem: Problem, frame: Any, arm: str = "arm", reward: str = "reward", segment: str | None = None
 ) -> list[Floats]:
     """Metrics of the trials in a log, for each arm of a problem (in each segment): (trials, metrics)."""
+    if problem.flows:
+        return read_steps(problem, frame, arm, reward, segment)
     first, *rest = problem.metrics
     found = read_groups(frame, arm, reward if first == "reward" else first, rest, segment=segment)
     tables = {problem.index(*group): table for group, table in found.items()}

@@ -108,7 +108,7 @@ def _of_program(evidence: Evidence) -> SegmentInstance:
     covariance = np.empty_like(program.data.covariances)
     covariance[places(problem)] = program.data.covariances
     data = problem.to_dict()
-    if problem.segments:
+    if problem.segments and not problem.flows:
         data["segments"] = dict(zip(problem.segments, segment_shares(evidence)[0].tolist(), strict=True))
     means = evidence.measured[: len(problem.cells)]
     return SegmentInstance(Problem.from_dict(data), means, noise=models.Gaussian(covariance=covariance))

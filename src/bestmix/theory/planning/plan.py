@@ -49,7 +49,8 @@ def built_in(instance: Instance | None = None, coin: Spend | None = None) -> lis
         return [Challenger(), Uniform()]
     if instance is None or instance.problem.plain:
         return [Challenger(), SFSR(), SFSR(score="lagrangian"), Uniform(), SingleArm()]
-    chosen = [] if None in instance.problem.segments.values() else [SFSR(score="lagrangian")]
+    schedules = None not in instance.problem.segments.values() and not instance.problem.flows
+    chosen = [SFSR(score="lagrangian")] if schedules else []
     return [Challenger(), *chosen, Uniform()]
 
 

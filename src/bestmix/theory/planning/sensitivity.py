@@ -113,6 +113,8 @@ def with_means(instance: Instance, means: Floats) -> Instance:
     noise: Any = instance.noise
     if isinstance(noise, models.Mixed):
         means = np.where(noise.binary, np.clip(means, 0.0, 1.0), means)
+        total = np.where(noise.exclusive, means, 0.0).sum(axis=1, keepdims=True)
+        means = np.where(noise.exclusive, means / np.maximum(total, 1.0), means)
     if isinstance(noise, models.Empirical):
         shifts = means - instance.means
         noise = models.Empirical([table + shift for table, shift in zip(noise.tables, shifts, strict=True)])

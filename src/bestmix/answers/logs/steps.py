@@ -1,0 +1,92 @@
+"""A log of steps between states: each row has a state, an action, the metrics, and the state that came next."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bestmix import checks
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs.tables import Group, read_groups_on_items
+from bestmix.answers.moments import Moments
+from bestmix.arrays import Floats
+from bestmix.problems.goals import Goal
+from bestmix.problems.limits import Limit
+from bestmix.problems.markov import NEXT, MarkovProblem
+from bestmix.problems.problem import Problem
+from bestmix.problems.rows import log_rows
+
+Steps = dict[Group, tuple[Floats, list[str]]]  # metrics of an action in a state, and the states that came next
+
+
+def steps_evidence(
+    frame: Any,
+    action: str,
+    reward: str,
+    state: str | None,
+    following: str,
+    discount: float,
+    start: str | Mapping[str, float] | None,
+    *,
+    bounds: Mapping[str, float] | None = None,
+    goal: str | Goal = "maximise reward",
+    limits: Sequence[str | Limit] = (),
+) -> Evidence:
+    """What a log tells of the problem that it makes; these are the names of its columns.
+
+    >>> log = {"state": ["on", "on", "off"], "action": ["stay", "go", "go"], "reward": [1.0, 0.0, 0.5]}
+    >>> found = steps_evidence(log | {"next": ["on", "off", "on"]}, "action", "reward", "state", "next", 0.9, "on")
+    >>> found.problem.names, found.measured[:, 1]
+    (('stay in on', 'go in on', 'go in off'), array([1., 0., 1.]))
+    """
+    if state is None or start is None:
+        what, form = ("the column with the state", "segment='state'") if state is None else ("the start", "start='on'")
+        raise checks.InvalidInput("discount", expected=f"{what} with it", got="none", remedy=f"add {form}")
+    asked = log_rows(goal, limits, bounds, reward)
+    first, *rest = asked.metrics
+    steps = _read(frame, action, [reward if first == "reward" else first, *rest], state, following)
+    states = list(dict.fromkeys(name or "" for _, name in steps))
+    nowhere = [name for _, names in steps.values() for name in names if name not in states]
+    if nowhere:
+        raise checks.InvalidInput(
+            following,
+            expected=f"states that rows begin in: {checks.shown(states)}",
+            got=checks.shown(nowhere[0]),
+            remedy="add steps from there, if only one that stays",
+        )
+    actions = {name: [one for one, where in steps if where == name] for name in states}
+    problem = MarkovProblem(states, actions, discount, start, limits, bounds=bounds, goal=asked.goal)
+    return Evidence(problem, [_moments(problem, table) for table in _tables(problem, steps)])
+
+
+def read_steps(problem: Problem, frame: Any, action: str, reward: str, state: str | None) -> list[Floats]:
+    """Metrics of the steps in a log, for each action in each state of a problem: (trials, metrics)."""
+    first, *rest = problem.metrics[:-1]
+    return _tables(problem, _read(frame, action, [reward if first == "reward" else first, *rest], state, NEXT))
+
+
+def _read(frame: Any, action: str, metrics: list[str], state: str | None, following: str) -> Steps:
+    found = read_groups_on_items(frame, action, metrics, state, following)
+    if any(name is None for _, names in found.values() for name in names):
+        raise checks.InvalidInput(
+            following,
+            expected="the state that came next in every row",
+            got="none in some",
+            remedy="leave these rows out",
+        )
+    return {group: (table, [str(name) for name in names]) for group, (table, names) in found.items()}
+
+
+def _tables(problem: Problem, steps: Steps) -> list[Floats]:
+    """By place in the problem."""
+    tables = [np.empty((0, len(problem.metrics))) for _ in problem.cells]
+    for group, (table, names) in steps.items():
+        told = dict(zip(problem.metrics, [*table.T.tolist(), names], strict=True))
+        tables[problem.index(*group)] = problem.trial_rows(told)
+    return tables
+
+
+def _moments(problem: Problem, table: Floats) -> Moments:
+    moments = Moments(len(problem.measures))
+    moments.add(problem.rows.measure(table))
+    return moments
