@@ -10,6 +10,7 @@ PARTS = (
     "lp",
     "segments",
     "segment_trials",
+    "markov",
     "scores",
     "startup",
     "install",

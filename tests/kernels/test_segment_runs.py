@@ -7,7 +7,8 @@ from bestmix import SFSR, Challenger, Known, Problem, Uniform
 from bestmix.kernels import sampling, segment_runs
 from bestmix.kernels.conditions import Settings
 from bestmix.kernels.segment_runs import ARRIVING, CHOSEN, LEARNT, Answers
-from bestmix.problems.noise import Bernoulli
+from bestmix.problems.markov_families import random_markov
+from bestmix.problems.noise import Bernoulli, Mixed
 from bestmix.problems.problem import Cell
 from bestmix.problems.segment_families import random_segments
 from bestmix.problems.segment_instance import SegmentInstance
@@ -173,3 +174,45 @@ def test_a_live_search_that_sees_the_same_trials_gives_the_same_answer(strategy,
         shares += [0.4 * answer.by_segment["paid"].get(a, 0.0) for a in LIVE.arms]
         if answer.feasible:
             np.testing.assert_allclose(shares, found.mix[0], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "kernel"), [(Uniform(), segment_runs.uniform), (Challenger(rounds=6), segment_runs.challenger)]
+)
+def test_a_live_search_of_states_that_sees_the_same_trials_gives_the_same_answer(strategy, kernel):
+    """Rewards, costs and visits of 0 and 1: sums are exact, and every decision has the same numbers."""
+    instance, budget = random_markov(3, 2, 1, seed=4, events=True), 400
+    problem, model = instance.problem, instance.model()
+    for seed in range(4):
+        found = simulated(kernel, CHOSEN, budget, runs=1, instance=instance, seed=seed)
+        rng, search = np.random.default_rng(seed), strategy.start(problem, budget)
+        while owed := search.ask():
+            for (state, action), count in owed.items():
+                column = problem.index(action, state)
+                rows = np.empty((count, instance.means.shape[1]))
+                for row in rows:
+                    sampling.draw_trial(rng, model, instance.means[column], column, row)
+                after = np.where(rows[:, 2:].any(axis=1), rows[:, 2:].argmax(axis=1), 2)
+                search.tell(action, {"reward": rows[:, 0], "cost0": rows[:, 1], "next": after}, segment=state)
+        answer = search.recommend(safety=None)
+        assert search.trials == found.pulls[0]
+        assert answer.feasible == found.feasible[0]
+        shares = [answer.best_guess.get(name, 0.0) for name in problem.trial_names]
+        np.testing.assert_allclose(shares, found.mix[0] * answer.feasible, atol=1e-9)
+
+
+def test_exclusive_events_add_up_to_one_at_most():
+    model = Mixed([0.0, 0.0, 0.0], [True] * 3, [False, True, True])
+    means = np.array([[0.3, 0.5, 0.4]])
+    compiled, rng, trials = model.compiled(means), np.random.default_rng(1), np.empty((4000, 3))
+    for trial in trials:
+        sampling.draw_trial(rng, compiled, means[0], 0, trial)
+    assert set(trials[:, 1:].sum(axis=1)) == {0.0, 1.0}
+    drawn = model.draw(np.random.default_rng(2), means, 0, 4000)
+    assert set(drawn[:, 1:].sum(axis=1)) == {0.0, 1.0}
+    for table in (trials, drawn):  # five standard errors of a share, and of a product, are at most 0.04
+        np.testing.assert_allclose(table.mean(axis=0), means[0], atol=0.04)
+        np.testing.assert_allclose(np.cov(table.T), model.covariance(means)[0], atol=0.04)
+    totals = np.zeros(3)
+    sampling.add_other(np.random.default_rng(3), compiled[0], compiled[4], means[0], 4000, totals)
+    np.testing.assert_allclose(totals / 4000, means[0], atol=0.04)

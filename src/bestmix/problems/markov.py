@@ -197,7 +197,7 @@ class MarkovProblem(Problem):
         return checks.InvalidInput(NEXT, expected=these, got=checks.shown(got), remedy="check the spelling")
 
     def __repr__(self) -> str:
-        data = {name: value for name, value in self.to_dict().items() if value}
+        data = {name: value for name, value in self.to_dict().items() if value or name == "discount"}
         return f"MarkovProblem({', '.join(f'{name}={value!r}' for name, value in data.items())})"
 
     def to_dict(self) -> dict[str, Any]:
