@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from tests.cli.commands import good, invoke
 from typer.testing import CliRunner
 
 from bestmix import SFSR, Instance, Uniform, families, sweep
@@ -90,3 +91,15 @@ def test_an_instance_with_segments(place, monkeypatch):
     assert refused.exit_code == 2
     assert "2 segments; use Challenger(), Uniform()" in " ".join(refused.output.split())
     assert "users arrive in segments" in " ".join(run("tiny.toml", "--arriving", "--runs", 1).output.split())
+
+
+def test_states_are_served_by_challenger_and_uniform(tmp_path):
+    families.random_markov(3, 2, 1, seed=2).save(tmp_path / "i.toml")
+    words = ["compare", tmp_path / "i.toml", "--budget", "60", "--runs", "5", "--figure", tmp_path / "f.png"]
+    text = good(*words)
+    assert "Challenger" in text
+    assert "SFSR" not in text
+    assert (tmp_path / "f.png").stat().st_size > 10_000
+    result = invoke(*words, "--strategy", "sfsr-l")
+    assert "SFSR-L knows no states, got 3 states; use Challenger() or Uniform()" in " ".join(result.output.split())
+    assert "with a mix for each state" in good("explain", tmp_path / "i.toml", "--figure", tmp_path / "e.png")

@@ -6,11 +6,11 @@ import sys
 import time
 
 import pytest
-from tests.cli.commands import invoke
+from tests.cli.commands import good, invoke
 from tests.processes import start_bestmix
 from typer.testing import CliRunner
 
-from bestmix import Problem
+from bestmix import MarkovProblem, Problem
 from bestmix.cli import app
 
 TRIAL = """
@@ -347,3 +347,34 @@ def test_every_trial_is_written_to_a_file_that_is_a_log(place):
     assert json.loads(invoke("solve", path, "--bound", "dollars=1", "--json").stdout)["trials"] == 12
     run(budget=16)
     assert len(path.read_text().splitlines()) == 17
+
+
+STEP = """
+import json, random, sys
+action, state = sys.argv[1:]
+reward, dollars, idle = {"wait idle": (0.1, 0.0, 0.5), "serve idle": (0.4, 0.3, 1.0),
+                         "wait busy": (0.0, 0.1, 0.0), "serve busy": (1.0, 0.9, 0.6)}[f"{action} {state}"]
+after = "idle" if random.random() < idle else "busy"
+print(json.dumps({"reward": random.gauss(reward, 0.1), "dollars": random.gauss(dollars, 0.1), "next": after}))
+"""
+
+
+def test_steps_between_states_are_run_written_and_taken_up_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "step.py").write_text(STEP)
+    MarkovProblem(["idle", "busy"], ["wait", "serve"], 0.9, "idle", ["dollars <= 0.35"]).save("problem.toml")
+    run = words(f"{sys.executable} step.py {{arm}} {{segment}}", budget=16)
+    assert "The mix of each state" in good(*run)
+    with open("problem.run.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 16
+    assert {row["next"] for row in rows} == {"idle", "busy"}
+    run[run.index("16")] = "24"
+    assert "The mix of each state" in good(*run)
+    with open("problem.run.csv") as file:
+        assert len(list(csv.DictReader(file))) == 24
+    (tmp_path / "step.py").write_text('print(\'{"reward": 1, "dollars": 0, "next": "full"}\')')
+    run[run.index("24")] = "32"
+    result = invoke(*run)
+    assert result.exit_code != 0
+    assert "next: expected one of ['idle', 'busy'], or its number" in " ".join(result.output.split())

@@ -1,5 +1,6 @@
 import json
 
+import numpy as np
 import pytest
 from tests.cli.commands import good, invoke
 from typer.testing import CliRunner
@@ -247,3 +248,52 @@ def test_arms_that_were_tried_on_the_same_items_are_compared_on_them(tmp_path):
     assert paired["limits"]["dollars"]["error"] > 1.5 * plain["limits"]["dollars"]["error"]
     assert "leave out block" in invoke(*asked, "--item", "who", "--block", "who").output
     assert "Arms are compared on the items that they share; 20 were used." in good(*asked[:-1], "--item", "who")
+
+
+def steps(path, each=30):
+    """A log of a shop whose steps lead from state to state."""
+    rng = np.random.default_rng(1)
+    table = {("wait", "idle"): (0.1, 0.0, 0.5), ("serve", "idle"): (0.4, 0.3, 1.0)}
+    table |= {("wait", "busy"): (0.0, 0.1, 0.0), ("serve", "busy"): (1.0, 0.9, 0.6)}
+    rows = ["state,action,reward,dollars,next"]
+    for (action, state), (reward, dollars, idle) in table.items():
+        for _ in range(each):
+            told = reward + rng.normal(0, 0.2), dollars + rng.normal(0, 0.1), "idle" if rng.random() < idle else "busy"
+            rows.append(",".join(map(str, (state, action, *told))))
+    path.write_text("\n".join(rows) + "\n")
+    return [path, "--arm", "action", "--segment", "state", "--bound", "dollars=0.35", "--discount", "0.9"]
+
+
+def test_a_log_of_steps_gives_a_policy(tmp_path):
+    words = steps(tmp_path / "steps.csv")
+    text = good("solve", *words, "--start", "idle", "--policy", tmp_path / "p.json")
+    assert "The mix of each state" in text
+    assert "of all steps" in text
+    policy = Policy.load(tmp_path / "p.json")
+    assert (policy.discount, list(policy.by_segment)) == (0.9, ["idle", "busy"])
+    found = json.loads(good("solve", *words, "--start", "idle=0.5,busy=0.5", "--json"))
+    assert found["problem"]["start"] == {"idle": 0.5, "busy": 0.5}
+    assert set(found["limits"]) == {"dollars"}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "discount: expected the start with it"),
+        (["--start", "nowhere"], "start: expected some of"),
+        (["--start", "idle", "--next", "then"], "then"),
+        (["--start", "idle", "--sums"], "--discount: sums have no steps between states"),
+        (["--start", "idle", "--uncertainty", "bootstrap"], "bootstrap: a log of steps between states does without it"),
+        (["--start", "idle=x"], "--start"),
+    ],
+)
+def test_a_log_of_steps_needs_what_belongs_to_it(tmp_path, words, message):
+    result = solve(*steps(tmp_path / "steps.csv", 3), *words)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.split())
+
+
+def test_a_start_is_of_states(log):
+    result = solve(log, "--arm", "model", "--reward", "quality", "--start", "idle")
+    assert result.exit_code == 2
+    assert "--start: expected --discount with it" in " ".join(result.output.split())

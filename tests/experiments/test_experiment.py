@@ -5,8 +5,10 @@ import math
 import pytest
 from tests.experiments.kits import PROBLEM
 
-from bestmix import SFSR, Problem, Uniform
+from bestmix import SFSR, Challenger, Problem, Uniform
 from bestmix.experiments import UnknownTrial, open_experiment, open_storage
+from bestmix.experiments.audit import audit
+from bestmix.problems.families import random_markov
 
 LONG = "x" * 10_000
 INJECTION = "x'; DROP TABLE trials; --"
@@ -176,3 +178,27 @@ def test_names_have_a_longest_length():
     storage = open_storage("memory://")
     with pytest.raises(ValueError, match="arms: expected at most 1,000 characters, got 1,001"):
         storage.create("x", Problem(["a", "b" * 1001]), 4, Uniform())
+
+
+def test_steps_between_states_are_kept_planned_and_audited(storage, name):
+    """The durable run of a policy: the answer is that of the live search, after every trial was told by name."""
+    instance = random_markov(3, 2, 1, seed=2)
+    exp = open_experiment(storage, name, instance.problem, 150, Challenger(rounds=5, ahead=0))
+    pull = instance.sampler(seed=1)
+    while given := exp.ask(20):
+        exp.tell_many([(trial.id, pull(trial.arm, trial.segment)) for trial in given])
+    assert exp.done
+    again = open_experiment(storage, name)
+    assert again.problem == instance.problem
+    search = Challenger(rounds=5, ahead=0).start(instance.problem, 150)
+    for trial in exp.trials():
+        search.tell(trial.arm, {"reward": trial.reward, **trial.costs}, segment=trial.segment)
+    assert exp.recommend().mixture == search.recommend().mixture
+    assert audit(exp) == []
+    with pytest.raises(ValueError, match="steps are made from states of choice"):
+        exp.ask(segment="state0")
+    with pytest.raises(ValueError, match="arms: with states the actions stay as they are"):
+        exp.change(arms=["action0"])
+    exp.change(bounds={"cost0": 2.0})
+    assert exp.problem.bounds == {"cost0": 2.0}
+    assert "cost0" not in exp.recommend().short

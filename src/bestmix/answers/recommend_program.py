@@ -212,10 +212,14 @@ def _worth(
     proof = certify_program(program, found.mixture, best.chance, best.prices, LEVEL, safety, certified)
     low, high = proof.value_interval
     arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
-    return {
+    worth = {
         # Nothing is known of an arm without trials: it may be much better.
         "regret": proof.regret if program.usable.all() else math.inf,
         "value_interval": (low, high) if problem.goal.maximise else (-high, -low),
+    }
+    if problem.flows:  # an action in one state is no policy
+        return worth
+    return worth | {
         "single": None if proof.single is None else arms[proof.single],
         "gain": proof.gain,
         "gain_interval": proof.gain_interval,

@@ -144,7 +144,9 @@ def _worth(rec: "Recommendation") -> str:
     if math.isfinite(rec.regret):
         worst = f"at most {above(rec.regret)} {less} than the best mix there is"
         parts.append(worst if rec.regret > 0 else f"the {most} that any mix can {can}")
-    if rec.single is None and rec.limits and rec.certified and not rec.problem.flows:
+    if rec.problem.flows:  # an action in one state is no option for all
+        return ", ".join(parts)
+    if rec.single is None and rec.limits and rec.certified:
         judged = "" if _tried_everywhere(rec) else " that was tried in every segment"
         parts.append(f"and no single option{judged} keeps all limits with that certainty")
     elif rec.single is not None and rec.gain is not None and rec.gain_interval and rec.single not in _alone(rec):

@@ -180,7 +180,7 @@ def parse_result(text: str, problem: "Problem") -> Result:
         raise ValueError(f"expected a last line such as {example(problem)}, got {checks.shown(lines[-1])}")
     if missing := [metric for metric in problem.metrics[1:] if metric not in metrics]:
         raise ValueError(f"expected the metric {missing[0]!r} in the last line, got {checks.shown(lines[-1])}")
-    values = {metric: checks.number(f"metric {metric!r}", metrics[metric]) for metric in problem.metrics}
+    values = {metric: problem.value(metric, metrics[metric]) for metric in problem.metrics}
     return values.pop(first), values
 
 
@@ -192,7 +192,8 @@ def example(problem: "Problem") -> str:
     '{"dollars": 0.7, "quality": 0.1}'
     """
     first, *rest = problem.metrics
-    return json.dumps({first: 0.7, **dict.fromkeys(rest, 0.1)}, ensure_ascii=False)
+    others = {metric: problem.shown_value(metric, 0.1) for metric in rest}
+    return json.dumps({first: 0.7, **others}, ensure_ascii=False)
 
 
 def end(processes: list[subprocess.Popen[str]]) -> None:

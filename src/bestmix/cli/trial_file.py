@@ -31,7 +31,7 @@ class TrialFile:
 
     def __init__(self, search: "Search", path: Path, rows: int | None = 0, new: bool = True) -> None:
         problem = search.problem
-        self.metrics, self.path, self.rows, self.new = problem.metrics, path, rows or 0, new
+        self.problem, self.metrics, self.path, self.rows, self.new = problem, problem.metrics, path, rows or 0, new
         self._segments, self._items = bool(problem.segments), search.item_list is not None
         places = ["arm", *(["segment"] if self._segments else []), *(["item"] if self._items else [])]
         self.head = [*places, *self.metrics]
@@ -60,7 +60,8 @@ class TrialFile:
             writer = csv.writer(file, lineterminator="\n")
             if head:
                 writer.writerow(map(escaped, self.head))
-            writer.writerow([*map(escaped, cell), *(result[metric] for metric in self.metrics)])
+            told = [escaped(self.problem.shown_value(metric, result[metric])) for metric in self.metrics]
+            writer.writerow([*map(escaped, cell), *told])
 
     def _catch_up(self, search: "Search", counted: int | None) -> None:
         """Tell the search what was written after its state was saved for the last time."""
@@ -114,7 +115,7 @@ class TrialFile:
             return f"row {row} has {len(line)} of {len(self.head)} columns"
         try:
             named = dict(zip(self.head, line, strict=True))
-            metrics = {metric: float(named[metric]) for metric in self.metrics}
+            metrics = {metric: self.problem.read_value(metric, named[metric]) for metric in self.metrics}
             item: str | int | None = named["item"] if self._items else None
             if search.item_list is not None and search.item_list.names is None:
                 item = int(named["item"])

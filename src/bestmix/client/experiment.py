@@ -383,7 +383,7 @@ class RemoteExperiment:
         self.close()
 
     def _result(self, trial: Trial | str, reward: Any, costs: Any = None) -> dict[str, Any]:
-        if isinstance(reward, Mapping):
+        if isinstance(reward, Mapping) or self.problem.flows:  # a state may have come by its name
             reward, *costs = one_row(self.problem, reward, costs)
         if not isinstance(costs, Mapping):
             names = self.problem.metrics[1:]

@@ -347,7 +347,7 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def one_row(problem: Problem, metrics: Mapping[str, Any], costs: Any = None) -> tuple[float, ...]:
+def one_row(problem: Problem, metrics: Any, costs: Any = None) -> tuple[float, ...]:
     """The metrics of one trial in the problem's order, the goal's first.
 
     >>> one_row(Problem(["a"], goal="minimise dollars", limits=["quality >= 0.9"]), {"quality": 1, "dollars": 0.2})

@@ -34,6 +34,10 @@ def amended(problem: Problem, wish: Wish) -> Problem:
     {'dollars': 4.0}
     """
     data = problem.to_dict()
+    if wish.arms is not None and problem.flows:
+        raise checks.InvalidInput(
+            "arms", "with states the actions stay as they are", "start another run from these trials"
+        )
     if wish.arms is not None:
         data["arms"] = list(checks.names("arms", wish.arms, "arm"))
         data["known"] = {arm: known for arm, known in data["known"].items() if _stays(problem, arm, data["arms"])}

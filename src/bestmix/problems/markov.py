@@ -170,6 +170,10 @@ class MarkovProblem(Problem):
         """A value of a metric as tables have it: a state by its name."""
         return self.states[int(value)] if metric == NEXT and value is not None else value
 
+    def read_value(self, metric: str, text: str) -> float:
+        """Inverse of ``shown_value`` for the text in a table."""
+        return self.value(metric, text) if metric == NEXT else super().read_value(metric, text)
+
     def _number(self, state: Any) -> Any:
         """The number of a state that is given by its name; any other value as it is."""
         if not isinstance(state, str):

@@ -414,6 +414,10 @@ class Problem:
         """A value of a metric as tables have it."""
         return value
 
+    def read_value(self, metric: str, text: str) -> float:
+        """Inverse of ``shown_value`` for the text in a table."""
+        return float(text)
+
     def _named_rows(self, values: Mapping[str, Any]) -> Floats:
         given = dict(values)
         checks.same_names("metrics", given, self.metrics, "metric")

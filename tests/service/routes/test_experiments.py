@@ -9,7 +9,7 @@ import pytest
 from markupsafe import escape
 from tests.service.servers import PROBLEM
 
-from bestmix import SFSR, Challenger, Problem, Spend, open_experiment
+from bestmix import SFSR, Challenger, MarkovProblem, Problem, Spend, open_experiment
 from bestmix.strategies.challenger import NEWEST
 
 EVIL = ["'; DROP TABLE trials; --", "<script>alert(1)<script>", "=1+1", "{{ 7*7 }}", '"><img src=x onerror=alert(1)>']
@@ -380,3 +380,50 @@ def test_a_client_creates_with_money(running):
     assert running.create("paid", PROBLEM, spend).record.key == exp.record.key
     exp.extend(spend.raised(30.0))
     assert exp.account.spend.amount == 30.0
+
+
+SHOP = MarkovProblem(["idle", "busy"], ["wait", "serve"], 0.9, "idle", ["dollars <= 0.35"])
+
+
+def test_steps_between_states_over_http(running):
+    """A state that comes next is told by its name or by its number, and exported by its name."""
+    body = {"name": "shop", "problem": SHOP.to_dict(), "budget": 40, "strategy": {"kind": "Uniform"}}
+    assert running.json("POST", "/v1/experiments", body)[0] == 201
+    exp = running.connect().open("shop")
+    assert exp.problem == SHOP
+    given = exp.ask(40)
+    assert {(trial.segment, trial.arm) for trial in given} == {tuple(reversed(cell)) for cell in SHOP.cells}
+    for place, trial in enumerate(given):
+        after = "busy" if place % 3 else "idle"
+        told = {"dollars": 0.1 + 0.01 * (place % 5), "next": after if place % 2 else SHOP.states.index(after)}
+        if place % 4 < 2:
+            result = {"trial": trial.id, "reward": 1.0 * (place % 2), "costs": told}
+            assert running.json("POST", "/v1/experiments/shop/tell", result)[0] == 200
+        else:
+            exp.tell(trial.id, {"reward": 1.0 * (place % 2), **told})
+    answer = exp.recommend()
+    assert list(answer.by_segment) == ["idle", "busy"]
+    assert answer.policy().discount == 0.9
+    rows = list(csv.DictReader(io.StringIO(running.send("GET", "/v1/experiments/shop/export/csv")[2].decode())))
+    assert [row["next"] for row in rows] == ["busy" if place % 3 else "idle" for place in range(40)]
+
+
+@pytest.mark.parametrize("after", ["full", 2, -1, 0.5])
+def test_a_state_that_there_is_not_is_refused(running, after):
+    exp = open_experiment(running.storage, "shop", SHOP, 40)
+    given = exp.ask(2)
+    for call in ("tell", "tell_many"):
+        result = {"trial": given[0].id, "reward": 1.0, "costs": {"dollars": 0.1, "next": after}}
+        body = result if call == "tell" else {"results": [result]}
+        status, told = running.json("POST", f"/v1/experiments/shop/{call}", body)
+        assert (status, told["error"]["field"]) == (422, "next")
+        assert "or its number from 0 to 1" in told["error"]["message"]
+    assert all(trial.state.value == "leased" for trial in exp.trials())
+
+
+def test_a_name_in_the_place_of_a_number_is_refused(running):
+    exp = open_experiment(running.storage, "router", PROBLEM, 40)
+    result = {"trial": exp.ask()[0].id, "reward": 1.0, "costs": {"dollars": "cheap"}}
+    status, told = running.json("POST", "/v1/experiments/router/tell", result)
+    assert status == 422
+    assert "cheap" in told["error"]["message"]

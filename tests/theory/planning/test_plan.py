@@ -160,6 +160,7 @@ def test_strategies_that_serve_the_problem_are_compared():
     learnt = Problem(["a", "b"], segments=["x", "y"])
     found = built_in(Instance.from_problem(learnt, np.ones((4, 1)), shares={"x": 0.5, "y": 0.5}))
     assert [s.name for s in found] == ["Challenger", "USLP"]
+    assert [s.name for s in built_in(families.random_markov(3, 2, 1))] == ["Challenger", "USLP"]
     assert len(built_in(EASY)) == 5
 
 

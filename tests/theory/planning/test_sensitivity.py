@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestmix import Instance, Uniform
+from bestmix import Instance, Uniform, families
 from bestmix.problems.noise import Bernoulli, Bounded, Empirical
 from bestmix.theory.planning.sensitivity import Sensitivity, around, sensitivity_of, with_means
 
@@ -39,3 +39,11 @@ def test_of_few_draws_the_ends_are_told():
     many = Sensitivity("SFSR", tuple(range(1, 21)), 1.0, 6400, 50)
     assert "about 10 trials (80% of the draws: 2 to 18), and 50 for the guesses themselves by" in many.sentence()
     assert many.sentence(from_log=True).startswith("Means of a pilot may be luck: in 20 draws")
+
+
+def test_probabilities_of_states_that_come_next_stay_probabilities():
+    instance = families.random_markov(3, 2, 1, seed=1)
+    drawn = around(instance, np.full(6, 2.0), np.random.default_rng(1))
+    visits = drawn.means[:, 2:]
+    assert visits.min() >= 0
+    assert visits.sum(axis=1).max() <= 1 + 1e-12
