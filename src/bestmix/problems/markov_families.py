@@ -16,13 +16,20 @@ LOOSE = 1e9  # a bound that no mean reaches
 
 
 def random_markov(
-    states: int, actions: int, costs: int, discount: float = 0.9, seed: int = 0, events: bool = False
+    states: int,
+    actions: int,
+    costs: int,
+    discount: float = 0.9,
+    seed: int = 0,
+    events: bool = False,
+    margin: float = 0.0,
 ) -> SegmentInstance:
     """States whose actions have random rewards, costs and transitions, under limits that all bind.
 
     Mean rewards and costs are uniform on [0, 1], with noise deviations of 0.3, or with ``events`` trials are 0 or 1. A
     limit lies half way between the least cost there is and that of the best policy without limits. Drawn anew until all
-    limits bind, and as many states have two actions.
+    limits bind, as many states have two actions, each of which has at least ``margin`` of its state, and every other
+    action's reduced cost is at least ``margin``.
 
     >>> instance = random_markov(3, actions=2, costs=1, seed=1)
     >>> instance.arms[:3], int(instance.truth.basic.sum())
@@ -40,9 +47,22 @@ def random_markov(
         free = means[:, 1 : 1 + costs].T @ drawn.truth.weights
         least = np.array([_least(drawn, place) for place in range(costs)])
         found = _instance(actions, discount, start, (least + free) / 2.0, means, events)
-        if found.truth.feasible and found.truth.basic[: states * actions].sum() == states + costs:
+        if found.truth.feasible and _is_settled(found, states + costs, margin):
             return found
-    raise checks.InvalidInput("costs", f"no instance has {costs} limits that all bind", "ask for fewer")
+    fault = f"no instance has {costs} limits that all bind, and keeps {margin:g}"
+    raise checks.InvalidInput("costs", fault, "ask for fewer, or for a smaller margin")
+
+
+def _is_settled(instance: SegmentInstance, size: int, margin: float) -> bool:
+    """Whether the policy has as many columns as a basis, and is unique by a margin."""
+    truth, (mu, rows) = instance.truth, instance.entries
+    used = truth.basic[: len(mu)]
+    if used.sum() != size:
+        return False
+    groups = np.array([instance.groups[cell.segment] for cell in instance.problem.cells])
+    gain = mu - rows @ truth.prices
+    reduced = gain[used].max() - gain[~used]
+    return bool((truth.weights / groups)[used].min() >= margin and reduced.min(initial=np.inf) >= margin)
 
 
 def _least(instance: SegmentInstance, place: int) -> float:
