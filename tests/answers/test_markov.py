@@ -150,3 +150,15 @@ def test_good_enough_is_certified_and_within_the_tolerance():
     assert rec.certified
     true = INSTANCE.judge(shares(INSTANCE, rec))
     assert true.regret[0] <= 0.1
+
+
+@pytest.mark.parametrize("costs", [1, 2])
+def test_only_an_action_beside_another_one_can_lose_its_place(costs):
+    """What flows into a state has to be there: the only action of a state has no condition, one of two has."""
+    for seed in range(6):
+        instance = random_markov(4, 3, costs, seed=seed)
+        rec = answer(instance, 200, np.random.default_rng(seed), safety=None)
+        assert rec.feasible
+        for name in rec.best_guess:
+            alone = len(rec.by_segment[instance.problem.cell(name).segment]) == 1
+            assert np.isfinite(rec.z_scores[name]) != alone

@@ -29,16 +29,50 @@ def boundary_weights(program: SegmentProgram, known: Flags, slot: Integers, c: i
             left[k] = max(slot_weight(program, k), 0.0)
     for k in range(size):
         if k != c and left[k] > 0.0:
-            for a in range(size):
-                for b in range(size):
-                    matrix[a, b] += left[k] * entries[k, a] * entries[k, b]
+            add_square(left[k], entries[k], matrix)
     price = entries[c].copy()
     if not solve(matrix, price):
         return False
+    price *= left[c]
+    if np.any(known & program.equality) and not without_debts(entries, left, c, matrix, price):
+        return False
     for k in range(size):
         if 0 <= slot[k] < n:
-            mix[slot[k]] = 0.0 if k == c else left[k] * (1.0 + left[c] * np.sum(entries[k] * price))
+            mix[slot[k]] = 0.0 if k == c else left[k] * (1.0 + np.sum(entries[k] * price))
     return True
+
+
+@compiled
+def without_debts(entries: Floats, left: Floats, c: int, matrix: Floats, price: Floats) -> bool:
+    """Make ``price`` one at which no column has a weight below zero; False where there is none.
+
+    In a flow between states the only action of a state cannot vanish, unless others would go there less than never.
+    Columns that would are taken out as c is, one after another, from ``left`` and from the ``matrix`` of the others.
+    """
+    gone = left[c] * entries[c]
+    for _ in range(left.shape[0]):
+        worst, found = -MISMATCH, -1
+        for k in range(left.shape[0]):
+            weight = left[k] * (1.0 + np.sum(entries[k] * price)) if k != c else 0.0
+            if weight < worst:
+                worst, found = weight, k
+        if found < 0:
+            return True
+        gone += left[found] * entries[found]
+        add_square(-left[found], entries[found], matrix)
+        left[found] = 0.0
+        price[:] = gone
+        if not solve(matrix, price):
+            return False
+    return False
+
+
+@compiled
+def add_square(weight: float, entries: Floats, matrix: Floats) -> None:
+    """Add a column's entries times themselves to a matrix."""
+    for a in range(entries.shape[0]):
+        for b in range(entries.shape[0]):
+            matrix[a, b] += weight * entries[a] * entries[b]
 
 
 @compiled
