@@ -21,8 +21,8 @@ ROUNDS = 6  # of cutting planes
 FINE = 0.005  # of a margin, by which a mix may miss its limit
 ROUGH = 0.99  # of the margins that a mix has room for, where it is looked for by bisection
 DUST = 1e-9  # relative to the data: rounding
-START, END, GROWTH = 30.0, 1e7, 30.0  # weight of the objective against the barrier
-STEPS = 12  # of Newton for one weight
+START, END, GROWTH = 30.0, 1e6, 3.1  # weight of the objective against the barrier
+STEPS = 60  # of Newton for one weight, at most: three on average, more where a mix is hardly within the cones
 GAP = 2.0  # times the gap of a point exactly on the path
 SETTLED = 0.3  # squared length of Newton's step, in its own metric, at which the weight may grow
 
