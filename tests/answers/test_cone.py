@@ -59,6 +59,28 @@ def test_a_mix_that_is_hardly_within_the_cones_is_found():
     assert (found @ means[:, 1:] + cone.spread(margin, found) <= bound + 0.006 * cone.spread(margin, found)).all()
 
 
+def test_a_step_is_that_of_all_its_equations(monkeypatch):
+    means, bound, margin = spread_program(90, 4, 30)
+    excess, margins = cone.scaled(means, bound, cone.Margins(margin))
+    x, arms = cone._inside(excess, margins), np.ones(90)
+    step, length = cone._newton(900.0 * means[:, 0], x, excess, margins, arms)
+    monkeypatch.setattr(cone, "MANY", 90)
+    dense, dense_length = cone._newton(900.0 * means[:, 0], x, excess, margins, arms)
+    np.testing.assert_allclose(step, dense, rtol=1e-7, atol=1e-9 * np.abs(dense).max())
+    assert length == pytest.approx(dense_length, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mixes_of_many_arms_are_those_of_all_equations(monkeypatch, seed):
+    program = spread_program(90, seed, 30)
+    found, (share, widest) = cone.cone_mix(*program), cone.widest_mix(*program, 6)
+    monkeypatch.setattr(cone, "MANY", 91)
+    np.testing.assert_allclose(found, cone.cone_mix(*program), atol=1e-6)
+    dense_share, dense_widest = cone.widest_mix(*program, 6)
+    assert share == pytest.approx(dense_share, abs=1e-9)
+    np.testing.assert_allclose(widest, dense_widest, atol=1e-6)
+
+
 def test_nothing_fits_where_the_margins_are_wider_than_the_room():
     means, bound = np.array([[1.0, 0.9], [0.5, 0.8]]), np.array([1.0])
     assert cone.cone_mix(means, bound, np.full((2, 1), 0.5)) is None

@@ -23,6 +23,7 @@ ROUGH = 0.99  # of the margins that a mix has room for, where it is looked for b
 DUST = 1e-9  # relative to the data: rounding
 START, END, GROWTH = 30.0, 1e6, 3.1  # weight of the objective against the barrier
 STEPS = 60  # of Newton for one weight, at most: three on average, more where a mix is hardly within the cones
+MANY = 50  # arms, from which on it is quicker to make use of what the equations of a step look like
 GAP = 2.0  # times the gap of a point exactly on the path
 SETTLED = 0.3  # squared length of Newton's step, in its own metric, at which the weight may grow
 
@@ -208,12 +209,27 @@ def _newton(reward: Floats, x: Floats, excess: Floats, margin: Margins, arms: Fl
     room = _room(x, excess, margin)
     slope = 2.0 * (y * excess + margin.slope(x)) / room
     gradient = slope.sum(axis=1) - 1.0 / x - reward
-    hessian = slope @ slope.T - (2.0 * excess / room) @ excess.T + margin.square(2.0 / room)
-    hessian.flat[:: len(x) + 1] += 1.0 / x**2
-    # in units of x itself, where the matrix is well scaled
-    solved = np.linalg.solve(hessian * x * x[:, None], np.column_stack([gradient * x, arms * x]))
+    solved = _solved(slope, room, x, excess, margin, np.column_stack([gradient, arms]) * x[:, None])
     step = x * (solved[:, 1] * ((arms * x) @ solved[:, 0] / ((arms * x) @ solved[:, 1])) - solved[:, 0])
     return step, float(-gradient @ step)
+
+
+def _solved(slope: Floats, room: Floats, x: Floats, excess: Floats, margin: Margins, right: Floats) -> Floats:
+    """The barrier's second derivatives, in units of x itself, where they are well scaled, divided into ``right``.
+
+    As long as arms are not correlated they are a diagonal plus 2 L columns times their own rows: S (1 + Q R W R' Q') S,
+    where S is diagonal, Q has orthogonal columns and W the weights. Only 1 + R W R' remains to be solved.
+    """
+    if margin.shared is not None or len(x) <= MANY:
+        hessian = slope @ slope.T - (2.0 * excess / room) @ excess.T + margin.square(2.0 / room)
+        hessian.flat[:: len(x) + 1] += 1.0 / x**2
+        return np.asarray(np.linalg.solve(hessian * x * x[:, None], right), dtype=np.float64)
+    scale = np.sqrt(1.0 + x**2 * (margin.width**2 * (2.0 / room)).sum(axis=1))[:, None]
+    q, r = np.linalg.qr(np.hstack([slope, excess]) * (x[:, None] / scale))
+    inner = (r * np.r_[np.ones(len(room)), -2.0 / room]) @ r.T
+    known = right / scale
+    within = q.T @ known
+    return np.asarray((known + q @ (np.linalg.solve(np.eye(len(r)) + inner, within) - within)) / scale)
 
 
 def _moved(reward: Floats, x: Floats, step: Floats, excess: Floats, margin: Margins, length: float) -> Floats:
