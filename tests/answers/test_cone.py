@@ -81,6 +81,16 @@ def test_mixes_of_many_arms_are_those_of_all_equations(monkeypatch, seed):
     np.testing.assert_allclose(widest, dense_widest, atol=1e-6)
 
 
+def test_many_arms_are_soon_left_to_the_barrier(monkeypatch):
+    rounds, solve = [], cone.solve_means
+    monkeypatch.setattr(cone, "solve_means", lambda *program: rounds.append(program) or solve(*program))
+    program = spread_program(90, 4, 30)
+    quick = cone.cone_mix(*program)
+    assert len(rounds) == cone.FEW_ROUNDS
+    monkeypatch.setattr(cone, "FEW_ROUNDS", cone.ROUNDS)
+    np.testing.assert_allclose(quick, cone.cone_mix(*program), atol=1e-6)
+
+
 def test_nothing_fits_where_the_margins_are_wider_than_the_room():
     means, bound = np.array([[1.0, 0.9], [0.5, 0.8]]), np.array([1.0])
     assert cone.cone_mix(means, bound, np.full((2, 1), 0.5)) is None

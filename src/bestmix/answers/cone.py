@@ -18,6 +18,7 @@ from bestmix.arrays import Flags, Floats
 from bestmix.problems.solution import solve_means
 
 ROUNDS = 6  # of cutting planes
+FEW_ROUNDS = 3  # the same with many arms: the fourth takes as long as the barrier does, and hardly ever settles it
 FINE = 0.005  # of a margin, by which a mix may miss its limit
 ROUGH = 0.99  # of the margins that a mix has room for, where it is looked for by bisection
 DUST = 1e-9  # relative to the data: rounding
@@ -132,7 +133,7 @@ def _by_planes(reward: Floats, excess: Floats, margin: Margins) -> tuple[Floats 
     the cone ever more closely.
     """
     table, middle = np.column_stack([reward, excess]), np.zeros(len(reward))
-    for k in range(1, ROUNDS + 1):
+    for k in range(1, (ROUNDS if len(reward) <= MANY else FEW_ROUNDS) + 1):
         try:
             solution = solve_means(table, np.zeros(table.shape[1] - 1))
         except ArithmeticError:  # planes that nearly coincide, and equal rewards: the barrier minds neither
