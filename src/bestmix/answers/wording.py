@@ -3,6 +3,7 @@
 import html
 import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_UP, Context, Decimal
 from typing import TYPE_CHECKING
 
 from bestmix.answers.prices import is_other, price_sentences
@@ -95,10 +96,8 @@ def met_at_estimates(rec: "Recommendation") -> list[str]:
 
 def _uncertain(rec: "Recommendation") -> str:
     """What is in the way of a mix that is certain enough, and what would remove it."""
-    certain, wanted = chance_text(rec.certainty or 0.0), chance_text(rec.safety or 0.0)
-    if certain == wanted:
-        certain, wanted = f"{100 * (rec.certainty or 0.0):.3f}%", f"{100 * (rec.safety or 0.0):.6g}%"
-    mix = _mix(rec)
+    chance, wanted = rec.certainty or 0.0, level_text(rec.safety or 0.0)
+    certain, mix = level_text(chance, digits=3) if sure(chance) else chance_text(chance), _mix(rec)
     ways = " and ".join(rec.short) or "the limits together"
     return (
         f"No mix keeps all limits with {wanted} certainty yet. The most certain is {mix}, with {certain}; in the way: "
@@ -160,7 +159,7 @@ def _as_surely(rec: "Recommendation") -> str:
     wanted = rec.safety if rec.safety is not None else SURELY
     if wanted >= SURELY:
         return " that surely keeps the limits"
-    return f" that keeps the limits with {100 * wanted:.6g}% certainty"
+    return f" that keeps the limits with {level_text(wanted)} certainty"
 
 
 def _tried_everywhere(rec: "Recommendation") -> bool:
@@ -410,6 +409,18 @@ def chance_text(chance: float) -> str:
     if sure(chance):
         return "above 99%"
     return f"{math.floor(100 * chance + 1e-9)}%" if chance >= 0.01 else "below 1%"
+
+
+def level_text(certainty: float, digits: int = 6) -> str:
+    """A certainty as it was asked for, in per cent: so many digits of the risk, which is never rounded to none.
+
+    >>> level_text(0.95), level_text(0.9999999), level_text(0.99871234, digits=3)
+    ('95%', '99.99999%', '99.871%')
+    """
+    exact = Decimal(f"{1.0 - certainty:.12g}")
+    risk = Context(prec=digits, rounding=ROUND_UP).create_decimal(exact)
+    text = f"{100 * (1 - risk):f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + "%"
 
 
 def sure(chance: float) -> bool:

@@ -14,7 +14,16 @@ from bestmix.answers.prices import at_estimates, is_other, limit_price
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import POINTS, tradeoff
 from bestmix.answers.tradeoff_sources import movable
-from bestmix.answers.wording import certainly, chance_text, guess_text, items_text, kept_text, met_at_estimates, sure
+from bestmix.answers.wording import (
+    certainly,
+    chance_text,
+    guess_text,
+    items_text,
+    kept_text,
+    level_text,
+    met_at_estimates,
+    sure,
+)
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
@@ -328,7 +337,7 @@ class Answer:
         except (ArithmeticError, checks.InvalidInput):
             return None
         drawable = found.pieces and math.isfinite(found.most - found.least)
-        return WhatIf(found.sentences(), f"{100 * wanted:.4g}%", tradeoff_chart(found)) if drawable else None
+        return WhatIf(found.sentences(), level_text(wanted), tradeoff_chart(found)) if drawable else None
 
     @property
     def rounds(self) -> list[tuple[int, Mapping[str, float]]]:
