@@ -13,6 +13,8 @@ from bestmix import Challenger, Problem, from_log
 from bestmix.answers.recommend import recommend
 from bestmix.answers.wording import above, chance_text, level_text, measured, mix_text
 
+TABLE = [("steady", 2.0, 0.1), ("other", 1.0, 0.9), ("third", 0.5, 0.3)]
+STEPS = (-1.0, -0.4, 0.0, 0.1, 0.5, 0.8)
 TRIED = [("cheap", "x", 0.1), ("dear", "x", 1.0), ("dear", "y", 1.0), ("other", "y", 0.1)]
 
 
@@ -70,6 +72,20 @@ def test_a_mix_that_is_nearly_certain_enough_is_told_apart_from_what_is_wanted()
     rec = replace(answer(reward=(3.0, 1.0), cost=(0.99, 0.995), n=4, safety=0.999), certainty=0.9989871)
     assert "with 99.9% certainty yet" in rec.sentence()
     assert ", with 99.898%; in the way" in rec.sentence()
+
+
+@pytest.mark.parametrize("safety", [0.95, None])
+def test_an_arm_that_is_all_of_the_mix_has_one_interval(safety):
+    rows = [(arm, mean + scale * step, 0.5 + 0.1 * scale * step) for arm, mean, scale in TABLE for step in STEPS]
+    log = dict(zip(("arm", "quality", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+    rec = from_log(log, reward="quality", bounds={"dollars": 1.0}, safety=safety)
+    _, own, other, _, foot = rec.rows()
+    assert own[0] == "steady"
+    assert own[3] == foot[3]
+    assert foot[4].startswith(f"{own[4]} of 1")
+    low, high = rec.estimates["other"].reward_interval
+    assert other[3] == measured(rec.estimates["other"].reward, (high - low) / 2)
+    assert own[3].split(" ± ")[1] in rec.sentence()
 
 
 def test_that_limits_are_kept_is_said_only_where_it_was_certified():

@@ -11,7 +11,7 @@ from bestmix.problems.goals import Goal
 from bestmix.problems.quantities import Ratio
 
 if TYPE_CHECKING:
-    from bestmix.answers.recommendation import MeanCost, Recommendation
+    from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation
 
 MOST_LETTERS = 22  # of a name that has to share its room
 MOST_SEGMENTS = 4  # whose mixes a sentence tells
@@ -289,11 +289,33 @@ def rows(rec: "Recommendation") -> list[list[str]]:
     for e in sorted(rec.estimates.values(), key=lambda e: -rec.mixture.get(e.arm, 0.0)):
         share = exact_share(rec.mixture[e.arm]) if e.arm in rec.mixture else "-"
         trials = "known" if e.known else f"{e.trials:,}"
-        costs = [_estimate(e.costs[c], e.cost_intervals[c], e.trials) for c in charted]
-        body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval, e.trials), *costs])
+        reward, *costs = shown_intervals(rec, e)
+        means = [_estimate(e.costs[c], ends, e.trials) for c, ends in zip(charted, costs, strict=True)]
+        body.append([e.arm, share, trials, _estimate(e.reward, reward, e.trials), *means])
     means = [measured(rec.value, half_width(rec)), *(cost_text(rec, c) if _whole(rec, c) else "" for c in charted)]
     foot = ["the mix", "", f"{rec.trials:,}", *(means if rec.mixture else ["-"] * len(means))]
     return [header, *body, foot]
+
+
+def shown_intervals(rec: "Recommendation", e: "Estimate") -> list[tuple[float, float]]:
+    """Intervals of an arm in a table, of the reward and of the costs that it shows.
+
+    They are the arm's own, from its own trials. An arm that is all of the mix has those of the mix, which are beside
+    them: they blend its variance with that of the others, and that of the reward allows for its choice.
+    """
+    own = [e.reward_interval, *(e.cost_intervals[c] for c in rec.problem.charted)]
+    if list(rec.mixture) != [e.arm] or rec.by_segment or e.known:
+        return own
+    mix = [(rec.value, rec.value_interval), *(_whole_cost(rec, c) for c in rec.problem.charted)]
+    means = [e.reward, *(e.costs[c] for c in rec.problem.charted)]
+    places = zip(means, own, mix, strict=True)
+    return [ends if math.isclose(m, mean) and math.isfinite(reach(m, ends)) else o for m, o, (mean, ends) in places]
+
+
+def _whole_cost(rec: "Recommendation", cost: str) -> tuple[float, tuple[float, float]]:
+    """A mean cost of the mix with its interval; NaN where the table does not show it."""
+    limit = rec.limits.get(cost)
+    return (math.nan, (math.nan, math.nan)) if limit is None or not _whole(rec, cost) else (limit.mean, limit.interval)
 
 
 def other_limits(rec: "Recommendation") -> list[str]:

@@ -22,6 +22,7 @@ from bestmix.answers.wording import (
     kept_text,
     level_text,
     met_at_estimates,
+    shown_intervals,
     sure,
 )
 from bestmix.experiments import State, Trial
@@ -243,8 +244,8 @@ class Answer:
     def _arm(self, arm: str) -> Arm:
         e = self.rec.estimates[arm]
         trials = "known" if e.known else formats.count(e.trials)
-        costs = [formats.estimate(e.costs[c], e.cost_intervals[c]) for c in self.rec.problem.charted]
-        estimates = [formats.estimate(e.reward, e.reward_interval), *costs]
+        means = [e.reward, *(e.costs[c] for c in self.rec.problem.charted)]
+        estimates = [formats.estimate(*both) for both in zip(means, shown_intervals(self.rec, e), strict=True)]
         return Arm(arm, role(self.rec, arm), self.rec.mixture.get(arm), trials, estimates, self.rec.z_scores.get(arm))
 
     @property
