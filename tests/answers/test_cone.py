@@ -28,6 +28,69 @@ def test_both_solvers_agree_with_a_general_one(name, n):
         assert found @ data.means[:, 0] >= -general.fun - 0.01 * abs(general.fun)
 
 
+def spread_program(arms, seed, trials):
+    """Means, bounds and margins with which the best mix has many arms."""
+    rng = np.random.default_rng(seed)
+    reward = rng.uniform(0.0, 1.0, arms)
+    cost = rng.uniform(0.0, 1.0, (arms, 2)) + 0.7 * reward[:, None]
+    margin = rng.uniform(0.1, 2.0, (arms, 2)) / np.sqrt(trials)
+    return np.column_stack([reward, cost]), np.array([0.55, 0.55]), margin
+
+
+@pytest.mark.parametrize(("seed", "trials"), [(8, 30), (10, 50)])
+def test_many_arms_with_wide_margins_are_mixed_as_well_as_by_a_general_solver(seed, trials):
+    from scipy.optimize import minimize
+
+    means, bound, margin = spread_program(40, seed, trials)
+    found = cone.cone_mix(means, bound, margin)
+    rows = [
+        {"type": "ineq", "fun": lambda p: bound - p @ means[:, 1:] - cone.spread(margin, p)},
+        {"type": "eq", "fun": lambda p: p.sum() - 1},
+    ]
+    general = minimize(lambda p: -p @ means[:, 0], np.full(40, 1 / 40), constraints=rows, bounds=[(0, 1)] * 40)
+    assert general.success
+    assert found @ means[:, 0] >= -general.fun - 0.001
+
+
+def test_a_mix_that_is_hardly_within_the_cones_is_found():
+    means, bound, margin = spread_program(20, 2, 5)
+    found = cone.cone_mix(means, bound, margin)
+    assert found is not None
+    assert (found @ means[:, 1:] + cone.spread(margin, found) <= bound + 0.006 * cone.spread(margin, found)).all()
+
+
+def test_a_step_is_that_of_all_its_equations(monkeypatch):
+    means, bound, margin = spread_program(90, 4, 30)
+    excess, margins = cone.scaled(means, bound, cone.Margins(margin))
+    x, arms = cone._inside(excess, margins), np.ones(90)
+    step, length = cone._newton(900.0 * means[:, 0], x, excess, margins, arms)
+    monkeypatch.setattr(cone, "MANY", 90)
+    dense, dense_length = cone._newton(900.0 * means[:, 0], x, excess, margins, arms)
+    np.testing.assert_allclose(step, dense, rtol=1e-7, atol=1e-9 * np.abs(dense).max())
+    assert length == pytest.approx(dense_length, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mixes_of_many_arms_are_those_of_all_equations(monkeypatch, seed):
+    program = spread_program(90, seed, 30)
+    found, (share, widest) = cone.cone_mix(*program), cone.widest_mix(*program, 6)
+    monkeypatch.setattr(cone, "MANY", 91)
+    np.testing.assert_allclose(found, cone.cone_mix(*program), atol=1e-6)
+    dense_share, dense_widest = cone.widest_mix(*program, 6)
+    assert share == pytest.approx(dense_share, abs=1e-9)
+    np.testing.assert_allclose(widest, dense_widest, atol=1e-6)
+
+
+def test_many_arms_are_soon_left_to_the_barrier(monkeypatch):
+    rounds, solve = [], cone.solve_means
+    monkeypatch.setattr(cone, "solve_means", lambda *program: rounds.append(program) or solve(*program))
+    program = spread_program(90, 4, 30)
+    quick = cone.cone_mix(*program)
+    assert len(rounds) == cone.FEW_ROUNDS
+    monkeypatch.setattr(cone, "FEW_ROUNDS", cone.ROUNDS)
+    np.testing.assert_allclose(quick, cone.cone_mix(*program), atol=1e-6)
+
+
 def test_nothing_fits_where_the_margins_are_wider_than_the_room():
     means, bound = np.array([[1.0, 0.9], [0.5, 0.8]]), np.array([1.0])
     assert cone.cone_mix(means, bound, np.full((2, 1), 0.5)) is None

@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from decimal import Decimal
 from html.parser import HTMLParser
 
 import pytest
@@ -10,8 +11,10 @@ from tests.answers.segmented import evidence, problem
 
 from bestmix import Challenger, Problem, from_log
 from bestmix.answers.recommend import recommend
-from bestmix.answers.wording import above, chance_text, measured, mix_text
+from bestmix.answers.wording import above, chance_text, level_text, measured, mix_text
 
+TABLE = [("steady", 2.0, 0.1), ("other", 1.0, 0.9), ("third", 0.5, 0.3)]
+STEPS = (-1.0, -0.4, 0.0, 0.1, 0.5, 0.8)
 TRIED = [("cheap", "x", 0.1), ("dear", "x", 1.0), ("dear", "y", 1.0), ("other", "y", 0.1)]
 
 
@@ -46,6 +49,43 @@ def test_what_is_in_the_way_where_nothing_is_certain_enough():
     assert f"with {chance_text(rec.certainty)}; in the way: dollars. About " in text
     for arm, more in rec.further.items():
         assert f"{float(f'{more:.1e}'):,.0f} more trials of {arm}" in text
+
+
+@pytest.mark.parametrize("safety", [0.999, 0.9999999, 1 - 1e-12])
+def test_a_wanted_certainty_is_never_rounded_to_all(safety):
+    wanted = level_text(safety)
+    assert float(wanted.rstrip("%")) == pytest.approx(100 * safety, rel=0, abs=1e-5 * (1 - safety) * 100)
+    text = answer(reward=(3.0, 1.0), cost=(0.99, 0.995), n=4, safety=safety).sentence()
+    assert text.startswith(f"No mix keeps all limits with {wanted} certainty yet. ")
+    assert "100" not in wanted
+    assert not re.search(r"\b100(\.0*)?%", text)
+
+
+@given(st.floats(0.5, 1.0, exclude_max=True), st.integers(1, 12))
+def test_a_certainty_is_told_below_one_and_not_above_itself(certainty, digits):
+    told = Decimal(level_text(certainty, digits).rstrip("%")) / 100
+    assert told < 1
+    assert 1 - told >= Decimal(f"{1 - certainty:.12g}")
+
+
+def test_a_mix_that_is_nearly_certain_enough_is_told_apart_from_what_is_wanted():
+    rec = replace(answer(reward=(3.0, 1.0), cost=(0.99, 0.995), n=4, safety=0.999), certainty=0.9989871)
+    assert "with 99.9% certainty yet" in rec.sentence()
+    assert ", with 99.898%; in the way" in rec.sentence()
+
+
+@pytest.mark.parametrize("safety", [0.95, None])
+def test_an_arm_that_is_all_of_the_mix_has_one_interval(safety):
+    rows = [(arm, mean + scale * step, 0.5 + 0.1 * scale * step) for arm, mean, scale in TABLE for step in STEPS]
+    log = dict(zip(("arm", "quality", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+    rec = from_log(log, reward="quality", bounds={"dollars": 1.0}, safety=safety)
+    _, own, other, _, foot = rec.rows()
+    assert own[0] == "steady"
+    assert own[3] == foot[3]
+    assert foot[4].startswith(f"{own[4]} of 1")
+    low, high = rec.estimates["other"].reward_interval
+    assert other[3] == measured(rec.estimates["other"].reward, (high - low) / 2)
+    assert own[3].split(" ± ")[1] in rec.sentence()
 
 
 def test_that_limits_are_kept_is_said_only_where_it_was_certified():

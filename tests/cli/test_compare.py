@@ -1,13 +1,47 @@
 import json
+import signal
+import time
 
 import pytest
 from tests.cli.commands import good, invoke
+from tests.processes import start_bestmix
 from typer.testing import CliRunner
 
 from bestmix import SFSR, Instance, Uniform, families, sweep
 from bestmix.cli import app
 from bestmix.kernels import jit
 
+MODULE = """
+import time
+from pathlib import Path
+from bestmix import Uniform
+
+def work(*arrays):
+    with open("begun.txt", "a") as file:
+        file.write("x")
+    if len(Path("begun.txt").read_text()) > 1:  # the first one is tried out before
+        time.sleep(60)
+
+class InProcesses(Uniform):
+    name = "in processes"
+    compiled = False
+
+    def replicator(self, instance, budget):
+        return Work(self.compiled)
+
+class InThreads(InProcesses):
+    name = "in threads"
+    compiled = True
+
+class Work:
+    def __init__(self, compiled):
+        self.compiled = compiled
+
+    def __call__(self, *arrays):
+        work(*arrays)
+
+threads, processes = InThreads(), InProcesses()
+"""
 TINY = Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], arms=["a", "b", "c"], costs=["dollars"])
 
 
@@ -103,3 +137,24 @@ def test_states_are_served_by_challenger_and_uniform(tmp_path):
     result = invoke(*words, "--strategy", "sfsr-l")
     assert "SFSR-L knows no states, got 3 states; use Challenger() or Uniform()" in " ".join(result.output.split())
     assert "with a mix for each state" in good("explain", tmp_path / "i.toml", "--figure", tmp_path / "e.png")
+
+
+@pytest.mark.parametrize("where", ["threads", "processes"])
+def test_ctrl_c_does_not_wait_for_runs_at_work(place, where):
+    (place / "slow.py").write_text(MODULE)
+    words = ["--strategy", f"slow:{where}", "--budget", 40, "--runs", 20_000, "--threads", 2, "--csv", "t.csv"]
+    process = start_bestmix("compare", "tiny.toml", *words)
+    begun, deadline = place / "begun.txt", time.monotonic() + 60
+    while not (begun.exists() and len(begun.read_text()) > 1):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=20)  # the pipes are closed when the worker processes have ended too
+    assert process.returncode == 130, error
+    assert error == "Stopped before the end.\n"
+    assert sorted(path.name for path in place.iterdir() if not path.name.startswith("__")) == [
+        "begun.txt",
+        "slow.py",
+        "tiny.toml",
+    ]

@@ -1,5 +1,7 @@
 import json
 import shlex
+import subprocess
+import sys
 
 import pytest
 from tests.cli.commands import invoke
@@ -29,6 +31,24 @@ def test_tokens_are_made_listed_and_revoked(db):
     (token,) = json.loads(invoke("token", "list", db, "--json").stdout)
     assert (token["state"], token["scope"]) == ("revoked", "read")
     assert "digest" not in token
+
+
+BARE = """
+import sys
+sys.modules |= dict.fromkeys(["fastapi", "uvicorn", "httptools", "starlette"])  # not to be imported
+from bestmix.cli import main
+main()
+"""
+
+
+def test_tokens_need_the_database_alone(db):
+    def told(*words):
+        line = [sys.executable, "-c", BARE, "token", *map(str, words)]
+        return subprocess.run(line, capture_output=True, text=True, check=True).stdout
+
+    prefix = told("create", db).strip()[:11]
+    assert prefix in told("list", db)
+    assert told("revoke", db, prefix) == f"Revoked {prefix}.\n"
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,11 @@ def test_costs_that_differ_a_hundredfold_get_a_logarithmic_axis():
     assert plots.plot_tradeoff(tradeoff(THREE)).get_xscale() == "linear"
 
 
+def test_a_certainty_that_is_almost_one_is_not_told_as_one():
+    ax = plots.plot_tradeoff(tradeoff(log(), bounds={"dollars": 3.0}, safety=0.999))
+    assert "limits kept with 99.9% certainty" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 def test_a_bound_far_beyond_is_left_out_and_one_below_is_shown():
     at = lambda bound: tradeoff(Instance([1.0, 2.0], [[1.0, 2.0]], [bound]))  # noqa: E731
     assert shown_range(at(1e9))[1] < 3.0

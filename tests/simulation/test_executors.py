@@ -1,10 +1,13 @@
 import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import bestmix as bm
 from bestmix.simulation.cells import BLOCK, Cell
-from bestmix.simulation.executors import Chunk, cores, run_chunks
+from bestmix.simulation.executors import Chunk, cores, interruptible, run_chunks
 
 CELL = Cell(bm.catalog.load("D1P"), bm.Uniform(), 400, 3)
 
@@ -27,3 +30,19 @@ def test_chunks_together_are_all_runs():
 
 def test_cores_are_those_that_this_process_may_use():
     assert 1 <= cores() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize(("error", "waits"), [(KeyboardInterrupt, False), (RuntimeError, True)])
+def test_an_interrupt_waits_for_nothing_and_a_fault_for_what_is_at_work(error, waits):
+    tasks, ended = [], threading.Event()
+
+    def fail():
+        with interruptible(ThreadPoolExecutor(1)) as pool:
+            tasks.extend([pool.submit(lambda: (time.sleep(0.3), ended.set())), pool.submit(int)])
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert ended.is_set() == waits
+    assert tasks[1].cancelled()
+    assert ended.wait(10)

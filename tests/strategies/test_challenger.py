@@ -273,6 +273,7 @@ def test_a_budget_is_needed_unless_the_run_stops_by_itself():
 def test_names_say_how_a_run_stops():
     names = [Challenger(), Challenger(confidence=0.95), Challenger(delta=0.01), Challenger(heuristic_stop=0.1)]
     assert [s.name for s in names] == ["Challenger", "Challenger[0.95]", "Challenger[0.99]", "Challenger[stop 0.1]"]
+    assert Challenger(delta=1e-7).name == "Challenger[delta 1e-07]"  # and not 1, which none is
     assert Challenger(confidence=0.95, tolerance="1%").name == "Challenger[0.95, within 1%]"
 
 

@@ -1,3 +1,4 @@
+import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from threading import Barrier, Lock
@@ -137,6 +138,12 @@ def test_a_checkpoint_of_other_work_is_refused(tmp_path, problem, budget, strate
     identify(PROBLEM, steady, 50, checkpoint=tmp_path / "search.json")
     with pytest.raises(ValueError, match=message):
         identify(problem, steady, budget, strategy, checkpoint=tmp_path / "search.json")
+
+
+@pytest.mark.parametrize(("text", "spend"), [("5 d", "bm.Spend(5, 'd')"), ("100", "bm.Spend(200, 'dollars')")])
+def test_a_text_as_budget_is_refused_with_the_way_to_give_money(text, spend):
+    with pytest.raises(ValueError, match=rf"got '{text}'; give the number of trials .*{re.escape(spend)}"):
+        identify(PROBLEM, steady, budget=text)
 
 
 def test_a_checkpoint_goes_on_with_a_larger_budget(tmp_path):

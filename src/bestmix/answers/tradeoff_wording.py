@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bestmix.answers.prices import STEP
-from bestmix.answers.wording import FIXED, measured, reach
+from bestmix.answers.wording import FIXED, level_text, measured, reach
 from bestmix.problems.goals import Goal
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def _safe_change(found: "TradeOff", bound: float) -> str:
     if now is None or then is None or found.safety is None:
         return ""
     changed = _difference(found, bound, now.value, then.value)
-    return f"Kept with {100 * found.safety:.6g}% certainty, {changed[0].lower()}{changed[1:]}"
+    return f"Kept with {level_text(found.safety)} certainty, {changed[0].lower()}{changed[1:]}"
 
 
 def text(found: "TradeOff") -> str:
@@ -155,7 +155,7 @@ def _safe(found: "TradeOff") -> list[str]:
     """What the mix earns that keeps all limits with certainty, at the same bounds."""
     if found.safety is None:
         return []
-    certain = f"with {100 * found.safety:.6g}% certainty"
+    certain = f"with {level_text(found.safety)} certainty"
     if not found.safe:
         return [f"No mix keeps all limits {certain} at any limit on {found.label} that was looked at."]
     lead = f"Kept {certain}"

@@ -3,6 +3,7 @@
 import html
 import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_UP, Context, Decimal
 from typing import TYPE_CHECKING
 
 from bestmix.answers.prices import is_other, price_sentences
@@ -10,7 +11,7 @@ from bestmix.problems.goals import Goal
 from bestmix.problems.quantities import Ratio
 
 if TYPE_CHECKING:
-    from bestmix.answers.recommendation import MeanCost, Recommendation
+    from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation
 
 MOST_LETTERS = 22  # of a name that has to share its room
 MOST_SEGMENTS = 4  # whose mixes a sentence tells
@@ -96,10 +97,8 @@ def met_at_estimates(rec: "Recommendation") -> list[str]:
 
 def _uncertain(rec: "Recommendation") -> str:
     """What is in the way of a mix that is certain enough, and what would remove it."""
-    certain, wanted = chance_text(rec.certainty or 0.0), chance_text(rec.safety or 0.0)
-    if certain == wanted:
-        certain, wanted = f"{100 * (rec.certainty or 0.0):.3f}%", f"{100 * (rec.safety or 0.0):.6g}%"
-    mix = _mix(rec)
+    chance, wanted = rec.certainty or 0.0, level_text(rec.safety or 0.0)
+    certain, mix = level_text(chance, digits=3) if sure(chance) else chance_text(chance), _mix(rec)
     ways = " and ".join(rec.short) or "the limits together"
     return (
         f"No mix keeps all limits with {wanted} certainty yet. The most certain is {mix}, with {certain}; in the way: "
@@ -163,7 +162,7 @@ def _as_surely(rec: "Recommendation") -> str:
     wanted = rec.safety if rec.safety is not None else SURELY
     if wanted >= SURELY:
         return " that surely keeps the limits"
-    return f" that keeps the limits with {100 * wanted:.6g}% certainty"
+    return f" that keeps the limits with {level_text(wanted)} certainty"
 
 
 def _tried_everywhere(rec: "Recommendation") -> bool:
@@ -293,11 +292,33 @@ def rows(rec: "Recommendation") -> list[list[str]]:
     for e in sorted(rec.estimates.values(), key=lambda e: -rec.mixture.get(e.arm, 0.0)):
         share = exact_share(rec.mixture[e.arm]) if e.arm in rec.mixture else "-"
         trials = "known" if e.known else f"{e.trials:,}"
-        costs = [_estimate(e.costs[c], e.cost_intervals[c], e.trials) for c in charted]
-        body.append([e.arm, share, trials, _estimate(e.reward, e.reward_interval, e.trials), *costs])
+        reward, *costs = shown_intervals(rec, e)
+        means = [_estimate(e.costs[c], ends, e.trials) for c, ends in zip(charted, costs, strict=True)]
+        body.append([e.arm, share, trials, _estimate(e.reward, reward, e.trials), *means])
     means = [measured(rec.value, half_width(rec)), *(cost_text(rec, c) if _whole(rec, c) else "" for c in charted)]
     foot = ["the mix", "", f"{rec.trials:,}", *(means if rec.mixture else ["-"] * len(means))]
     return [header, *body, foot]
+
+
+def shown_intervals(rec: "Recommendation", e: "Estimate") -> list[tuple[float, float]]:
+    """Intervals of an arm in a table, of the reward and of the costs that it shows.
+
+    They are the arm's own, from its own trials. An arm that is all of the mix has those of the mix, which are beside
+    them: they blend its variance with that of the others, and that of the reward allows for its choice.
+    """
+    own = [e.reward_interval, *(e.cost_intervals[c] for c in rec.problem.charted)]
+    if list(rec.mixture) != [e.arm] or rec.by_segment or e.known:
+        return own
+    mix = [(rec.value, rec.value_interval), *(_whole_cost(rec, c) for c in rec.problem.charted)]
+    means = [e.reward, *(e.costs[c] for c in rec.problem.charted)]
+    places = zip(means, own, mix, strict=True)
+    return [ends if math.isclose(m, mean) and math.isfinite(reach(m, ends)) else o for m, o, (mean, ends) in places]
+
+
+def _whole_cost(rec: "Recommendation", cost: str) -> tuple[float, tuple[float, float]]:
+    """A mean cost of the mix with its interval; NaN where the table does not show it."""
+    limit = rec.limits.get(cost)
+    return (math.nan, (math.nan, math.nan)) if limit is None or not _whole(rec, cost) else (limit.mean, limit.interval)
 
 
 def other_limits(rec: "Recommendation") -> list[str]:
@@ -413,6 +434,18 @@ def chance_text(chance: float) -> str:
     if sure(chance):
         return "above 99%"
     return f"{math.floor(100 * chance + 1e-9)}%" if chance >= 0.01 else "below 1%"
+
+
+def level_text(certainty: float, digits: int = 6) -> str:
+    """A certainty as it was asked for, in per cent: so many digits of the risk, which is never rounded to none.
+
+    >>> level_text(0.95), level_text(0.9999999), level_text(0.99871234, digits=3)
+    ('95%', '99.99999%', '99.871%')
+    """
+    exact = Decimal(f"{1.0 - certainty:.12g}")
+    risk = Context(prec=digits, rounding=ROUND_UP).create_decimal(exact)
+    text = f"{100 * (1 - risk):f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) + "%"
 
 
 def sure(chance: float) -> bool:

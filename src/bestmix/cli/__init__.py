@@ -1,5 +1,6 @@
 """The bestmix command. A new command is a file next to this one, and a line below."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -80,5 +81,10 @@ def bestmix(
 
 
 def main() -> None:
-    """Run the command line."""
-    app(prog_name="bestmix")
+    """Run the command line; once it is interrupted nobody waits for simulated runs that are at work."""
+    try:
+        app(prog_name="bestmix")
+    except SystemExit as end:
+        if end.code == common.INTERRUPTED and (executors := sys.modules.get("bestmix.simulation.executors")):
+            executors.end_if_at_work(common.INTERRUPTED)
+        raise

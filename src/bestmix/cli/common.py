@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RUNS = 5000  # of a simulated cell, where nothing else is said
 MOST_ROWS = 200  # arms in a table
 WIDE = 160  # columns when the output is not a terminal
+INTERRUPTED = 130  # exit code after Ctrl-C
 
 # Typer carries its own copy of Click in some versions; the base of its errors is the same in all.
 UsageError: Any = typer.BadParameter.__base__
@@ -121,7 +122,7 @@ def friendly() -> Iterator[None]:
         raise
     except KeyboardInterrupt:
         complain("Stopped before the end.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     except UsageError as error:
         where = error.ctx.command_path if getattr(error, "ctx", None) else "bestmix"
         complain(f"Error: {error.format_message().rstrip('.')}; see {where} --help.")

@@ -145,13 +145,15 @@ def _say_ended(
     budget: "int | Spend",
 ) -> None:
     """Say it where the budget was over before what was wanted was reached."""
+    from bestmix.answers.wording import level_text
+
     if rec.trials < search.budget and rec.account is None:
         return
     spent = f"The budget of {budget}{' trials' if rec.account is None else ''} ended"
     if tolerance is not None and not (search.memory.get("certificate") or {}).get("enough"):
         common.messages().print(f"{spent} before a mix was certainly within {tolerance}.")
     elif tolerance is None and confidence and (rec.support_probability or 0.0) < confidence:
-        common.messages().print(f"{spent} before {100 * confidence:g}% was reached.")
+        common.messages().print(f"{spent} before {level_text(confidence)} was reached.")
 
 
 def open_search(

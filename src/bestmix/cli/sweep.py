@@ -115,7 +115,7 @@ def kept_in(folder: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         common.complain(f"Stopped; finished work is kept in {folder}, and the same command goes on from there.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(common.INTERRUPTED) from None
 
 
 @contextmanager

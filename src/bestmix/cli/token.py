@@ -10,7 +10,6 @@ from rich.text import Text
 
 from bestmix.cli import common
 from bestmix.cli.opening import Url, check_own, check_there
-from bestmix.cli.serve import check_installed
 
 app = typer.Typer(no_args_is_help=True, help="Tokens for the service: made, listed, revoked.")
 
@@ -28,7 +27,6 @@ def create(
 
     Example: [bold]bestmix token create bestmix.db --scope work --label 'cluster'[/bold]
     """
-    check_installed()
     from bestmix.experiments import open_storage
     from bestmix.service.tokens import Tokens
 
@@ -50,7 +48,6 @@ def list_all(url: Url, as_json: common.Json = False) -> None:
 
     Example: [bold]bestmix token list bestmix.db[/bold]
     """
-    check_installed()
     from bestmix.experiments import open_storage
     from bestmix.experiments.model import moment
     from bestmix.service.tokens import Tokens
@@ -81,7 +78,6 @@ def revoke(
 
     Example: [bold]bestmix token revoke bestmix.db bm_0123abcd[/bold]
     """
-    check_installed()
     from bestmix.experiments import open_storage
     from bestmix.service.tokens import Tokens
 

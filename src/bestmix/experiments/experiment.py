@@ -52,7 +52,7 @@ from bestmix.problems.changes import Wish
 from bestmix.problems.items import Items
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
-from bestmix.problems.spend import Spend
+from bestmix.problems.spend import Spend, number_of_trials
 from bestmix.strategies import Strategy
 from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import account_of, check_chosen
@@ -483,7 +483,7 @@ class Experiment:
         if isinstance(budget, Spend):
             budget = budget.named(self.problem)
         else:
-            budget = checks.whole("budget", budget, 0, "give the new total", MOST_TRIALS)
+            budget = number_of_trials(budget, "give the new total", MOST_TRIALS)
         self._write(
             lambda transaction: replan.extend(transaction, self.storage.lease_clock, self._setup(transaction), budget)
         )

@@ -32,7 +32,7 @@ from bestmix.experiments.store import ExperimentStore
 from bestmix.experiments.traffic import first_version
 from bestmix.problems.items import Items, as_items
 from bestmix.problems.problem import Problem
-from bestmix.problems.spend import Spend
+from bestmix.problems.spend import Spend, number_of_trials
 from bestmix.strategies import Challenger, Strategy, rounds
 from bestmix.strategies.built_in import as_numbered, as_saved, restore_saved
 from bestmix.strategies.paid import Paid, as_begun, paid
@@ -118,7 +118,7 @@ class Storage:
             check_name(name),
             problem.to_dict(),
             recipe.strategy.to_dict(),
-            checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS),
+            number_of_trials(budget, "give the number of trials that may be made", MOST_TRIALS),
             _check_lease(terms.lease),
             checks.whole("failures", terms.failures, 1, "give the number of failed trials that end it"),
             described(None if terms.items is None else check_items(terms.items, problem, recipe.strategy)),

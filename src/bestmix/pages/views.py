@@ -14,7 +14,17 @@ from bestmix.answers.prices import at_estimates, is_other, limit_price
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.answers.tradeoff import POINTS, tradeoff
 from bestmix.answers.tradeoff_sources import movable
-from bestmix.answers.wording import certainly, chance_text, guess_text, items_text, kept_text, met_at_estimates, sure
+from bestmix.answers.wording import (
+    certainly,
+    chance_text,
+    guess_text,
+    items_text,
+    kept_text,
+    level_text,
+    met_at_estimates,
+    shown_intervals,
+    sure,
+)
 from bestmix.experiments import State, Trial
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
@@ -235,8 +245,8 @@ class Answer:
     def _arm(self, arm: str) -> Arm:
         e = self.rec.estimates[arm]
         trials = "known" if e.known else formats.count(e.trials)
-        costs = [formats.estimate(e.costs[c], e.cost_intervals[c]) for c in self.rec.problem.charted]
-        estimates = [formats.estimate(e.reward, e.reward_interval), *costs]
+        means = [e.reward, *(e.costs[c] for c in self.rec.problem.charted)]
+        estimates = [formats.estimate(*both) for both in zip(means, shown_intervals(self.rec, e), strict=True)]
         return Arm(arm, role(self.rec, arm), self.rec.mixture.get(arm), trials, estimates, self.rec.z_scores.get(arm))
 
     @property
@@ -332,7 +342,7 @@ class Answer:
         except (ArithmeticError, checks.InvalidInput):
             return None
         drawable = found.pieces and math.isfinite(found.most - found.least)
-        return WhatIf(found.sentences(), f"{100 * wanted:.4g}%", tradeoff_chart(found)) if drawable else None
+        return WhatIf(found.sentences(), level_text(wanted), tradeoff_chart(found)) if drawable else None
 
     @property
     def rounds(self) -> list[tuple[int, Mapping[str, float]]]:

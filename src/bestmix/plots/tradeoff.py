@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bestmix.answers.tradeoff import Piece, SafePoint, TradeOff, shown_range
+from bestmix.answers.wording import level_text
 from bestmix.plots.axes import CURVE, MARGIN, differ
 from bestmix.plots.labels import SIZE
 from bestmix.plots.theme import COLOURS, new_axes, style
@@ -80,7 +81,7 @@ def _draw_safe(ax: "Axes", points: list[SafePoint], safety: float | None) -> Non
     x, y = [p.bound for p in points], [p.value for p in points]
     band = [p.interval[0] for p in points], [p.interval[1] for p in points]
     ax.fill_between(x, *band, color=COLOURS["mix"], alpha=0.2, linewidth=0, label="its 95% interval", zorder=1)
-    label = f"limits kept with {safety:.0%} certainty"
+    label = f"limits kept with {level_text(safety or 0.0)} certainty"
     ax.plot(x, y, color=COLOURS["mix"], linestyle="--", label=label, zorder=2)
 
 

@@ -220,6 +220,22 @@ def as_budget(given: Any) -> Any:
     return Spend.from_dict(given) if isinstance(given, Mapping) else given
 
 
+def number_of_trials(budget: Any, remedy: str, most: int = 2**62, name: str = "budget") -> int:
+    """A budget that is a number of trials; to whom gave a text the error tells how money is given.
+
+    >>> number_of_trials("200 dollars", "give the number of trials")
+    Traceback (most recent call last):
+    bestmix.checks.InvalidInput: budget: ...; give the number of trials, or for money or time bm.Spend(200, 'dollars')
+    """
+    if isinstance(budget, str):
+        try:
+            spend = Spend.parse(budget)
+        except checks.InvalidInput:
+            spend = Spend(200.0, "dollars")
+        remedy = f"{remedy}, or for money or time bm.Spend({spend.amount:g}, {spend.unit!r})"
+    return checks.whole(name, budget, 0, remedy, most)
+
+
 def _amounts(name: str, given: Mapping[str, Any]) -> dict[str, float]:
     """Amounts by name, none of them below zero."""
     given = checks.mapping(name, given, "of arm names to amounts")

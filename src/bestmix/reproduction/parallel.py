@@ -1,16 +1,17 @@
 """A function on many items in threads, with a bar and an orderly end on Ctrl-C."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from threading import Event
 from typing import TypeVar
 
 from bestmix.progress import bar
-from bestmix.simulation.executors import cores
+from bestmix.simulation.executors import cores, interruptible
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+WRITING = 0.5  # seconds for a piece that is being written down when Ctrl-C comes
 RECENT = 900.0  # seconds of work from which the bar foretells the rest: pieces differ much in length
 
 
@@ -27,7 +28,7 @@ def map_in_threads(
     stop = Event()
     with (
         bar(what, len(items), shown=progress, recent=RECENT) as shown,
-        ThreadPoolExecutor(threads or cores()) as pool,
+        interruptible(ThreadPoolExecutor(threads or cores())) as pool,
     ):
         futures = [pool.submit(function, item, stop) for item in items]
         try:
@@ -38,5 +39,6 @@ def map_in_threads(
             stop.set()
             for future in futures:
                 future.cancel()
+            wait(futures, WRITING)
             raise
     return [future.result() for future in futures]

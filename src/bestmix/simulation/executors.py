@@ -1,11 +1,13 @@
 """Where the chunks of a sweep run: threads, worker processes, or any executor of the user's."""
 
+import multiprocessing
 import os
 import pickle
 import signal
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from typing import NamedTuple
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
 
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes, run_chunk
 
@@ -27,6 +29,9 @@ class Chunk(NamedTuple):
 
 
 Finished = tuple[Chunk, Outcomes]
+Pool = TypeVar("Pool", bound=Executor)
+
+_left: list[Executor] = []  # pools that an interrupt left at work
 
 
 def run_chunks(
@@ -40,10 +45,10 @@ def run_chunks(
     compiled = [chunk for chunk in chunks if cells[chunk.place].compiled]
     other = [chunk for chunk in chunks if not cells[chunk.place].compiled]
     if compiled:
-        with ThreadPoolExecutor(workers) as pool:
+        with interruptible(ThreadPoolExecutor(workers)) as pool:
             yield from _through(pool, cells, compiled, runs)
     if other and workers > 1 and _can_be_sent([cells[chunk.place] for chunk in other]):
-        with ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent) as processes:
+        with interruptible(ProcessPoolExecutor(workers, initializer=_leave_interrupts_to_the_parent)) as processes:
             yield from _through(processes, [cell.bare() for cell in cells], other, runs)
     else:
         for chunk in other:
@@ -60,6 +65,33 @@ def _through(executor: Executor, cells: Sequence[Cell], chunks: Sequence[Chunk],
     finally:
         for future in futures:
             future.cancel()
+
+
+@contextmanager
+def interruptible(pool: Pool) -> Iterator[Pool]:
+    """The pool, shut down in the end; after an interrupt nobody waits for what is at work, which may take a minute.
+
+    >>> with interruptible(ThreadPoolExecutor(2)) as pool:
+    ...     list(pool.map(abs, [-1, 2]))
+    [1, 2]
+    """
+    wait = True
+    try:
+        yield pool
+    except (KeyboardInterrupt, GeneratorExit):  # the latter: whoever takes the results was interrupted
+        wait = False
+        _left.append(pool)
+        raise
+    finally:
+        pool.shutdown(wait, cancel_futures=True)
+
+
+def end_if_at_work(code: int) -> None:
+    """End this process, and its worker processes, if an interrupt left some work: Python would wait for it."""
+    if _left:
+        for child in multiprocessing.active_children():
+            child.kill()
+        os._exit(code)
 
 
 def cores() -> int:

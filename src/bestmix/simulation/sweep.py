@@ -12,7 +12,7 @@ from bestmix import checks
 from bestmix.problems import catalog
 from bestmix.problems.instance import Instance
 from bestmix.problems.segment_instance import SegmentInstance
-from bestmix.problems.spend import Spend
+from bestmix.problems.spend import Spend, number_of_trials
 from bestmix.progress import bar
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes
 from bestmix.simulation.executors import Chunk, run_chunks
@@ -213,7 +213,7 @@ def _recipe(strategy: Strategy, budget: int | Spend) -> tuple[Strategy, int]:
     """The strategy with its number of trials, which is beyond reach where money is what is limited."""
     if isinstance(budget, Spend):
         return Paid(strategy, budget), MOST_TRIALS
-    return strategy, checks.whole("budgets", budget, 0, "give numbers of trials")
+    return strategy, number_of_trials(budget, "give numbers of trials", name="budgets")
 
 
 def _parts(cell: Cell, executor: Executor | None) -> int:

@@ -16,7 +16,7 @@ from bestmix.answers.moments import Moments
 from bestmix.arrays import Integers
 from bestmix.problems.changes import Wish
 from bestmix.problems.problem import Cell, Problem
-from bestmix.problems.spend import Spend
+from bestmix.problems.spend import Spend, number_of_trials
 from bestmix.strategies import rounds
 from bestmix.strategies.paid import OWN, Paid
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, Strategy, carried, decides_from_counts
@@ -71,7 +71,7 @@ def totals(strategy: Strategy, memory: Memory, budget: int, problem: Problem, wi
             raise checks.InvalidInput(name, "the budget is a number of trials", "leave it out")
     if isinstance(wish.budget, Spend):
         raise _another_unit("trials", wish.budget)
-    total = budget if wish.budget is None else checks.whole("budget", wish.budget, 0, "give the new total", MOST_TRIALS)
+    total = budget if wish.budget is None else number_of_trials(wish.budget, "give the new total", MOST_TRIALS)
     return Totals(budget, total, memory)
 
 

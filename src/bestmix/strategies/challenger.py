@@ -224,7 +224,8 @@ class Challenger:
         """Challenger, with how it stops."""
         how = []
         if self._delta:
-            how = [f"{1 - self._delta:g}", *([] if self.tolerance is None else [f"within {self.tolerance}"])]
+            sure, within = f"{1 - self._delta:g}", [] if self.tolerance is None else [f"within {self.tolerance}"]
+            how = [f"delta {self._delta:g}" if sure == "1" else sure, *within]
         elif self.margin_share:
             how = [f"{self.margin_share:.0%} margin"]
         elif self.heuristic_stop:

@@ -21,7 +21,7 @@ from bestmix.problems.changes import Wish, amended, changes, same_shape
 from bestmix.problems.items import Items, as_items
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
-from bestmix.problems.spend import Spend
+from bestmix.problems.spend import Spend, number_of_trials
 from bestmix.strategies import rounds
 from bestmix.strategies.budget_changes import (
     Totals,
@@ -100,7 +100,7 @@ class Search:
             budget = MOST_TRIALS
         self.strategy = strategy
         self.problem = problem
-        self.budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS)
+        self.budget = number_of_trials(budget, "give the number of trials that may be made", MOST_TRIALS)
         self.moments = rounds.no_trials(problem)
         first = rounds.begin(rounds.Recipe(problem, strategy), self.budget)
         self.memory = first.memory
@@ -286,7 +286,7 @@ class Search:
         if isinstance(budget, Spend) or isinstance(self.strategy, Paid):
             self._raise_to(budget)
             return
-        budget = checks.whole("budget", budget, 0, "give the number of trials that may be made", MOST_TRIALS)
+        budget = number_of_trials(budget, "give the number of trials that may be made", MOST_TRIALS)
         if budget < self.budget:
             raise checks.InvalidInput("budget", expected=f"at least the present {self.budget} trials", got=budget)
         if budget > self.budget and self.changes and decides_from_counts(self.strategy):

@@ -26,6 +26,7 @@ from bestmix.answers.program_safety import ProgramLimits, safe_program_mix
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.safe_search import regret_tail
 from bestmix.answers.traffic_mix import served_mix
+from bestmix.answers.wording import level_text
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.layouts import places, segments_of
 from bestmix.problems.problem import Problem
@@ -402,7 +403,8 @@ def _told(
     if starting:
         alarm = f"nothing is certain before every arm has {FIRST} trials"
     elif not certain:
-        alarm = f"no mix keeps all limits with a certainty of {100 * traffic.safety:g}%: the most certain one is served"
+        wanted = level_text(traffic.safety)
+        alarm = f"no mix keeps all limits with a certainty of {wanted}: the most certain one is served"
     requests = traffic.requests
     if starting and traffic.share:
         lacking = FIRST * len(problem.cells)

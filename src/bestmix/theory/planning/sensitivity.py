@@ -12,7 +12,7 @@ from bestmix.problems.instance import Instance
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve
 from bestmix.problems.uniqueness import broken_condition
-from bestmix.simulation.executors import cores
+from bestmix.simulation.executors import cores, interruptible
 from bestmix.strategies import Strategy
 from bestmix.theory.planning.bisection import Bisection
 from bestmix.theory.planning.error_rates import ErrorRates
@@ -91,7 +91,7 @@ def sensitivity_of(
             return None
         return Bisection(ErrorRates(one, strategy, seed, 1, arriving), error).quick(planned, RUNS, furthest)
 
-    with ThreadPoolExecutor(threads or cores()) as pool:
+    with interruptible(ThreadPoolExecutor(threads or cores())) as pool:
         rough, *budgets = pool.map(need, [instance, *drawn])
     ordered = sorted(b for b in budgets if b is not None)
     beyond = (None,) * (draws - len(ordered))
