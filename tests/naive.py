@@ -507,10 +507,9 @@ def dense_coefficients(state):
 
 
 def best_policy_float(means, bound, state, start, discount):
-    """Value and shares of all steps of the best policy: (reward, *costs, P(next = s) for all states but the last)."""
+    """Value and shares of all steps of the best policy; means are (reward, *costs, P(next = s) for all states)."""
     costs, states = len(bound), len(start)
     after = means[:, 1 + costs :]
-    after = np.column_stack([after, 1.0 - after.sum(axis=1)])
     flow = np.array([(state == s) - discount * after[:, s] for s in range(states)])
     limits = {"A_ub": means[:, 1 : 1 + costs].T, "b_ub": bound} if costs else {}
     found = linprog(-means[:, 0], A_eq=flow, b_eq=(1.0 - discount) * np.asarray(start), **limits)

@@ -154,6 +154,17 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     return value
 
 
+def discount(value: Any) -> float:
+    """What a step counts for, compared with the one before.
+
+    >>> discount(0.9)
+    0.9
+    """
+    if not 0 <= (result := number("discount", value)) < 1:
+        raise InvalidInput("discount", expected="a number of at least 0 and below 1", got=value, remedy="try 0.9")
+    return result
+
+
 def safety(value: Any) -> float | None:
     """A wanted certainty that limits are kept, as a number or as text; None and "none" ask for no margin.
 

@@ -5,10 +5,14 @@ from tests.kernels.segment_states import plain_case, random_case
 from tests.kernels.states import random_instance, told
 
 from bestmix.answers import program_safety, safety
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
 from bestmix.answers.noisy_program import noisy_program, solve
 from bestmix.answers.program_safety import ProgramLimits, described_program_mix, safe_program_mix
+from bestmix.answers.programs import program_of
 from bestmix.answers.safe_search import trust
 from bestmix.kernels.layout import new_layout
+from bestmix.problems.problem import Problem
 
 
 @pytest.mark.parametrize("size", [(6, 6, 0), (6, 6, 1), (7, 4, 1), (6, 5, 2), (8, 8, 3)])
@@ -152,3 +156,16 @@ def test_limits_are_kept_as_often_as_claimed():
         true = program._replace(data=program.data._replace(means=case.truth))
         broken += found.certified and bool((found.mixture @ true.entries()[1] > 1e-9).any())
     assert broken <= 12
+
+
+def test_the_safe_mix_meets_an_equality_of_means_at_the_estimates():
+    """Wide margins of other limits leave it no room to miss the equality."""
+    problem = Problem(["a", "b", "c", "d", "e"], limits=["cost <= 0.5", "time <= 0.5", "tokens = 0.5"])
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        told = [Moments(4).plus(rng.uniform(0, 1, 4) + 0.3 * rng.normal(size=(6, 4))) for _ in problem.arms]
+        program = program_of(Evidence(problem, told))
+        best = solve(program)
+        if best.feasible:
+            found = safe_program_mix(program, best.chance, 0.95)
+            assert abs((found.mixture @ program.entries()[1])[2]) < 1e-9

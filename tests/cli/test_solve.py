@@ -281,9 +281,12 @@ def test_a_log_of_steps_gives_a_policy(tmp_path):
     [
         ([], "discount: expected the start with it"),
         (["--start", "nowhere"], "start: expected some of"),
-        (["--start", "idle", "--next", "then"], "then"),
+        (["--start", "idle", "--next", "then"], "there is no column 'then'"),
         (["--start", "idle", "--sums"], "--discount: sums have no steps between states"),
-        (["--start", "idle", "--uncertainty", "bootstrap"], "bootstrap: a log of steps between states does without it"),
+        (
+            ["--start", "idle", "--uncertainty", "bootstrap"],
+            "uncertainty: a log of steps between states does without it",
+        ),
         (["--start", "idle=x"], "--start"),
     ],
 )

@@ -1,5 +1,6 @@
 """Whatever users pass: a clear error, and the state unchanged."""
 
+import json
 import math
 
 import pytest
@@ -180,7 +181,7 @@ def test_names_have_a_longest_length():
         storage.create("x", Problem(["a", "b" * 1001]), 4, Uniform())
 
 
-def test_steps_between_states_are_kept_planned_and_audited(storage, name):
+def test_steps_between_states_are_kept_planned_and_audited(storage, name, tmp_path):
     """The durable run of a policy: the answer is that of the live search, after every trial was told by name."""
     instance = random_markov(3, 2, 1, seed=2)
     exp = open_experiment(storage, name, instance.problem, 150, Challenger(rounds=5, ahead=0))
@@ -195,6 +196,9 @@ def test_steps_between_states_are_kept_planned_and_audited(storage, name):
         search.tell(trial.arm, {"reward": trial.reward, **trial.costs}, segment=trial.segment)
     assert exp.recommend().mixture == search.recommend().mixture
     assert audit(exp) == []
+    exp.export(tmp_path / "t.json")
+    exported = json.loads((tmp_path / "t.json").read_text())["trials"]
+    assert {trial["costs"]["next"] for trial in exported} <= set(instance.problem.states)
     with pytest.raises(ValueError, match="steps are made from states of choice"):
         exp.ask(segment="state0")
     with pytest.raises(ValueError, match="arms: with states the actions stay as they are"):

@@ -192,7 +192,7 @@ def test_a_live_search_of_states_that_sees_the_same_trials_gives_the_same_answer
                 rows = np.empty((count, instance.means.shape[1]))
                 for row in rows:
                     sampling.draw_trial(rng, model, instance.means[column], column, row)
-                after = np.where(rows[:, 2:].any(axis=1), rows[:, 2:].argmax(axis=1), 2)
+                after = rows[:, 2:].argmax(axis=1)
                 search.tell(action, {"reward": rows[:, 0], "cost0": rows[:, 1], "next": after}, segment=state)
         answer = search.recommend(safety=None)
         assert search.trials == found.pulls[0]

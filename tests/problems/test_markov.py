@@ -21,7 +21,7 @@ MEANS = {
 def test_it_is_a_problem_whose_segments_are_states():
     assert SHOP.names == ("wait in idle", "serve in idle", "wait in busy", "serve in busy")
     assert SHOP.metrics == ("reward", "dollars", "next")
-    assert SHOP.measures == ("reward", "dollars", "p(next = idle)")
+    assert SHOP.measures == ("reward", "dollars", "p(next = idle)", "p(next = busy)")
     assert (SHOP.group, SHOP.everybody, SHOP.flows) == ("state", "steps", ("idle",))
     assert not SHOP.plain
     assert SHOP.index("serve", "busy") == 3
@@ -136,3 +136,5 @@ def test_a_policy_of_states_is_kept_and_not_fitted_again(tmp_path):
     assert again.draw(3, seed=1, segment="idle") == ["wait"] * 3
     with pytest.raises(ValueError, match="shares of states follow from the policy"):
         again.refit({"arm": ["wait"], "reward": [1.0]})
+    with pytest.raises(ValueError, match="discount: expected a number of at least 0 and below 1, got 7"):
+        Policy({"wait": 1.0}, discount=7)

@@ -132,3 +132,8 @@ def test_scales_of_a_proof_are_those_of_metrics_by_name(first):
     strategy = bm.Challenger(confidence=0.9, proven=True, sigma={first: 0.05, "quality": 0.05})
     result = bm.simulate(instance, strategy, 2_000, runs=2, seed=1)
     assert (result.errors, (result.outcomes.pulls < 2_000).all()) == (0, True)
+
+
+def test_nobody_arrives_in_states_of_choice():
+    with pytest.raises(ValueError, match="steps are made from states of choice"):
+        bm.simulate(bm.families.random_markov(3, 2, 1), bm.Uniform(), 60, 5, arriving=True)

@@ -93,7 +93,7 @@ class Policy:
         discount: float | None = None,
     ) -> None:
         set_ = object.__setattr__
-        set_(self, "discount", None if discount is None else checks.number("discount", discount))
+        set_(self, "discount", None if discount is None else checks.discount(discount))
         parts = checks.mapping("by_segment", by_segment or {}, "of segments to weights")
         set_(self, "by_segment", {name: _weights(f"by_segment[{name!r}]", part) for name, part in parts.items()})
         set_(self, "segments", _shares(segments, list(parts)))

@@ -291,7 +291,7 @@ class _Enclosure:
     def enter(self) -> bool:
         """Look for a mix within all cones, as deep as planes let it be; whether there is one."""
         line, cones = self.line, self.cones
-        cut = cones.margin.any(axis=0) | (cones.share > 0)
+        cut = (cones.margin.any(axis=0) | (cones.share > 0)) & ~line.equality  # which is met at the estimates
         size = np.maximum(np.abs(line.rows), cones.margin).max(axis=0, initial=0.0)
         lift, middle = np.where(cut, DEEP * np.maximum(size, np.abs(line.right)), 0.0), np.zeros(len(line.mu))
         for k in range(1, ROUNDS + 1):

@@ -28,6 +28,7 @@ from bestmix.arrays import Flags, Floats
 from bestmix.kernels import segments
 
 STEPS = 40  # of the search for u
+DUST = 1e-13  # of the largest objective: a regret that rounding left
 MOST_CHOICES = 256  # of columns in the segments so far that are told apart
 TINY = 1e-75  # a root of next to nothing, whose square is a number still
 
@@ -104,7 +105,8 @@ def _by_basis(program: NoisyProgram, mixture: Floats, tail: float, best: Optimum
     together = share * steps.reduced[:n] + np.sqrt(np.maximum(noise, 0.0))
     others = program.weight * np.maximum(np.maximum.reduceat(alone[:n], bound.start), 0.0)
     first = np.maximum.reduceat(together, bound.start) + others.sum() - others
-    return max(worth + float(first.min()), 0.0)
+    result = worth + float(first.min())
+    return result if result > DUST * float(np.abs(bound.mu).max(initial=0.0)) else 0.0
 
 
 def regret_bound(program: NoisyProgram, mixture: Floats, tail: float, prices: Floats) -> float:

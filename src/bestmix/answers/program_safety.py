@@ -28,6 +28,7 @@ from bestmix.answers.safe_search import (
 from bestmix.answers.safety import binomial_margins, farther, freedoms, rare_margins, rounded
 from bestmix.answers.skewness import SKEWNESS, of_entries
 from bestmix.arrays import Flags, Floats
+from bestmix.kernels.layout import known_rows
 
 NEAR = 0.02  # of the widest margins, at which they are near enough
 
@@ -51,7 +52,9 @@ class ProgramLimits:
     @cached_property
     def noisy(self) -> Flags:
         """Limits that are kept with a margin (R,)."""
-        return np.asarray((~self.program.layout.known & ~self.line.equality) | (self.shared > 0))
+        rules = self.program.layout
+        quiet = rules.known & known_rows(rules)  # shares of arms have noise where those of states have
+        return np.asarray((~quiet & ~self.line.equality) | (self.shared > 0))
 
     @property
     def rivals(self) -> int:

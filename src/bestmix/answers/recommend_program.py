@@ -1,4 +1,4 @@
-"""The recommendation where there are segments, limits on shares, relative limits or partly known arms.
+"""The recommendation where there are segments, states, limits on shares, relative limits or partly known arms.
 
 As ``recommend.py`` makes it for one segment and limits on means alone, on the noisy program of the problem.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from bestmix.answers import noisy_program, program_safety
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.markov import in_states, policy_of
+from bestmix.answers.markov import policy_of, seen_along
 from bestmix.answers.noisy_program import NoisyProgram, Optimum
 from bestmix.answers.program_certificate import certify_program
 from bestmix.answers.program_safety import ProgramLimits, program_odds
@@ -59,12 +59,11 @@ def recommend_program(
     if selection is not None:
         trusted = best._replace(chance=selection.chance)
         program = program._replace(data=program.data._replace(rivals=selection.rivals))
-    found = _deployed(program, trusted, common["safety"], wanted) if spread else _unjudged(program, best)
-    if problem.flows and spread:  # the noise of what comes next is that of the policy that is deployed
-        program = in_states(program, problem, found.mixture)
-        found = _deployed(program, trusted, common["safety"], wanted)
+    found = _unjudged(program, best)
+    if spread:
+        program, found = seen_along(program, problem, lambda p: _deployed(p, trusted, common["safety"], wanted))
     worth = _worth(problem, program, trusted, found, common["safety"]) if spread else {}
-    by_segment = _by_segment(problem, program, found.mixture, best.prices)
+    by_segment = _by_segment(problem, judged, found.mixture, best.prices)
     best, found = _without_flows(problem, best), found._replace(**_first(found, FOUND, len(problem.limits)))
     return Recommendation(
         feasible=best.feasible,
@@ -209,7 +208,8 @@ def _worth(
     if not found.mixture.any():
         return {}
     certified = None if safety is None else found.certified
-    proof = certify_program(program, found.mixture, best.chance, best.prices, LEVEL, safety, certified)
+    prices = noisy_program.solve(program).prices if problem.flows else best.prices  # of the flow as it is seen
+    proof = certify_program(program, found.mixture, best.chance, prices, LEVEL, safety, certified)
     low, high = proof.value_interval
     arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
     worth = {

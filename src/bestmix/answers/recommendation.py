@@ -320,7 +320,8 @@ class Recommendation:
         for segment, part in self.by_segment.items():
             for arm, share in part.items():
                 weights[arm] = weights.get(arm, 0.0) + users.get(segment, 0.0) * share
-        return sorted((arm for arm, weight in weights.items() if weight > 0), key=lambda arm: -weights[arm])
+        used = {arm for part in self.by_segment.values() for arm, share in part.items() if share > 0}
+        return sorted((arm for arm in weights if arm in used), key=lambda arm: -weights[arm])
 
     @property
     def segment_shares(self) -> dict[str, float]:

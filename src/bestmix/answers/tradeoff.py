@@ -12,6 +12,7 @@ from bestmix.answers import certainty, noisy_program
 from bestmix.answers.certificate import reward_interval
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.logs.from_log import log_evidence
+from bestmix.answers.markov import seen_along
 from bestmix.answers.noisy_program import NoisyProgram
 from bestmix.answers.program_certificate import value_interval
 from bestmix.answers.program_safety import safe_program_mix
@@ -498,7 +499,8 @@ def _safe_program_point(evidence: Evidence, cost: str, bound: float, safety: flo
     """``_safe_point`` on the program of a problem."""
     problem = evidence.problem
     program = program_of(Evidence(moved_limit(problem, problem.costs.index(cost), bound), evidence.moments))
-    safe = safe_program_mix(program, noisy_program.solve(program).chance, safety)
+    chance = noisy_program.solve(program).chance
+    program, safe = seen_along(program, problem, lambda p: safe_program_mix(p, chance, safety))
     if not safe.certified:
         return None
     inner, some = noisy_program.restricted(program)

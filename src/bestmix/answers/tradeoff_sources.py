@@ -94,7 +94,7 @@ def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
         raise checks.InvalidInput("source", fault, "give the log of trials instead")
     if rec.problem.flows and rec.told is None:
         fault = "a recommendation that was read from a file has no probabilities of states that come next"
-        raise checks.InvalidInput("source", fault, "give the one that was found, or the log of steps")
+        raise checks.InvalidInput("source", fault, "give the one that was found")
     if rec.problem.flows and rec.told is not None:
         evidence = Evidence(rec.problem, list(rec.told))
         return evidence, evidence.events[: len(rec.told)]

@@ -77,7 +77,7 @@ def _arms(name: str, instance: "Instance", solution: "Solution") -> Table:
 def _facts(instance: "Instance", solution: "Solution") -> str:
     noise = ", ".join(f"{key} {value}" for key, value in instance.noise.to_dict().items())
     known = f"\nKnown arms: the last {instance.known}." if instance.known else ""
-    by = f"in {len(instance.problem.segments)} segments, as above" if instance.problem.segments else ""
+    by = f"in {len(instance.problem.segments)} {instance.problem.group}s, as above" if instance.problem.segments else ""
     best = f"Best mix: {by or _mix(instance, solution)}, reward {solution.value:.4f}."
     return f"{best}\nBounds: {_bounds(instance)}.\nNoise: {noise}.{known}"
 
@@ -92,7 +92,7 @@ def _bounds(instance: "Instance") -> str:
 def _mix(instance: "Instance", solution: "Solution") -> str:
     if instance.problem.segments:
         verdict = "" if solution.feasible else "infeasible; least violation in "
-        return f"{verdict}{len(instance.problem.segments)} segments"
+        return f"{verdict}{len(instance.problem.segments)} {instance.problem.group}s"
     shares = [(arm, p) for arm, p in zip(instance.arms, solution.mixture, strict=True) if p > 0]
     mix = " + ".join(f"{p:.1%} {arm}" for arm, p in shares) if len(shares) > 1 else shares[0][0]
     return mix if solution.feasible else f"infeasible; least violation {mix}"

@@ -180,7 +180,7 @@ def parse_result(text: str, problem: "Problem") -> Result:
         raise ValueError(f"expected a last line such as {example(problem)}, got {checks.shown(lines[-1])}")
     if missing := [metric for metric in problem.metrics[1:] if metric not in metrics]:
         raise ValueError(f"expected the metric {missing[0]!r} in the last line, got {checks.shown(lines[-1])}")
-    values = {metric: problem.value(metric, metrics[metric]) for metric in problem.metrics}
+    values = {metric: problem.value(metric, metrics[metric], f"metric {metric!r}") for metric in problem.metrics}
     return values.pop(first), values
 
 

@@ -79,7 +79,7 @@ def _before(experiment: "Experiment") -> tuple[str, ...]:
 def _values(experiment: "Experiment", trial: "Trial") -> list[Any]:
     data, costs = trial.to_dict(), trial.costs or {}
     problem = experiment.problem
-    metrics = [problem.shown_value(name, costs.get(name, trial.reward)) for name in problem.metrics]
+    metrics = [trial.reward, *(problem.shown_value(name, costs.get(name)) for name in problem.metrics[1:])]
     return [*(data[name] for name in _before(experiment)), *metrics, *(data[name] for name in AFTER)]
 
 
@@ -102,7 +102,10 @@ def _json(experiment: "Experiment", path: Path, now: "RunState", trials: "Iterat
     with path.open("w", encoding="utf-8") as file:
         file.write(json.dumps(about, indent=1, allow_nan=False)[:-2] + ',\n "trials": [')
         for place, trial in enumerate(trials):
-            file.write(("," if place else "") + "\n  " + json.dumps(trial.to_dict(), allow_nan=False))
+            data, problem = trial.to_dict(), experiment.problem
+            if data["costs"] is not None:
+                data["costs"] = {name: problem.shown_value(name, value) for name, value in data["costs"].items()}
+            file.write(("," if place else "") + "\n  " + json.dumps(data, allow_nan=False))
         file.write("\n ]\n}\n")
 
 

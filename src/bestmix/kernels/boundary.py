@@ -1,8 +1,9 @@
 """The mix where a weight of the basis reaches zero, which is where the answer would change.
 
-The other basic columns take over its weight so that all rows without noise (the segments' totals and the limits on
-shares) still hold: p = x + x_i t with E t = E_i, E the entries in these rows, and sum_k t_k^2 / x_k as small as
-possible. With one segment and no limits on shares that is p = x / (1 - x_i).
+The other basic columns take over its weight so that all rows that hold whatever the noise is (the segments' totals, the
+limits on shares and the flow between states) still do: p = x + x_i t with E t = E_i, E the entries in these rows, and
+sum_k t_k^2 / x_k as small as possible. With one segment and no limits on shares that is p = x / (1 - x_i). Where a flow
+would need less than no weight of some column, that one goes as well.
 """
 
 import numpy as np

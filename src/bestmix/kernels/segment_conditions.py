@@ -35,7 +35,7 @@ class Noise(NamedTuple):
     covariance
         Of the metrics in one trial of each column, zero where they are known: (n, M, M).
     known
-        Limits whose rows have no noise at all, such as those on shares: (R,).
+        Limits that hold whatever the noise is: those on shares, and the flow between states (R,).
     reference, factor
         For relative limits the column by whose mean each segment's entries are reduced, -1 for none: (S, R); and
         what multiplies that mean: (R,).

@@ -62,7 +62,7 @@ def layout_of(problem: Problem) -> Layout:
 def _with_flows(problem: MarkovProblem) -> Layout:
     """Actions in states are the columns, all in one group; rows are the limits, and the flow of all states but one."""
     rows, cells, limits, flows = problem.rows, list(problem.cells), problem.limits, problem.flows
-    visits = np.array([[float(measure == visit) for measure in rows.measures] for visit in rows.visits])
+    visits = np.array([[float(m == visit) for m in rows.measures] for visit in rows.visits if visit.state in flows])
     here = np.array([[float(cell.segment == state) for state in flows] for cell in cells])
     first = (1.0 - problem.discount) * np.array([problem.start[state] for state in flows])
     flowing = np.arange(len(limits) + len(flows)) >= len(limits)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bestmix import checks
-from bestmix.arrays import Floats
+from bestmix.arrays import Flags, Floats
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import SHARES_ADD_UP, Cell, Problem, asked_rows
@@ -80,16 +80,12 @@ class MarkovProblem(Problem):
             raise checks.InvalidInput(
                 "states", expected="at least two", got=checks.shown(list(named)), remedy="with one state use Problem"
             )
-        if not 0 <= checks.number("discount", discount) < 1:
-            raise checks.InvalidInput(
-                "discount", expected="a number of at least 0 and below 1", got=discount, remedy="try 0.9"
-            )
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
-        visits = tuple(Visit(number, state) for number, state in enumerate(named[:-1]))
+        visits = tuple(Visit(number, state) for number, state in enumerate(named))
         rows = replace(asked_rows(goal, limits, bounds, tracked), visits=visits)
         set_ = object.__setattr__
         set_(self, "actions", _actions(named, actions))
-        set_(self, "discount", float(discount))
+        set_(self, "discount", checks.discount(discount))
         set_(self, "start", _start(named, start))
         arms = tuple(dict.fromkeys(action for some in self.actions.values() for action in some))
         self._set(arms, rows, {}, dict(self.start))
@@ -112,8 +108,9 @@ class MarkovProblem(Problem):
                 )
 
     def with_limits(self, limits: Sequence[Limit]) -> "MarkovProblem":
-        """The same states, actions and goal with these limits instead; nothing is tracked."""
-        return MarkovProblem(self.states, self.actions, self.discount, self.start, limits, goal=self.goal)
+        """The same states, actions and goal with these limits instead."""
+        asked: dict[str, Any] = {"goal": self.goal, "tracked": self.tracked}
+        return MarkovProblem(self.states, self.actions, self.discount, self.start, limits, **asked)
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -162,9 +159,9 @@ class MarkovProblem(Problem):
         """As in ``Problem``; the state that comes next by its name, or by its number from 0 on."""
         return self._checked(super().cost_rows(self._numbered(costs), rows))
 
-    def value(self, metric: str, value: Any) -> float:
+    def value(self, metric: str, value: Any, called: str = "") -> float:
         """One value of a metric as a number; a state that comes next by its name or by its number."""
-        return super().value(metric, self._number(value) if metric == NEXT else value)
+        return super().value(metric, self._number(value) if metric == NEXT else value, called)
 
     def shown_value(self, metric: str, value: Any) -> Any:
         """A value of a metric as tables have it: a state by its name."""
@@ -259,3 +256,20 @@ def _start(states: Sequence[str], given: Any) -> dict[str, float]:
             remedy="divide by the sum",
         )
     return result
+
+
+def within_states(problem: Problem, weights: Floats, usable: Flags) -> Floats:
+    """Share of each column among those of its state (..., S, n), by weights (..., n); even ones where a state has none.
+
+    A state without a usable column (n,) has none at all.
+
+    >>> problem = MarkovProblem(["a", "b"], ["x", "y"], 0.9, "a")
+    >>> within_states(problem, np.array([0.1, 0.3, 0.0, 0.0]), np.ones(4, dtype=bool))
+    array([[0.25, 0.75, 0.  , 0.  ],
+           [0.  , 0.  , 0.5 , 0.5 ]])
+    """
+    here = np.array([[cell.segment == state for cell in problem.cells] for state in problem.segments])
+    own = np.where(here, weights[..., None, :], 0.0)
+    total, some = own.sum(axis=-1, keepdims=True), here & usable
+    even = some / np.maximum(some.sum(axis=1, keepdims=True), 1)
+    return np.where(total > 0, own / np.where(total > 0, total, 1.0), even)

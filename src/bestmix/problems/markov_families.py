@@ -41,7 +41,7 @@ def random_markov(
     rng = np.random.default_rng([checks.whole("seed", seed, 0, "give any whole number"), states, actions, costs])
     for _ in range(MOST_DRAWS):
         after = rng.dirichlet(np.full(states, CONCENTRATION), size=states * actions)
-        means = np.column_stack([rng.uniform(0.0, 1.0, (states * actions, 1 + costs)), after[:, :-1]])
+        means = np.column_stack([rng.uniform(0.0, 1.0, (states * actions, 1 + costs)), after])
         start = rng.dirichlet(np.ones(states))
         drawn = _instance(actions, discount, start, np.full(costs, LOOSE), means, events)
         free = means[:, 1 : 1 + costs].T @ drawn.truth.weights
@@ -70,7 +70,7 @@ def _least(instance: SegmentInstance, place: int) -> float:
     problem, cost = instance.problem, instance.problem.costs[place]
     assert isinstance(problem, MarkovProblem)
     asked = MarkovProblem(problem.states, problem.actions, problem.discount, problem.start, goal=f"minimise {cost}")
-    visits = instance.means[:, -len(problem.flows) :]
+    visits = instance.means[:, -len(problem.states) :]
     return -SegmentInstance(asked, np.column_stack([instance.means[:, 1 + place], visits])).truth.value
 
 

@@ -346,7 +346,8 @@ class Mixed:
     def proxy(self, means: Floats) -> Floats:
         """Half the range of what is 0 or 1, squared (Hoeffding's lemma); of the others their variance.
 
-        Of exclusive metrics v.noise stays within an interval of length max v - min v, whose square is at most 2 v.v.
+        Of exclusive metrics v.noise stays within an interval from the least of v and 0 to the largest, whose length
+        squared is at most 2 v.v.
         """
         scale = np.where(self.exclusive, 0.5, np.where(self.binary, 0.25, np.square(self.sigma)))
         return _diagonal(np.broadcast_to(scale, means.shape))

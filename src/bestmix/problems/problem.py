@@ -223,14 +223,14 @@ class Problem:
         return Problem.from_dict(self.to_dict() | {"tracked": []}) if self.tracked else self
 
     def with_limits(self, limits: Sequence[Limit]) -> "Problem":
-        """The same arms, goal and segments with these limits instead; nothing is tracked.
+        """The same arms, goal and segments with these limits instead.
 
         >>> Problem(["a", "b"], {"dollars": 5.0}).with_limits([Limit.parse("dollars <= 6")]).bounds
         {'dollars': 6.0}
         """
         shares = list(self.segments) if None in self.segments.values() else dict(self.segments)
         asked: dict[str, Any] = {"goal": self.goal, "limits": limits, "segments": shares or None}
-        return Problem(self.arms, known=self.known, **asked)
+        return Problem(self.arms, known=self.known, tracked=self.tracked, **asked)
 
     def tracking(self, metrics: Sequence[str]) -> "Problem":
         """The same problem, whose trials tell these metrics as well.
@@ -406,9 +406,9 @@ class Problem:
         rewards = checks.array("rewards", np.atleast_1d(np.asarray(rewards, dtype=object)), (None,), "(trials,)")
         return np.column_stack([rewards, self.cost_rows(costs, len(rewards))])
 
-    def value(self, metric: str, value: Any) -> float:
-        """One value of a metric as a number."""
-        return checks.number(metric, value)
+    def value(self, metric: str, value: Any, called: str = "") -> float:
+        """One value of a metric as a number; errors name the metric, or what it is ``called``."""
+        return checks.number(called or metric, value)
 
     def shown_value(self, metric: str, value: Any) -> Any:
         """A value of a metric as tables have it."""

@@ -34,7 +34,7 @@ class Rows:
     goal: Goal
     limits: tuple[Limit, ...]
     tracked: tuple[str, ...] = ()  # further metrics that trials tell, such as what they cost
-    visits: tuple[Visit, ...] = ()  # the states that a step can lead to, but for one, where there are states
+    visits: tuple[Visit, ...] = ()  # the states that a step can lead to, where there are states
 
     @cached_property
     def measures(self) -> tuple[Column, ...]:

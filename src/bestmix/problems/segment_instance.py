@@ -19,6 +19,7 @@ from bestmix.kernels.segment_rejects import solve_left
 from bestmix.problems import noise as models
 from bestmix.problems.instance import Instance
 from bestmix.problems.layouts import layout_of, places
+from bestmix.problems.markov import within_states
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Mean, Tail, Visit
 from bestmix.problems.solution import check_settled
@@ -114,7 +115,7 @@ class SegmentInstance(Instance):
         raise checks.InvalidInput(
             "instance",
             f"this needs one segment, a reward and bounds on mean costs alone, got {what}",
-            f"use simulate, sweep, plan{', explain' * (not self.flows)} or solve, which serve every instance",
+            "use simulate, sweep, plan, explain or solve, which serve every instance",
         )
 
     @property  # type: ignore[misc]
@@ -251,7 +252,7 @@ class SegmentInstance(Instance):
             row = self.draw(self.problem.index(arm, segment), 1, rng)[0].tolist()
             told = {m.metric: value for m, value in zip(measures, row, strict=True) if isinstance(m, Mean)}
             visits = [m.state for m, value in zip(measures, row, strict=True) if isinstance(m, Visit) and value]
-            return told | ({Visit.metric: (visits or [list(self.problem.segments)[-1]])[0]} if self.flows else {})
+            return told | ({Visit.metric: visits[0]} if visits else {})
 
         return pull
 
@@ -272,14 +273,10 @@ class SegmentInstance(Instance):
 
     def _visited(self, mix: Floats) -> Floats:
         """Shares of all steps (runs, n) that the policies of these mixes make; even ones in a state that has none."""
-        cells, states = self.problem.cells, list(self.problem.segments)
-        here = np.array([[cell.segment == state for cell in cells] for state in states], dtype=np.float64)  # (S, n)
-        total = (mix @ here.T)[:, :, None]
-        even = here / here.sum(axis=1, keepdims=True)
-        within = np.where(total > 0, mix[:, None, :] * here / np.where(total > 0, total, 1.0), even)  # (runs, S, n)
+        within = within_states(self.problem, mix, np.ones(mix.shape[1], dtype=np.bool_))  # (runs, S, n)
         flow = -self.entries[1][:, -self.flows :]  # what comes in, less what is there: zero in all for every policy
         system = np.concatenate([within @ flow, within.sum(axis=2, keepdims=True)], axis=2)  # (runs, S, S)
-        last = np.zeros((len(mix), len(states), 1))
+        last = np.zeros((len(mix), within.shape[1], 1))
         last[:, -1] = 1.0
         shares = np.linalg.solve(np.swapaxes(system, 1, 2), last)  # of states
         return np.asarray((within * shares).sum(axis=1))

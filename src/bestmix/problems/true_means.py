@@ -25,7 +25,8 @@ def read_means(problem: Problem, means: Any) -> Floats:
         tried = np.array([_row(problem, cell, means) for cell in problem.cells]).reshape(shape)
     else:
         cube = (len(problem.segments), len(problem.arms), shape[1])
-        given = np.reshape(means, shape) if np.shape(means) == cube else means
+        same = np.shape(means) == cube and np.size(means) == shape[0] * shape[1]
+        given = np.reshape(means, shape) if same else means
         tried = np.array(checks.array("means", given, shape, "(arms in segments, measures)"))
         _check_known(problem, tried)
     return np.vstack([tried, problem.known_measures])
@@ -81,7 +82,6 @@ def _with_visits(problem: Problem, where: str, table: Mapping[str, Any]) -> dict
 def _with_next(problem: Problem, means: dict[str, float]) -> dict[str, Any]:
     """Inverse of ``_with_visits``."""
     odds = {visit.state: means.pop(str(visit)) for visit in problem.rows.visits}
-    odds[list(problem.segments)[-1]] = max(1.0 - sum(odds.values()), 0.0)
     return means | {Visit.metric: {state: share for state, share in odds.items() if share > 0}}
 
 

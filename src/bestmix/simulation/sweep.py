@@ -21,7 +21,7 @@ from bestmix.simulation.segment_cells import SegmentCell
 from bestmix.simulation.store import ChunkFolder
 from bestmix.strategies import Challenger, Strategy
 from bestmix.strategies.paid import Paid
-from bestmix.strategies.protocol import MOST_TRIALS
+from bestmix.strategies.protocol import MOST_TRIALS, check_arrivals
 
 Instances = Mapping[str, Instance] | Iterable[str | Instance]
 Budgets = Iterable[int | Spend] | Mapping[str, Iterable[int | Spend]]
@@ -193,6 +193,8 @@ def _grid(
             raise checks.InvalidInput(
                 "arriving", f"users arrive in segments, and {name!r} has none", "leave it out: any trial can be chosen"
             )
+        if arriving:
+            check_arrivals(instance.problem)
         listed = list(budgets[name] if isinstance(budgets, Mapping) else budgets)
         if not listed or len(set(listed)) != len(listed):
             raise checks.InvalidInput(

@@ -1,4 +1,4 @@
-"""Good enough with segments, limits on shares, relative limits and partly known arms: ``enough`` on their program."""
+"""Good enough with segments, states, limits on shares, relative limits, partly known arms: ``enough`` on programs."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from bestmix.answers import noisy_program, safety
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.markov import seen_along
 from bestmix.answers.noisy_program import NoisyProgram
 from bestmix.answers.program_regret import least_bound
 from bestmix.answers.program_safety import safe_program_mix
@@ -22,21 +23,23 @@ def judge(evidence: Evidence, delta: float, tolerance: Tolerance) -> Verdict | N
     best = noisy_program.solve(program)
     if not best.feasible:
         return None
-    inner, some = noisy_program.restricted(program)
     known = bool(program.judgeable and program.usable.all() and not evidence.vanishing.any())
     tail = delta * REGRET * max(best.chance or 0.0, safety.LEAST_CHANCE)
 
-    def found(weights: Floats, certified: bool) -> Verdict:
+    def found(seen: NoisyProgram, weights: Floats, certified: bool) -> Verdict:
+        inner, some = noisy_program.restricted(seen)
         mix, regret = weights[some.columns], np.inf
         if known:
-            regret = least_bound(inner, mix, tail, best.prices, best)
+            own = best if seen is program else noisy_program.solve(seen)
+            regret = least_bound(inner, mix, tail, own.prices, own)
         return Verdict(_named(evidence, weights), regret, tolerance.of(float(mix @ inner.entries()[0])), certified)
 
-    guess = found(best.weights, certified=False)
+    guess = found(program, best.weights, certified=False)
     if guess.regret > FAR * guess.tolerance:
         return guess
-    safe = safe_program_mix(program, best.chance, 1.0 - delta * LIMITS)
-    return found(safe.mixture, bool(safe.certified))
+    level = 1.0 - delta * LIMITS
+    seen, safe = seen_along(program, evidence.problem, lambda p: safe_program_mix(p, best.chance, level))
+    return found(seen, safe.mixture, bool(safe.certified))
 
 
 def _named(evidence: Evidence, weights: Floats) -> Floats:

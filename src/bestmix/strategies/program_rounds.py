@@ -1,4 +1,4 @@
-"""Rounds where there are segments, limits on shares, relative limits or partly known arms.
+"""Rounds where there are segments, states, limits on shares, relative limits or partly known arms.
 
 The decisions of Challenger and of SFSR-L on the noisy program of the problem. Where users arrive, a segment has as many
 trials of a round as it has users.

@@ -43,8 +43,8 @@ def test_a_log_of_steps_gives_the_policy_of_its_trials(tmp_path):
         ({"start": None}, "discount: expected the start with it"),
         ({"segment": None}, "discount: expected the column with the state with it"),
         ({"known": {}}, "known: a log of steps between states does without it"),
-        ({"uncertainty": "bootstrap"}, "bootstrap: a log of steps"),
-        ({"next_state": "then"}, "then"),
+        ({"uncertainty": "bootstrap"}, "uncertainty: a log of steps"),
+        ({"next_state": "then"}, "there is no column 'then'"),
         ({"start": "nowhere"}, "start: expected some of"),
     ],
 )
@@ -52,6 +52,12 @@ def test_what_is_missing_or_too_much_is_told(change, message):
     asked = {**COLUMNS, "bounds": INSTANCE.problem.bounds, "discount": 0.9, "start": "state0"} | change
     with pytest.raises(ValueError, match=message):
         from_log(steps(5), **asked)
+
+
+@pytest.mark.parametrize("given", [{"start": "state0"}, {"next_state": "then"}])
+def test_what_is_of_steps_needs_their_discount(given):
+    with pytest.raises(ValueError, match=rf"{next(iter(given))}: it is of steps between states"):
+        from_log(steps(5), **COLUMNS, **given)
 
 
 def test_a_state_that_is_never_left_and_one_that_is_missing_are_told():

@@ -102,18 +102,13 @@ def from_log(
     asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "segments": segments}
     chosen: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
     block = unit_column(item, block, blocks)
+    if discount is None and (start is not None or next_state != "next"):
+        name = "start" if start is not None else "next_state"
+        raise checks.InvalidInput(name, "it is of steps between states", "give their discount, such as 0.9, as well")
     if discount is not None:
-        _check_steps(
-            known=known,
-            segments=segments,
-            block=block,
-            drop_missing=drop_missing or None,
-            bootstrap=uncertainty == "bootstrap" or None,
-        )
-        asked = {"bounds": bounds, "goal": goal, "limits": limits}
-        evidence = steps_evidence(frame, arm, reward, segment, next_state, discount, start, **asked)
-        answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
-        return replace(answer, note=_note(evidence, answer.note))
+        beside: dict[str, Any] = {"known": known, "segments": segments, "item": item, "block": block}
+        beside |= {"drop_missing": drop_missing or None, "uncertainty": None if uncertainty == "delta" else uncertainty}
+        return _of_steps(frame, (arm, reward, segment, next_state), discount, start, asked, beside, safety)
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
         return _redrawn(evidence, tables, safety, **chosen)
@@ -125,11 +120,23 @@ def from_log(
     return replace(answer, note=_note(Evidence(problem, moments_of(problem, found)), answer.note))
 
 
-def _check_steps(**beside: Any) -> None:
-    """Refuse what a log of steps between states does without."""
+def _of_steps(
+    frame: Any,
+    columns: tuple[str, str, str | None, str],
+    discount: float,
+    start: str | Mapping[str, float] | None,
+    asked: Mapping[str, Any],
+    beside: Mapping[str, Any],
+    safety: float | None,
+) -> Recommendation:
+    """The policy that a log of steps between states gives, which does without what is ``beside``."""
     for name, value in beside.items():
         if value is not None:
             raise checks.InvalidInput(name, "a log of steps between states does without it", "leave it out")
+    wanted = {name: asked[name] for name in ("bounds", "goal", "limits")}
+    evidence = steps_evidence(frame, *columns, discount, start, **wanted)
+    answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
+    return replace(answer, note=_note(evidence, answer.note))
 
 
 def _redrawn(
