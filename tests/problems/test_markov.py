@@ -43,7 +43,11 @@ def test_a_state_comes_next_by_its_name_or_its_number():
     assert SHOP.trial_rows(1.0, [0.2, 1]).tolist() == [[1.0, 0.2, 1.0]]
     assert SHOP.trial_rows(1.0, {"dollars": 0.2, "next": 0}).tolist() == [[1.0, 0.2, 0.0]]
     assert SHOP.shown_value("next", 1.0) == "busy"
-    for wrong in ("full", 2, -1, 0.5):
+    assert SHOP.trial_rows(1.0, [0.2, "busy"]).tolist() == SHOP.trial_rows(1.0, {"dollars": 0.2, "next": "1"}).tolist()
+    assert SHOP.value("next", "busy") == 1.0
+    for wrong in ("full", 2, -1, 0.5, None, True):
+        with pytest.raises(ValueError, match="next: expected one of"):
+            SHOP.value("next", wrong)
         with pytest.raises(ValueError, match=r"next: expected one of \['idle', 'busy'\], or its number from 0 to 1"):
             SHOP.trial_rows(1.0, {"dollars": 0.2, "next": wrong})
         with pytest.raises(ValueError, match="next: expected"):
@@ -58,7 +62,7 @@ def test_a_state_comes_next_by_its_name_or_its_number():
         ({"discount": 1.0}, "discount: expected a number of at least 0 and below 1, got 1"),
         ({"discount": "x"}, "discount"),
         ({"start": "full"}, "start: expected some of .*, got 'full'"),
-        ({"start": {"idle": 0.5}}, "start: expected probabilities that add up to 1"),
+        ({"start": {"idle": 0.5}}, "start: expected probabilities of at least 0 that add up to 1"),
         ({"start": {"idle": 1.5, "busy": -0.5}}, "start: expected probabilities"),
         ({"start": 3}, "start: expected a mapping"),
         ({"actions": {"idle": ["wait"]}}, "actions"),
@@ -67,7 +71,8 @@ def test_a_state_comes_next_by_its_name_or_its_number():
         ({"limits": ["dollars = 1"]}, "or an equality"),
         ({"limits": ["dollars <= 1.1 * dollars(wait)"]}, "relative to an arm"),
         ({"limits": ["next <= 1"]}, "'next' is what the state that comes next is called"),
-        ({"goal": "minimise next"}, "'next' is what the state"),
+        ({"goal": "minimise next"}, "goal: 'next' is what the state"),
+        ({"tracked": ["next"]}, "tracked: 'next' is what the state"),
     ],
 )
 def test_what_contradicts_itself_is_refused(change, message):
@@ -121,7 +126,7 @@ def test_an_instance_is_kept_in_files_and_plays_trials(tmp_path):
     assert {t["next"] for t in told} == {"idle", "busy"}
     assert np.mean([t["next"] == "idle" for t in told]) == pytest.approx(0.6, abs=0.05)  # more than four errors
     assert {t["next"] for t in (pull("wait", "busy") for _ in range(50))} == {"busy"}
-    with pytest.raises(ValueError, match=r"means\['idle'\]\['wait'\]\['next'\]: expected probabilities that add up"):
+    with pytest.raises(ValueError, match=r"means\['idle'\]\['wait'\]\['next'\]: expected probabilities of at least 0"):
         Instance.from_problem(SHOP, MEANS | {"idle": MEANS["idle"] | {"wait": {"reward": 0, "next": {"idle": 0.4}}}})
     with pytest.raises(ValueError, match=r"some of .*got 'full'"):
         Instance.from_problem(SHOP, MEANS | {"idle": MEANS["idle"] | {"wait": {"reward": 0, "next": {"full": 1}}}})

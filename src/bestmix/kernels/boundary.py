@@ -72,8 +72,8 @@ def without_debts(entries: Floats, left: Floats, c: int, matrix: Floats, price: 
 def add_square(weight: float, entries: Floats, matrix: Floats) -> None:
     """Add a column's entries times themselves to a matrix."""
     for a in range(entries.shape[0]):
-        for b in range(entries.shape[0]):
-            matrix[a, b] += weight * entries[a] * entries[b]
+        if entries[a] != 0.0:
+            matrix[a] += weight * entries[a] * entries
 
 
 @compiled

@@ -94,11 +94,12 @@ class MarkovProblem(Problem):
 
     def _check_asked(self) -> None:
         rows = self.rows
-        others = [rows.goal.quantity, *(column for limit in rows.limits for column in limit.columns)]
-        if NEXT in (*rows.tracked, *(metric for column in others for metric in column.metrics)):
-            raise checks.InvalidInput(
-                "limits", f"{NEXT!r} is what the state that comes next is called", "rename the metric"
-            )
+        limited = [metric for limit in rows.limits for metric in limit.metrics]
+        for name, metrics in {"goal": rows.goal.quantity.metrics, "limits": limited, "tracked": rows.tracked}.items():
+            if NEXT in metrics:
+                raise checks.InvalidInput(
+                    name, f"{NEXT!r} is what the state that comes next is called", "rename the metric"
+                )
         for limit in rows.limits:
             if limit.segment is not None or limit.arm is not None or limit.equality:
                 raise checks.InvalidInput(
@@ -161,7 +162,9 @@ class MarkovProblem(Problem):
 
     def value(self, metric: str, value: Any, called: str = "") -> float:
         """One value of a metric as a number; a state that comes next by its name or by its number."""
-        return super().value(metric, self._number(value) if metric == NEXT else value, called)
+        if metric != NEXT:
+            return super().value(metric, value, called)
+        return float(self._checked(np.array([[self._number(value)]], dtype=np.float64))[0, 0])
 
     def shown_value(self, metric: str, value: Any) -> Any:
         """A value of a metric as tables have it: a state by its name."""
@@ -172,18 +175,23 @@ class MarkovProblem(Problem):
         return self.value(metric, text) if metric == NEXT else super().read_value(metric, text)
 
     def _number(self, state: Any) -> Any:
-        """The number of a state that is given by its name; any other value as it is."""
-        if not isinstance(state, str):
-            return state
-        if state not in self.states:
-            raise self._no_state(state)
-        return self.states.index(state)
+        """The number of a state that is given by its name, or by its number, perhaps as a text."""
+        if isinstance(state, str) and state in self.states:
+            return self.states.index(state)
+        try:
+            if not isinstance(state, bool):
+                return float(state)
+        except (TypeError, ValueError):
+            pass
+        raise self._no_state(state)
 
     def _numbered(self, metrics: Any) -> Any:
+        if isinstance(metrics, list | tuple) and len(metrics) == len(self.metrics) - 1 and isinstance(metrics[-1], str):
+            return [*metrics[:-1], self._number(metrics[-1])]
         if not isinstance(metrics, Mapping) or NEXT not in metrics:
             return metrics
         given = metrics[NEXT]
-        single = isinstance(given, str) or np.ndim(given) == 0
+        single = isinstance(given, str) or not isinstance(given, Sequence | np.ndarray)
         return {**metrics, NEXT: self._number(given) if single else [self._number(one) for one in given]}
 
     def _checked(self, rows: Floats) -> Floats:
@@ -246,14 +254,15 @@ def _start(states: Sequence[str], given: Any) -> dict[str, float]:
         given = {given: 1.0}
     shares = checks.mapping("start", given, "of states to their probabilities, or a state's name")
     if strange := [state for state in shares if state not in states]:
-        raise checks.InvalidInput("start", expected=f"some of {list(states)}", got=checks.shown(strange[0]))
+        expected = f"some of {checks.shown(list(states))}"
+        raise checks.InvalidInput("start", expected=expected, got=checks.shown(strange[0]), remedy="check the spelling")
     result = {state: checks.number(f"start[{state!r}]", shares.get(state, 0.0)) for state in states}
     if min(result.values()) < 0 or abs(sum(result.values()) - 1.0) > SHARES_ADD_UP:
         raise checks.InvalidInput(
             "start",
-            expected="probabilities that add up to 1",
+            expected="probabilities of at least 0 that add up to 1",
             got=checks.shown(dict(shares)),
-            remedy="divide by the sum",
+            remedy="check them",
         )
     return result
 

@@ -485,6 +485,7 @@ class Problem:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Problem":
         """Inverse of ``to_dict``; only ``arms`` must be there, or ``states`` and what comes with them."""
+        checks.mapping("problem", data, "with the entries arms, bounds and so on")
         if "states" in data:
             from bestmix.problems.markov import MarkovProblem
 

@@ -72,8 +72,8 @@ def _with_visits(problem: Problem, where: str, table: Mapping[str, Any]) -> dict
         raise checks.InvalidInput(f"{where}[{metric!r}]", expected=f"some of {checks.shown(states)}", got=got)
     found = {state: checks.number(f"{where}[{metric!r}][{state!r}]", odds.get(state, 0.0)) for state in states}
     if min(found.values()) < 0 or abs(sum(found.values()) - 1.0) > SHARES_ADD_UP:
-        got = f"a total of {sum(found.values()):g}"
-        raise checks.InvalidInput(f"{where}[{metric!r}]", expected="probabilities that add up to 1", got=got)
+        expected, got = "probabilities of at least 0 that add up to 1", checks.shown(dict(odds))
+        raise checks.InvalidInput(f"{where}[{metric!r}]", expected=expected, got=got, remedy="check them")
     return {name: mean for name, mean in table.items() if name != metric} | {
         str(visit): found[visit.state] for visit in problem.rows.visits
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any
 
 from bestmix import checks, files
+from bestmix.problems.problem import Problem
 from bestmix.strategies import rounds
 from bestmix.strategies.saved_search import check_path
 from bestmix.strategies.search import Search
@@ -144,7 +145,7 @@ def tell(search: Search, cell: tuple[str, ...], result: Any, item: str | int | N
         result = (result, None)
     if not isinstance(result, Mapping) and (not isinstance(result, (tuple, list)) or len(result) != 2):
         raise checks.InvalidInput(
-            called, expected=_wanted(first, others), got=checks.shown(result), remedy="return both"
+            called, expected=_wanted(search.problem), got=checks.shown(result), remedy="return both"
         )
     before = search.trials
     try:
@@ -158,9 +159,10 @@ def tell(search: Search, cell: tuple[str, ...], result: Any, item: str | int | N
         raise ValueError(f"{called} returned {checks.shown(result)}: {error}") from None
 
 
-def _wanted(first: str, others: Sequence[str]) -> str:
+def _wanted(problem: Problem) -> str:
     """What a trial returns, in words."""
-    example = dict.fromkeys(others, 0.1) or {"dollars": 0.1}
+    first, *others = problem.metrics
+    example = {metric: problem.shown_value(metric, 0.1) for metric in others} or {"dollars": 0.1}
     return (
         f"a {first} and {len(others)} costs, as in (0.7, {example}), or all by name, as in { ({first: 0.7} | example) }"
     )

@@ -67,6 +67,8 @@ def test_a_state_that_is_never_left_and_one_that_is_missing_are_told():
         from_log(log, **asked)
     with pytest.raises(ValueError, match="next: expected the state that came next in every row"):
         from_log(log | {"next": ["a", None]}, **asked)
+    more = {"state": ["a", "b", "b"], "action": ["x"] * 3, "reward": [1.0, 2.0, 0.0], "next": ["b", "a", None]}
+    assert from_log(more, **asked, drop_missing=True).trials == 2
 
 
 def test_a_pilot_counts_in_a_run():

@@ -106,9 +106,10 @@ def from_log(
         name = "start" if start is not None else "next_state"
         raise checks.InvalidInput(name, "it is of steps between states", "give their discount, such as 0.9, as well")
     if discount is not None:
-        beside: dict[str, Any] = {"known": known, "segments": segments, "item": item, "block": block}
-        beside |= {"drop_missing": drop_missing or None, "uncertainty": None if uncertainty == "delta" else uncertainty}
-        return _of_steps(frame, (arm, reward, segment, next_state), discount, start, asked, beside, safety)
+        beside: dict[str, Any] = {"known": known, "segments": segments, "item": item, "block": block, "blocks": blocks}
+        beside |= {"uncertainty": None if uncertainty == "delta" else uncertainty}
+        columns = arm, reward, segment, next_state
+        return _of_steps(frame, columns, (discount, start, drop_missing), asked, beside, safety)
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
         return _redrawn(evidence, tables, safety, **chosen)
@@ -123,18 +124,20 @@ def from_log(
 def _of_steps(
     frame: Any,
     columns: tuple[str, str, str | None, str],
-    discount: float,
-    start: str | Mapping[str, float] | None,
+    how: tuple[float, str | Mapping[str, float] | None, bool],
     asked: Mapping[str, Any],
     beside: Mapping[str, Any],
     safety: float | None,
 ) -> Recommendation:
-    """The policy that a log of steps between states gives, which does without what is ``beside``."""
+    """The policy that a log of steps gives, which does without what is ``beside``.
+
+    ``how`` are the discount, the start, and whether rows that miss a value are left out.
+    """
     for name, value in beside.items():
         if value is not None:
             raise checks.InvalidInput(name, "a log of steps between states does without it", "leave it out")
     wanted = {name: asked[name] for name in ("bounds", "goal", "limits")}
-    evidence = steps_evidence(frame, *columns, discount, start, **wanted)
+    evidence = steps_evidence(frame, *columns, *how, **wanted)
     answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
     return replace(answer, note=_note(evidence, answer.note))
 

@@ -27,12 +27,13 @@ def steps_evidence(
     following: str,
     discount: float,
     start: str | Mapping[str, float] | None,
+    drop_missing: bool = False,
     *,
     bounds: Mapping[str, float] | None = None,
     goal: str | Goal = "maximise reward",
     limits: Sequence[str | Limit] = (),
 ) -> Evidence:
-    """What a log tells of the problem that it makes; these are the names of its columns.
+    """What a log tells of the problem that it makes; the first ones are names of its columns.
 
     >>> log = {"state": ["on", "on", "off"], "action": ["stay", "go", "go"], "reward": [1.0, 0.0, 0.5]}
     >>> found = steps_evidence(log | {"next": ["on", "off", "on"]}, "action", "reward", "state", "next", 0.9, "on")
@@ -40,11 +41,11 @@ def steps_evidence(
     (('stay in on', 'go in on', 'go in off'), array([1., 0., 1.]))
     """
     if state is None or start is None:
-        what, form = ("the column with the state", "segment='state'") if state is None else ("the start", "start='on'")
-        raise checks.InvalidInput("discount", expected=f"{what} with it", got="none", remedy=f"add {form}")
+        what, form = ("column with the state", "segment") if state is None else ("start", "the first state as start")
+        raise checks.InvalidInput("discount", expected=f"the {what} with it", got="none", remedy=f"add {form}")
     asked = log_rows(goal, limits, bounds, reward)
     first, *rest = asked.metrics
-    steps = _read(frame, action, [reward if first == "reward" else first, *rest], state, following)
+    steps = _read(frame, action, [reward if first == "reward" else first, *rest], state, following, drop_missing)
     states = list(dict.fromkeys(name or "" for _, name in steps))
     nowhere = [name for _, names in steps.values() for name in names if name not in states]
     if nowhere:
@@ -65,16 +66,20 @@ def read_steps(problem: Problem, frame: Any, action: str, reward: str, state: st
     return _tables(problem, _read(frame, action, [reward if first == "reward" else first, *rest], state, NEXT))
 
 
-def _read(frame: Any, action: str, metrics: list[str], state: str | None, following: str) -> Steps:
-    found = read_groups_on_items(frame, action, metrics, state, following)
-    if any(name is None for _, names in found.values() for name in names):
-        raise checks.InvalidInput(
-            following,
-            expected="the state that came next in every row",
-            got="none in some",
-            remedy="leave these rows out",
-        )
-    return {group: (table, [str(name) for name in names]) for group, (table, names) in found.items()}
+def _read(
+    frame: Any, action: str, metrics: list[str], state: str | None, following: str, drop_missing: bool = False
+) -> Steps:
+    found = read_groups_on_items(frame, action, metrics, state, following, drop_missing)
+    result: Steps = {}
+    for group, (table, names) in found.items():
+        kept = [place for place, name in enumerate(names) if name is not None]
+        if len(kept) < len(names) and not drop_missing:
+            expected = "the state that came next in every row"
+            raise checks.InvalidInput(
+                following, expected=expected, got="none in some", remedy="pass drop_missing=True to leave these out"
+            )
+        result[group] = table[kept], [str(names[place]) for place in kept]
+    return result
 
 
 def _tables(problem: Problem, steps: Steps) -> list[Floats]:

@@ -58,7 +58,7 @@ def read_groups(
 
 
 def read_groups_on_items(
-    frame: Any, arm: str, metrics: list[str], segment: str | None, item: str
+    frame: Any, arm: str, metrics: list[str], segment: str | None, item: str, drop_missing: bool = False
 ) -> dict[Group, tuple[Floats, list[str | None]]]:
     """The same with the text of each trial's item, None where a row has none.
 
@@ -69,7 +69,7 @@ def read_groups_on_items(
     sorter = Sorter(arm, metrics, segment, item)
     for chunk in log_chunks(frame, [arm, *metrics, *([] if segment is None else [segment]), item]):
         sorter.add(chunk)
-    sorter.check(False, frame)
+    sorter.check(drop_missing, frame)
     names = [*sorter.items, None]
     return {group: (table[:, :-1], [names[int(place)] for place in table[:, -1]]) for group, table in sorter.tables()}
 
