@@ -190,7 +190,7 @@ class SegmentInstance(Instance):
     @cached_property
     def groups(self) -> dict[str | None, float]:
         """Share of all users of each segment, or of all steps of each state in the best mix; without any, of all."""
-        if not self.flows:
+        if not self.problem.flows:
             return dict(zip(self.problem.segments or [None], self.shares, strict=True))
         found: dict[str | None, float] = dict.fromkeys(self.problem.segments, 0.0)
         for cell, weight in zip(self.problem.cells, self.truth.weights.tolist(), strict=True):
@@ -256,14 +256,9 @@ class SegmentInstance(Instance):
 
         return pull
 
-    @property
-    def flows(self) -> int:
-        """Rows of the program that are the flow between states; none without states."""
-        return len(self.problem.flows)
-
     def deployed(self, mix: Floats) -> Floats:
         """Mixes (runs, n) of the program's columns on the true shares of the segments, or of states."""
-        if self.flows:
+        if self.problem.flows:
             return self._visited(mix)
         totals = np.zeros((len(mix), len(self.weight)))
         for s in range(len(self.weight)):
@@ -274,7 +269,8 @@ class SegmentInstance(Instance):
     def _visited(self, mix: Floats) -> Floats:
         """Shares of all steps (runs, n) that the policies of these mixes make; even ones in a state that has none."""
         within = within_states(self.problem, mix, np.ones(mix.shape[1], dtype=np.bool_))  # (runs, S, n)
-        flow = -self.entries[1][:, -self.flows :]  # what comes in, less what is there: zero in all for every policy
+        # What comes in, less what is there: zero in all for every policy.
+        flow = -self.entries[1][:, -len(self.problem.flows) :]
         system = np.concatenate([within @ flow, within.sum(axis=2, keepdims=True)], axis=2)  # (runs, S, S)
         last = np.zeros((len(mix), within.shape[1], 1))
         last[:, -1] = 1.0

@@ -181,7 +181,7 @@ def explain_segments(instance: SegmentInstance) -> SegmentExplanation:
     (['The best mix', 'The limits', 'What could change it', 'What can be dropped at once'], ['cost0'])
     """
     asked = instance.problem.to_dict()
-    if instance.problem.segments and not instance.flows:
+    if instance.problem.segments and not instance.problem.flows:
         asked["segments"] = dict(zip(instance.problem.segments, instance.shares, strict=True))
     problem = Problem.from_dict(asked)
     told = [
