@@ -46,7 +46,8 @@ class BasisSteps(NamedTuple):
         w = self.score - p[arm, None] * (np.arange(len(self.score)) == 0)
         variance[own] += np.einsum("ni,nij,nj->n", w, each[arm], w) - rest[arm]
         if data.shared is not None:
-            variance = floored(variance + self._together(data.shared, data, t, columns, x, p), variance)
+            together = variance + self._together(data.shared, data, t, columns, x, p)
+            variance = floored(together, variance, data.fitted)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
     def _together(self, shared: Floats, data: Estimates, t: Floats, columns: Integers, x: Floats, p: Floats) -> Floats:

@@ -40,11 +40,16 @@ def basis_z_scores(data: Estimates, bound: Floats, basis: Integers) -> Floats | 
     state = _loaded(data, bound, basis)
     if state is None:
         return None
-    z, gap = jit.speed_for(len(state.gap) * data.means.shape[1] ** 2)(conditions.z_scores)(state), state.gap
+    return settled_z_scores(state)[:-1]
+
+
+def settled_z_scores(state: conditions.State) -> Floats:
+    """Those of all columns, the elastic one too (n,): without noise a condition holds or not, whatever trials say."""
+    z, gap = jit.speed_for(state.scatter.size)(conditions.z_scores)(state), state.gap
     z[np.isinf(z) & (gap < -DUST)] = -np.inf
     z[_harmless(state, np.isinf(z) & (np.abs(gap) <= DUST))] = np.inf
     z[np.isnan(gap)] = np.nan
-    return np.asarray(z[:-1])
+    return np.asarray(z)
 
 
 def tied(evidence: Evidence, solution: Solution) -> bool:
@@ -67,16 +72,10 @@ def tied(evidence: Evidence, solution: Solution) -> bool:
 
 def _loaded(data: Estimates, bound: Floats, basis: Integers) -> conditions.State | None:
     """The conditions of a basis with their variances; None for a singular one."""
-    counts = data.counts[np.isfinite(data.counts)].astype(np.int64)
-    unknown, (arms, size) = len(counts), data.means.shape
-    state = conditions.new_state(unknown, arms, len(bound))
-    state.counts[:], state.pooled[:] = counts, 0.0
-    # Covariances that are blended already, and zero for a price: as scatter with nothing to blend it with.
-    weight = np.maximum(counts - 1, 0) + conditions.PRIOR
-    state.scatter[:] = data.covariances[:unknown] * weight[:, None, None]
+    state = state_of(data)
     state.basis.column[:] = basis
-    columns = np.arange(arms + len(bound))
-    speed = jit.speed_for(len(columns) * size**2)
+    columns = np.arange(len(data.means) + len(bound))
+    speed = jit.speed_for(len(columns) * data.means.shape[1] ** 2)
     if not speed(conditions.load_basis)(data.means, bound, columns, state):
         return None
     speed(conditions.conditions)(state)
@@ -85,43 +84,68 @@ def _loaded(data: Estimates, bound: Floats, basis: Integers) -> conditions.State
     return state
 
 
+def state_of(data: Estimates) -> conditions.State:
+    """Arrays for the conditions of a basis by these estimates, in which known arms come last; it is to be found."""
+    counts = data.counts[np.isfinite(data.counts)].astype(np.int64)
+    unknown, (arms, size) = len(counts), data.means.shape
+    state = conditions.new_state(unknown, arms, size - 1)
+    state.counts[:], state.pooled[:] = counts, 0.0
+    # Covariances that are blended already, and zero for a price: as scatter with nothing to blend it with.
+    weight = np.maximum(counts - 1, 0) + conditions.PRIOR
+    state.scatter[:] = data.covariances[:unknown] * weight[:, None, None]
+    return state
+
+
 def share_items(state: conditions.State, data: Estimates) -> None:
     """Multiply the terms of each condition's variance, so that it is the one with what arms have in common."""
     together, apart = condition_variances(state, data)
-    factor = np.divide(floored(together, apart), apart, out=np.ones_like(apart), where=apart > 0)
+    factor = np.divide(floored(together, apart, data.fitted), apart, out=np.ones_like(apart), where=apart > 0)
     state.own[:] *= factor
     state.coefficient[:] *= factor
 
 
 def condition_variances(state: conditions.State, data: Estimates) -> tuple[Floats, Floats]:
     """Variance of each condition's gap (n,), with what arms have in common, and as if they had nothing."""
+    means, basis = mean_covariances_of(data, len(state.counts)), state.basis.column
+    weights, directions = condition_weights(state)
+    others = np.ones(len(weights), dtype=np.bool_)
+    others[basis] = False
+    together, apart = np.zeros(len(weights)), np.zeros(len(weights))
+    # All conditions of columns outside the basis have the same noise, that of reward - lambda.cost.
+    for some in [np.flatnonzero(others), *basis[:, None]]:
+        direction = directions[some[0]]
+        noise = np.einsum("i,abij,j->ab", direction, means, direction)
+        together[some], apart[some] = _quadratic(weights[some], noise)
+    return together, apart
+
+
+def condition_weights(state: conditions.State) -> tuple[Floats, Floats]:
+    """What moves each condition's gap: the means of arms with weights (n, K0), along a direction (n, 1 + L).
+
+    Dual: the arm itself less its coordinates in the basis, along reward - lambda.cost. Primal: the other arms of the
+    basis along g_i.cost, where the weight is zero.
+    """
     unknown, costs = len(state.counts), state.program.u.shape[1]
     basis, inverse = state.basis.column, simplex.inverse(state.basis)
     price, scale = simplex.prices(state.basis), state.scale
-    means = _mean_covariances(data, unknown)
-    direction = np.r_[1.0, -price[:costs]] / scale[1:]
-    # Dual: the arm itself less its coordinates in the basis, with the noise of reward - lambda.cost.
+    directions = np.tile(np.r_[1.0, -price[:costs]] / scale[1:], (len(state.gap), 1))
     coordinates = np.column_stack([state.program.u, state.program.e]) @ inverse.T
     weights = np.zeros((len(state.gap), unknown))
     weights[:unknown] = np.eye(unknown)
     tried = basis < unknown
     weights[:, basis[tried]] -= coordinates[:, tried]
     weights[np.isnan(weights).any(axis=1)] = 0.0
-    together, apart = _quadratic(weights, np.einsum("i,abij,j->ab", direction, means, direction))
-    # Primal: the other arms of the basis with the noise of g_i.cost, where the weight is zero.
     for i, column in enumerate(basis):
         share = inverse[:, costs].copy()
         rest = 1.0 - max(share[i], 0.0) if state.program.e[column] != 0.0 else 1.0
         share[i] = 0.0
-        one = np.zeros((1, unknown))
-        one[0, basis[tried]] = share[tried] / rest if rest > 0 else 0.0
-        direction = np.r_[0.0, inverse[i, :costs] / scale[2:]]
-        noise = np.einsum("i,abij,j->ab", direction, means, direction)
-        together[column], apart[column] = (part[0] for part in _quadratic(one, noise))
-    return together, apart
+        weights[column] = 0.0
+        weights[column, basis[tried]] = share[tried] / rest if rest > 0 else 0.0
+        directions[column] = np.r_[0.0, inverse[i, :costs] / scale[2:]]
+    return weights, directions
 
 
-def _mean_covariances(data: Estimates, unknown: int) -> Floats:
+def mean_covariances_of(data: Estimates, unknown: int) -> Floats:
     """Covariances of the means of all arms that are tried (K0, K0, 1 + L, 1 + L); zero for one without trials."""
     tried = np.maximum(data.counts[:unknown], 1.0)
     spread = data.covariances[:unknown] / tried[:, None, None]

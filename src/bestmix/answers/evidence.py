@@ -10,9 +10,11 @@ from bestmix.answers.moments import Moments
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import sampling
 from bestmix.problems.problem import Problem
+from bestmix.problems.quantities import Share
 
 if TYPE_CHECKING:
     from bestmix.answers.blocks import Blocks
+    from bestmix.answers.linear_fit import LinearFit
     from bestmix.answers.safety import Estimates
 
 SMALLEST = 1e-145  # of the largest value of a measure: the squares of smaller deviations are no floats any more
@@ -36,10 +38,29 @@ class Evidence:
         return np.array([m.count for m in self.moments], dtype=np.int64)
 
     @cached_property
+    def fitted(self) -> "LinearFit | None":
+        """The fit of all arms by their features; None where they have none, or there are too few trials for one."""
+        if self.problem.design is None or self.items is not None:
+            return None
+        from bestmix.answers.linear_fit import linear_fit
+
+        return linear_fit(self.problem.design, self.counts.astype(np.float64), self._own_means, self._own_scatters)
+
+    @property
+    def fit(self) -> "LinearFit | None":
+        """The same, unless the trials refute it: then each arm's own trials speak for it alone."""
+        return None if self.fitted is None or self.fitted.refuted.any() else self.fitted
+
+    @cached_property
+    def _own_means(self) -> Floats:
+        """Mean of each measure in the trials of each unknown arm (K0, M); NaN for one without trials."""
+        return np.array([m.mean() for m in self.moments]).reshape(self.problem.partly_known.shape)
+
+    @cached_property
     def measured(self) -> Floats:
         """Mean of each measure of every arm (K, M), as estimated or as known; NaN for an arm without trials."""
         known = self.problem.partly_known
-        means = np.array([m.mean() for m in self.moments]).reshape(known.shape)
+        means = self._own_means if self.fit is None else self.fit.means
         return np.vstack([np.where(np.isnan(known), means, known), self.problem.known_measures])
 
     @cached_property
@@ -61,26 +82,62 @@ class Evidence:
         names = " and ".join(name for name, tiny in zip(self.problem.measures, self.vanishing, strict=True) if tiny)
         return f"Values of {names} are too small to be squared: change the unit of measurement." if names else ""
 
+    @property
+    def fit_note(self) -> str:
+        """What the trials say of the features; no text where that is nothing."""
+        if self.fitted is None:
+            return "There are too few trials for a fit by features." if self.problem.features else ""
+        if self.fitted.refuted.any():
+            found = [
+                f"{name} (p = {p:.2g})"
+                for name, p, wrong in zip(self.problem.measures, self.fitted.misfit, self.fitted.refuted, strict=True)
+                if wrong
+            ]
+            return (
+                f"The arms are not linear in their features: {', '.join(found)}. "
+                "Each arm's own trials were used instead; add features, or leave them out."
+            )
+        told = "Means are of one fit of all trials by the arms' features"
+        if np.isnan(self.fitted.misfit).all():
+            exact = self.fitted.design.shape[1] >= np.count_nonzero(self.counts)
+            return f"{told}." if exact else f"{told}; no arm was tried twice, which would show whether it is right."
+        least = float(np.nanmin(self.fitted.misfit)) * len(self.fitted.misfit)
+        return f"{told}, which they do not contradict (lack of fit: p = {min(least, 1.0):.2g})."
+
     @cached_property
     def means(self) -> Floats:
-        """Mean reward and costs of every arm (K, 1 + L): the goal and the limits in the measures."""
-        return self.problem.rows.means(self.measured)
+        """Mean reward and costs of every arm (K, 1 + L): the goal and the limits in the measures.
+
+        By a fit a limit on a share is one of these, too: on the mean of what is 1 for its arm.
+        """
+        means = self.problem.rows.means(self.measured)
+        shares = [l for l, limit in enumerate(self.problem.limits) if limit.on_share]
+        if self.fit is not None and shares:
+            means = means.copy()
+            for l in shares:
+                limit = self.problem.limits[l]
+                means[:, 1 + l] = [limit.sign * (Share(name) == limit.quantity) for name in self.problem.names]
+        return means
 
     @cached_property
     def tried(self) -> Integers:
         """Columns that can be used: known arms, arms with trials, and all slacks."""
         unknown, columns = len(self.moments), len(self.problem.columns)
-        return np.array([*np.flatnonzero(self.counts), *range(unknown, columns)], dtype=np.int64)
+        told = self.counts > 0 if self.fit is None else ~np.isnan(self.fit.means).any(axis=1)
+        return np.array([*np.flatnonzero(told), *range(unknown, columns)], dtype=np.int64)
 
     @cached_property
     def measured_scatters(self) -> Floats:
         """Scatter of the measures in the trials of each unknown arm (K0, M, M), zero for what is known."""
         known = ~np.isnan(self.problem.partly_known)
-        arms, size = known.shape
+        scatters = self._own_scatters
+        return np.where(known[:, :, None] | known[:, None, :], 0.0, scatters) if known.any() else scatters
+
+    @cached_property
+    def _own_scatters(self) -> Floats:
+        arms, size = self.problem.partly_known.shape
         scatters = np.array([m.scatter() for m in self.moments]).reshape(arms, size, size)
         sampling.raise_scatter(self.least, scatters)
-        if known.any():
-            scatters[known[:, :, None] | known[:, None, :]] = 0.0
         return scatters
 
     @cached_property
@@ -93,6 +150,8 @@ class Evidence:
         """Covariance of one trial, of all arms together (1 + L, 1 + L); None when no arm has two trials."""
         from bestmix.kernels import conditions, jit
 
+        if self.fit is not None:
+            return self.problem.rows.scatters(self.fit.pooled[None])[0]
         pooled = np.empty(self.scatters.shape[1:])
         pool = jit.speed_for(len(self.counts))(conditions.pool_scatter)
         return pooled if pool(self.counts, self.scatters, pooled) else None
@@ -108,12 +167,26 @@ class Evidence:
         return self._estimates(as_possible=True)
 
     def _estimates(self, as_possible: bool) -> "Estimates":
+        from bestmix.answers.linear_fit import fitted_estimates
         from bestmix.answers.safety import estimates
 
+        if self.fit is not None:
+            return fitted_estimates(self, self.fit)
         known = np.zeros((len(self.means) - len(self.moments), *self.scatters.shape[1:]))
         counts, events = np.r_[self.counts, np.full(len(known), np.inf)], self.problem.rows.events(self.events)
         scatters = np.concatenate([self.scatters, known])
         return estimates(self.means, scatters, counts, events, as_possible, self.row_skew)._replace(shared=self.shared)
+
+    def freedom(self, arm: int) -> float:
+        """Degrees of freedom of the errors of an unknown arm's means."""
+        return float(self.counts[arm] - 1) if self.fit is None else float(self.fit.freedoms[arm])
+
+    def mean_covariance(self, arm: int) -> Floats | None:
+        """Covariance of the estimated measures of an unknown arm (M, M); None where it cannot be said."""
+        if self.fit is not None:
+            return self.fit.mean_covariance(arm)
+        moments = self.moments[arm]
+        return moments.covariance() / moments.count if moments.count > 1 else None
 
     @cached_property
     def skew(self) -> Floats | None:
@@ -123,7 +196,7 @@ class Evidence:
         sample, unknown = sample_skewness(self.moments), len(self.moments)
         if sample is None:
             return None
-        told = self.counts.astype(np.float64), self.measured[:unknown], self.measured_scatters
+        told = self.counts.astype(np.float64), self._own_means, self.measured_scatters
         found = counted(sample, *told, self.events[:unknown])
         if found is None:
             return None

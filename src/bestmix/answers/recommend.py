@@ -60,7 +60,8 @@ def recommend(
     common["told"] = tuple(evidence.moments)
     if not (usable < len(problem.names)).any():
         return _untried(columns, estimates, common)
-    if not problem.plain or (mixes and _every_slack(problem, columns) and _rates_events(evidence)):
+    by_program = not problem.plain or (mixes and _every_slack(problem, columns) and _rates_events(evidence))
+    if by_program and evidence.fit is None:
         if evidence.items is not None:
             from bestmix.answers.blocks import recommend_on_items
 
@@ -75,7 +76,7 @@ def recommend(
         solution = solve_means(evidence.means, problem.bound, usable)
         if solution.feasible:
             note = "The arms left by the search have no feasible mix, although all arms together have one."
-    note = " ".join(filter(None, [note, evidence.scale_note]))
+    note = " ".join(filter(None, [note, evidence.scale_note, evidence.fit_note]))
     z = certainty.z_scores(evidence, solution) if feasible and judgeable(evidence) else None
     chance = certainty.support_probability(z)
     equal = chance is not None and certainty.tied(evidence, solution)
@@ -186,8 +187,17 @@ def _deployment(evidence: Evidence, solution: Solution, found: SafeMix) -> dict[
         **claimed(list(limits.values()), found.certainty, found.certified, solution.feasible),
         "limits": limits,
         "short": tuple(cost for cost, short in zip(problem.costs, found.short, strict=True) if short),
-        "further": {name: float(n) for name, n in zip(problem.names, found.further, strict=True) if n > 0},
+        "further": {name: float(n) for name, n in zip(problem.names, _further(evidence, found), strict=True) if n > 0},
     }
+
+
+def _further(evidence: Evidence, found: SafeMix) -> Floats:
+    """About how many more trials of each arm would do (K,); by a fit as many times more of all that were tried."""
+    used = found.further > 0
+    if evidence.fit is None or not used.any():
+        return found.further
+    times = float((found.further[used] / evidence.estimates.counts[used]).max())
+    return np.pad(np.ceil(evidence.counts * times), (0, len(used) - len(evidence.counts)))
 
 
 def _mean_costs(evidence: Evidence, found: SafeMix) -> list[MeanCost]:
@@ -231,7 +241,7 @@ def _certificate(
     proof = certificate.certify(evidence.estimates, found.mixture, problem.bound, chance, prices, LEVEL, *asked)
     return {
         # Nothing is known of an arm without trials: it may be much better.
-        "regret": proof.regret if evidence.counts.all() else math.inf,
+        "regret": proof.regret if np.isin(np.arange(len(evidence.counts)), evidence.tried).all() else math.inf,
         "value_interval": proof.value_interval if problem.goal.maximise else _opposite(proof.value_interval),
         "single": None if proof.single is None else problem.names[proof.single],
         "gain": proof.gain,
@@ -273,7 +283,8 @@ def _estimates(evidence: Evidence) -> list[Estimate]:
         known = a >= len(evidence.moments)
         mean = evidence.measured[a]
         count = 0 if known else evidence.moments[a].count
-        t = 0.0 if known else float(stdtrit(count - 1, 0.5 + LEVEL / 2)) if count > 1 else math.inf
+        freedom = 0.0 if known else evidence.freedom(a)
+        t = 0.0 if known else float(stdtrit(freedom, 0.5 + LEVEL / 2)) if freedom >= 1 else math.inf
         ends = [(float(x), float(x)) for x in mean] if known else _intervals(evidence, a, t)
         costs, intervals = _limited(evidence, a, t, ends)
         result.append(Estimate(name, count, known, float(mean[0]), ends[0], costs, intervals))
@@ -283,11 +294,11 @@ def _estimates(evidence: Evidence) -> list[Estimate]:
 def _intervals(evidence: Evidence, a: int, t: float) -> list[tuple[float, float]]:
     """Of the means of an arm: Student's, those of shares for events of 0 and 1, points for what is known."""
     moments, mean, learnt = evidence.moments[a], evidence.measured[a], np.isnan(evidence.problem.partly_known[a])
-    spread = np.diag(moments.covariance()) if moments.count > 1 else np.ones_like(mean)
-    half = np.where(learnt, t * np.sqrt(spread / max(moments.count, 1)), 0.0)
+    spread = evidence.mean_covariance(a)
+    half = np.where(learnt, t * np.sqrt(np.ones_like(mean) if spread is None else np.diag(spread)), 0.0)
     half[learnt & evidence.vanishing] = np.inf
     low, high = mean - half, mean + half
-    events = evidence.events[a] & learnt & (moments.count > 1)
+    events = evidence.events[a] & learnt & (moments.count > 1) & (evidence.fit is None)
     low[events], high[events] = margins.share_interval(mean[events], moments.count, (1.0 - LEVEL) / 2.0)
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
@@ -316,10 +327,10 @@ def _ratio(evidence: Evidence, a: int, above: int, below: int, t: float) -> tupl
     ratio = float(mean[above] / mean[below])
     if t == 0.0:
         return ratio, (ratio, ratio)
-    moments = evidence.moments[a]
-    if moments.count < 2:
+    spread = evidence.mean_covariance(a)
+    if spread is None:
         return ratio, (-math.inf, math.inf)
     w = np.zeros(len(mean))
     w[above], w[below] = 1.0, -ratio
-    half = t * math.sqrt(max(float(w @ moments.covariance() @ w), 0.0) / moments.count) / float(mean[below])
+    half = t * math.sqrt(max(float(w @ spread @ w), 0.0)) / float(mean[below])
     return ratio, (ratio - half, ratio + half)

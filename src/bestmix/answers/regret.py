@@ -68,7 +68,7 @@ def priced(data: Estimates, mixture: Floats, bound: Floats, tail: float, lam: Fl
             :, :, 0
         ]
         common = mixture @ beside[:, 0] - 2.0 * (beside[:, 0] - beside[:, 1:] @ lam)
-        variance, seen = floored(variance + common, variance), seen - beside
+        variance, seen = floored(variance + common, variance, data.fitted), seen - beside
     deviation = np.sqrt(variance)
     t = quantiles(data, mixture, tail)
     value = data.means[:, 0] - excess @ lam - mixture @ data.means[:, 0] + t * deviation

@@ -26,7 +26,7 @@ from bestmix.answers.safe_search import described as describe
 from bestmix.answers.safe_search import regret_tail as regret_tail
 from bestmix.answers.safe_search import shown_odds as shown_odds
 from bestmix.answers.safe_search import told as told
-from bestmix.answers.shared_items import of_row
+from bestmix.answers.shared_items import mean_covariances, of_row
 from bestmix.answers.skewness import SHARE, SIZE, SKEWNESS
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import conditions, jit
@@ -52,6 +52,7 @@ class Estimates(NamedTuple):
     skew: Floats | None = None  # skewness and rare values of one trial (K, 1 + L, 3), as in skewness.py; None for none
     rivals: int = 0  # further arms out of which trials chose these
     few: float = FEW_EVENTS  # events that limits of shares add
+    fitted: bool = False  # whether means are of one fit: ``shared`` is known, not estimated, and no arm's trials alone
     unlike: Floats | None = None  # own deviations over those that are blended with the pool's, one at least (K, 1 + L)
 
 
@@ -116,7 +117,7 @@ def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
     lent = np.broadcast_to(data.lent, data.counts.shape)[arms]
     return Estimates(
-        means, covariances, counts, binary, shared, lent, skew, data.rivals, data.few, _of(data.unlike, arms)
+        means, covariances, counts, binary, shared, lent, skew, data.rivals, data.few, data.fitted, _of(data.unlike, arms)
     )
 
 
@@ -160,7 +161,8 @@ def margins(data: Estimates, tail: Floats | float, sign: Floats | float = 1.0, m
     if flags.any():
         share = events * data.means[:, metrics]
         sign = np.asarray(sign * events, dtype=np.float64)
-        width[flags] = binomial_margins(share, data.counts[:, None], tail, sign, data.few)[flags]
+        events_width = binomial_margins(share, data.counts[:, None], tail, sign, data.few)[flags]
+        width[flags] = np.maximum(width[flags], events_width) if data.fitted else events_width
     return width
 
 
@@ -306,7 +308,11 @@ class CostLimits(NamedTuple):
 
     def noise(self, mixture: Floats) -> Floats:
         """Covariances of a mix's mean reward and costs (1 + L, 1 + L)."""
-        return np.asarray(np.einsum("a,aij->ij", mixture * mixture / self.data.counts, self.data.covariances))
+        own = np.einsum("a,aij->ij", mixture * mixture / self.data.counts, self.data.covariances)
+        if not self.data.fitted or self.data.shared is None:
+            return np.asarray(own)
+        together = mean_covariances(self.data.shared, np.sqrt(mean_variances(self.data)))
+        return np.asarray(own + np.einsum("a,abij,b->ij", mixture, together, mixture))
 
     def within(self, tail: Floats | float) -> Floats | None:
         """The best mix with margins."""

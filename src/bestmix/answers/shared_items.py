@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bestmix.answers.blocks import Blocks
 
 PAIRS = 20.0  # of results on one item: what no correlation counts beside all pairs, and these beside one pair of arms
+ROUNDING = 1e-12  # of the same: below it a difference is none
 LEAST = 1e-3  # of the variance that independent arms would have: no correlation is believed beyond it
 
 
@@ -103,6 +104,9 @@ def mean_covariances(correlations: Floats, errors: Floats) -> Floats:
     return np.asarray(correlations * errors[:, None, :, None] * errors[None, :, None, :])
 
 
-def floored(variance: Floats, apart: Floats) -> Floats:
-    """Variances with what arms have in common, at least a share of those of independent arms."""
-    return np.maximum(variance, LEAST * apart)
+def floored(variance: Floats, apart: Floats, known: bool = False) -> Floats:
+    """Variances with what arms have in common, at least a share of those of independent arms.
+
+    Correlations that are ``known``, and not estimated, are believed but for rounding.
+    """
+    return np.maximum(variance, (ROUNDING if known else LEAST) * apart)

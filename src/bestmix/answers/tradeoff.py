@@ -29,7 +29,7 @@ from bestmix.problems.layouts import places
 from bestmix.problems.limits import Limit
 from bestmix.problems.parametric import Knot, walk_bound
 from bestmix.problems.problem import Known, Problem
-from bestmix.problems.quantities import Share, Tail
+from bestmix.problems.quantities import Ratio, Share, Tail
 from bestmix.problems.rows import is_bound
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve_means
@@ -334,11 +334,12 @@ def _of_evidence(
     evidence: Evidence, binary: Flags | None, cost: str | None, safety: float | None, points: int
 ) -> TradeOff:
     """The curve at the estimates with the safe mix; ``binary`` says which measures are 0 or 1, None with segments."""
-    if binary is None or not is_simple(evidence.problem):
+    ratios = any(isinstance(limit.quantity, Ratio) for limit in evidence.problem.limits)
+    if binary is None or ratios or not (is_simple(evidence.problem) or evidence.fit is not None):
         result = _of_program(program_of(evidence), evidence.problem, cost)
         return (
             result
-            if safety is None
+            if safety is None or evidence.fit is not None
             else replace(result, safe=_safe_program(result, evidence, safety, points), safety=safety)
         )
     problem, arms = evidence.problem, evidence.tried[evidence.tried < len(evidence.means)]
@@ -513,6 +514,8 @@ def _safe_program_point(evidence: Evidence, cost: str, bound: float, safety: flo
 
 def _data(evidence: Evidence, binary: Flags) -> Estimates:
     """Estimates of all arms; those that are known have no scatter and infinitely many trials."""
+    if evidence.fit is not None:
+        return evidence.estimates
     known = len(evidence.means) - len(evidence.moments)
     scatters = np.concatenate([evidence.scatters, np.zeros((known, *evidence.scatters.shape[1:]))])
     flags = np.vstack([binary, np.zeros((known, binary.shape[1]), dtype=np.bool_)])

@@ -88,14 +88,16 @@ def of_log(
 
 def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
     """Sums that have the recommendation's means and intervals; correlations of metrics are not known."""
-    ratios = [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
+    ratios = [] if rec.problem.features else [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
     if ratios:
         fault = f"a recommendation has the ratio of '{ratios[0]}' alone, not its parts"
         raise checks.InvalidInput("source", fault, "give the log of trials instead")
-    if rec.problem.flows and rec.told is None:
-        fault = "a recommendation that was read from a file has no probabilities of states that come next"
+    whole = bool(rec.problem.flows or rec.problem.features)
+    if whole and rec.told is None:
+        what = "probabilities of states that come next" if rec.problem.flows else "trials that could be fitted by features"
+        fault = f"a recommendation that was read from a file has no {what}"
         raise checks.InvalidInput("source", fault, "give the one that was found")
-    if rec.problem.flows and rec.told is not None:
+    if whole and rec.told is not None:
         evidence = Evidence(rec.problem, list(rec.told))
         return evidence, evidence.events[: len(rec.told)]
     problem = rec.problem.untracked  # whose means are not among the estimates, and change nothing

@@ -110,6 +110,6 @@ def compare(
 
 def usual_strategies(problem: "Problem") -> tuple[str, ...]:
     """Those that are compared where none are named: those that serve the problem."""
-    if problem.flows:
+    if problem.flows or problem.features:
         return STATES
     return DEFAULT if problem.plain else SEGMENTS

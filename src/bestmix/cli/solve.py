@@ -90,6 +90,15 @@ def solve(
     next_state: Annotated[
         str, typer.Option("--next", metavar="COLUMN", help="With --discount: column of the state that comes next.")
     ] = "next",
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of what arms are made of (their model, their prompt), where all means are linear in it: "
+            "one fit of all trials; may be given several times.",
+            show_default="each arm for itself",
+        ),
+    ] = None,
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
@@ -111,6 +120,8 @@ def solve(
 
     Example: [bold]bestmix solve steps.csv --arm action --segment state --discount 0.9 --start on --bound euros=5[/bold]
 
+    Example: [bold]bestmix solve trials.csv --arm variant --feature model --feature prompt --bound dollars=5[/bold]
+
     Example: [bold]bestmix solve --sums sums.csv --arm model --reward quality --bound dollars=5[/bold]
     """
     bounds, wanted = common.parse_bounds(bound or []), common.parse_safety(safety)
@@ -122,6 +133,8 @@ def solve(
     if sums and (drop_missing or blocks is not None):
         option = "--drop-missing" if drop_missing else "--blocks"
         raise ValueError(f"{option}: sums are made already; give it to bestmix sql, which makes them")
+    if feature and sums:
+        raise ValueError("--feature: sums have no columns of features; give the log of trials")
     if discount is not None and sums:
         raise ValueError("--discount: sums have no steps between states; give the log of steps")
     if discount is None and start is not None:
@@ -152,6 +165,8 @@ def solve(
             rec = from_sums(trials, n=n, block=block or "block", item=item, **asked)
         else:
             blocked: dict[str, Any] = {"block": block, "blocks": parse_blocks(blocks), "item": item}
+            if feature:
+                asked["features"] = feature
             if discount is not None:
                 asked |= {"discount": discount, "start": problems.parse_start(start), "next_state": next_state}
             rec = from_log(trials, drop_missing=drop_missing, **blocked, **asked)

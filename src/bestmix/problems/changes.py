@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from bestmix import checks
+from bestmix.problems.features import Features
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Mean
@@ -40,6 +41,7 @@ def amended(problem: Problem, wish: Wish) -> Problem:
         )
     if wish.arms is not None:
         data["arms"] = list(checks.names("arms", wish.arms, "arm"))
+        data["features"] = _features(problem, data["arms"])
         data["known"] = {arm: known for arm, known in data["known"].items() if _stays(problem, arm, data["arms"])}
     limits = _parsed(wish.limits or [])
     bounds = checks.mapping("bounds", wish.bounds or {}, "of cost names to bounds")
@@ -69,6 +71,16 @@ def amended(problem: Problem, wish: Wish) -> Problem:
 def _stays(problem: Problem, arm: str, arms: Sequence[str]) -> bool:
     """Whether what is known of an arm still has one: it is tried, or was known as a whole."""
     return arm in arms or arm not in problem.arms
+
+
+def _features(problem: Problem, arms: Sequence[str]) -> dict[str, Features]:
+    """Those of the arms that stay; of one that comes new nobody said any."""
+    new = [arm for arm in arms if arm not in problem.features]
+    if problem.features and new:
+        raise checks.InvalidInput(
+            "arms", f"{checks.shown(new[0])} has no features as the others have", "start another run from these trials"
+        )
+    return {arm: problem.features[arm] for arm in arms} if problem.features else {}
 
 
 def _parsed(limits: Sequence[str | Limit]) -> list[Limit]:
@@ -114,7 +126,7 @@ def changes(old: Problem, new: Problem, before: int | Spend, budget: int | Spend
 
 
 def wish_for(old: Problem, new: Problem) -> Wish | None:
-    """What leads from one problem to another; None where the goal, the segments or what is known differ.
+    """What leads from one problem to another; None where the goal, the segments, features or what is known differ.
 
     >>> wish_for(Problem(["a"], {"x": 1.0}), Problem(["a", "b"], {"x": 2.0}))
     Wish(bounds={'x': 2.0}, limits=[], arms=['a', 'b'], budget=None, prices=None, most=None)
@@ -122,5 +134,8 @@ def wish_for(old: Problem, new: Problem) -> Wish | None:
     before, after = old.to_dict(), new.to_dict()
     parts = ("goal", "segments", "known", "states", "actions", "discount", "start")
     if any(before.get(part) != after.get(part) for part in parts) or before["bounds"].keys() != after["bounds"].keys():
+        return None
+    stay = {arm: old.features[arm] for arm in new.arms if arm in old.features}
+    if new.features != stay:
         return None
     return Wish(after["bounds"], after.get("limits", []), after.get("arms"))

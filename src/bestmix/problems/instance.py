@@ -138,7 +138,7 @@ class Instance:
         from bestmix.problems.segment_instance import SegmentInstance
 
         found = SegmentInstance(problem, means, sigma=sigma, events=events, noise=noise, shares=shares)
-        if not (problem.plain and problem.rows.direct):
+        if not (problem.plain and problem.rows.direct) or problem.features:
             return found
         names: dict[str, Any] = {"arms": found.arms, "costs": found.costs, "known": found.known}
         return cls(found.means[:, 0], found.means[:, 1:].T, problem.bound, noise=found.noise, **names)

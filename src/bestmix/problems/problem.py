@@ -14,6 +14,7 @@ import numpy as np
 
 from bestmix import checks, files
 from bestmix.arrays import Floats
+from bestmix.problems.features import Features, design, read_features
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.notation import written_name
@@ -100,6 +101,10 @@ class Problem:
         the shares are learnt from who arrives.
     tracked
         Further metrics that every trial tells, which neither the goal nor a limit is about, such as what it costs.
+    features
+        What the arms that can be tried are made of, where the means of all metrics are linear in it: by arm a mapping
+        of names to numbers or texts, beside which a constant counts, or the rows of a table (arms, features) as it is.
+        Estimates of all arms then come from one fit of all trials.
 
     Examples
     --------
@@ -117,6 +122,7 @@ class Problem:
     known: dict[str, Known]
     rows: Rows
     segments: dict[str, float | None]
+    features: dict[str, Features]
 
     def __init__(
         self,
@@ -128,12 +134,15 @@ class Problem:
         limits: Sequence[str | Limit] = (),
         segments: Mapping[str, float] | Iterable[str] | None = None,
         tracked: Sequence[str] = (),
+        features: Mapping[str, Any] | Any = None,
     ) -> None:
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
         known = checks.mapping("known", known or {}, "of arm names to Known(reward, costs)")
         rows = asked_rows(goal, limits, bounds, tracked)
         self._set(checks.names("arms", arms, "arm"), rows, known, _segments(segments))
+        object.__setattr__(self, "features", read_features(self.arms, features))
         self._check(bounds)
+        self._check_features()
 
     def _set(
         self, arms: tuple[str, ...], rows: Rows, known: Mapping[str, Any], segments: dict[str, float | None]
@@ -144,6 +153,7 @@ class Problem:
         set_(self, "bounds", {n: limit.bound for n, limit in zip(rows.names, rows.limits, strict=True)})
         set_(self, "known", {n: _known(n, k) for n, k in known.items()})
         set_(self, "segments", segments)
+        set_(self, "features", {})
 
     def _check(self, bounds: Mapping[str, float]) -> None:
         """Refuse what contradicts itself."""
@@ -166,6 +176,17 @@ class Problem:
         if slacks:
             raise checks.InvalidInput(
                 "arms", f"{slacks[0]!r} is what the slack of a cost is called", "choose another name"
+            )
+
+    def _check_features(self) -> None:
+        """Refuse what one fit of all arms cannot serve."""
+        other = [str(limit) for limit in self.limits if limit.arm is not None or limit.equality]
+        if self.features and (self.segments or other):
+            raise checks.InvalidInput(
+                "features",
+                expected="one segment, and limits of at most or at least a number",
+                got=f"'{other[0]}'" if other else f"{len(self.segments)} segments",
+                remedy="leave one of them out",
             )
 
     def _check_known(self, name: str, known: Known) -> None:
@@ -230,7 +251,7 @@ class Problem:
         """
         shares = list(self.segments) if None in self.segments.values() else dict(self.segments)
         asked: dict[str, Any] = {"goal": self.goal, "limits": limits, "segments": shares or None}
-        return Problem(self.arms, known=self.known, tracked=self.tracked, **asked)
+        return Problem(self.arms, known=self.known, tracked=self.tracked, features=self.features, **asked)
 
     def tracking(self, metrics: Sequence[str]) -> "Problem":
         """The same problem, whose trials tell these metrics as well.
@@ -245,6 +266,15 @@ class Problem:
     def measures(self) -> tuple[str, ...]:
         """Names of what is measured in a trial, the goal's first: metrics, and tails of metrics."""
         return tuple(m.metric if isinstance(m, Mean) else str(m) for m in self.rows.measures)
+
+    @cached_property
+    def design(self) -> Floats | None:
+        """Rows (K0, d) whose span is that of the features of what can be tried; None where there are none.
+
+        >>> Problem(["a", "b", "c"], features=[[1, 0], [1, 1], [1, 2]]).design.shape
+        (3, 2)
+        """
+        return design(self.features) if self.features else None
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -480,6 +510,8 @@ class Problem:
             data["segments"] = list(self.segments) if learnt else dict(self.segments)
         if self.tracked:
             data["tracked"] = list(self.tracked)
+        if self.features:
+            data["features"] = {arm: row.copy() for arm, row in self.features.items()}
         return data
 
     @classmethod
@@ -490,7 +522,7 @@ class Problem:
             from bestmix.problems.markov import MarkovProblem
 
             return MarkovProblem.from_dict(data)
-        entries = ("arms", "bounds", "known", "goal", "limits", "segments", "tracked")
+        entries = ("arms", "bounds", "known", "goal", "limits", "segments", "tracked", "features")
         unknown = set(data) - set(entries)
         if "arms" not in data or unknown:
             what = f"the unknown entry {sorted(unknown)[0]!r}" if unknown else "no entry 'arms'"
@@ -502,7 +534,7 @@ class Problem:
             )
         known = checks.mapping("known", data.get("known", {}), "of arm names to reward and costs")
         means = {name: Known.from_dict(name, entry) for name, entry in known.items()}
-        rest = {name: data[name] for name in ("goal", "limits", "segments", "tracked") if name in data}
+        rest = {name: data[name] for name in ("goal", "limits", "segments", "tracked", "features") if name in data}
         return cls(data["arms"], data.get("bounds", {}), means, **rest)
 
     def save(self, path: str | os.PathLike[str]) -> None:

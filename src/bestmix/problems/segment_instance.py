@@ -212,10 +212,11 @@ class SegmentInstance(Instance):
     def as_plain(self) -> Instance | None:
         """The same trials seen through the goal and the limits, where these are on means alone: an instance of arrays.
 
-        None where there are segments, limits on shares and the like, or noise that keeps its law only as it is.
+        None where there are segments, limits on shares and the like, features, or noise that keeps its law only as it
+        is.
         """
         rows = self.problem.rows
-        if not self.problem.plain or not isinstance(self.noise, models.Gaussian | models.Empirical):
+        if not self.problem.plain or self.problem.features or not isinstance(self.noise, models.Gaussian | models.Empirical):
             return None
         if isinstance(self.noise, models.Empirical):
             noise: models.Noise = models.Empirical([table @ rows.transform.T for table in self.noise.tables])

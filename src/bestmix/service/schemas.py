@@ -101,6 +101,16 @@ PROBLEM: dict[str, Any] = {  # whose values are checked by the problem itself
             "description": "Groups of users with mixes of their own: their shares of all users, or their names alone.",
             "anyOf": [MEANS, NAMES],
         },
+        "features": {
+            "description": "What each arm is made of, where all means are linear in it: by name, or a list of numbers.",
+            "type": "object",
+            "additionalProperties": {
+                "anyOf": [
+                    {"type": "object", "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "string"}]}},
+                    {"type": "array", "items": {"type": "number"}},
+                ]
+            },
+        },
         "tracked": NAMES | {"description": "Further metrics that every trial tells, such as what it costs."},
     },
     "examples": [

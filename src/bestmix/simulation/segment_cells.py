@@ -136,7 +136,7 @@ class Answer(NamedTuple):
 def _answer(evidence: Evidence, columns: Integers) -> Answer:
     """The optimum at the estimates of these columns, as a recommendation has it."""
     problem, n = evidence.problem, len(evidence.problem.names)
-    if problem.plain:
+    if problem.plain or evidence.fit is not None:
         means = np.where(np.isnan(evidence.means), 0.0, evidence.means)
         solved = solve_means(means, problem.bound, np.intersect1d(columns, evidence.tried))
         return Answer(solved.feasible, solved.mixture, solved.slack, np.array(solved.basis))

@@ -15,6 +15,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers import certainty
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.linear_fit import LinearFit
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
@@ -24,7 +25,7 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.problems.spend import Spend
-from bestmix.strategies import enough, enough_program
+from bestmix.strategies import enough, enough_program, fitted_rounds
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.proven import scales as proven_scales
@@ -248,7 +249,7 @@ class Challenger:
             rounds,
             float(self._delta),
             float(self.heuristic_stop or 0.0),
-            **(self._rule if problem.plain else {}),
+            **(self._rule if problem.plain or problem.features else {}),
         )
 
     @property
@@ -300,6 +301,8 @@ class Challenger:
         check_budget(problem, budget, least=unknown)
         self.check_problem(problem)
         first = allocation.first_pulls(budget, unknown, self._settings(problem))
+        if problem.design is not None and not self._fixed:  # as many trials as arms without features would have
+            first = min(first, max(allocation.LEAST, -(-allocation.FIRST * problem.design.shape[1] // unknown)))
         return {"quota": [first] * unknown if unknown else None, "basis": [], "reasons": {}}
 
     def quota(self, problem: Problem, budget: int, memory: Memory) -> Integers | None:
@@ -336,6 +339,8 @@ class Challenger:
 
     def _close(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         evidence = replace(evidence, least=self.least_scatter(evidence.problem))
+        if evidence.fit is not None:
+            return self._close_fitted(evidence, evidence.fit, memory, lot)
         if not evidence.problem.plain:
             return self._close_program(evidence, memory, lot)
         if lot.empty and not evidence.counts.any():  # other arms took the place of all, with nothing left to try them
@@ -381,6 +386,33 @@ class Challenger:
     def _narrows(self, lot: Lot, least: float) -> bool:
         """Whether it is time for the margin of the safe mix: late, and the support is clear by the least z-score."""
         return self.margin_share is not None and lot.late(self.margin_share) and least >= CLEAR_Z
+
+    def _close_fitted(
+        self, evidence: Evidence, fit: LinearFit, memory: Memory, lot: Lot
+    ) -> tuple[Memory, Mapping[str, Any]]:
+        """The same where arms have features."""
+        settings, seen = self._settings(evidence.problem), fitted_rounds.look(evidence, fit, memory)
+        named = zip(labels(evidence.problem), seen.z, strict=True)
+        told = {"scores": {name: float(z) for name, z in named if abs(z) < np.inf}, "reasons": memory["reasons"]}
+        closed: Memory = {"quota": None, "basis": [int(j) for j in seen.state.basis.column], "reasons": {}}
+        under_way, gains = memory.get(UNDER_WAY, ()), None
+        if self.tolerance is not None and not _says_infeasible(seen.state):
+            chance = _chance(evidence)
+            verdict = self._verdict(evidence, evidence.estimates, chance)
+            closed["certificate"] = None if verdict is None else verdict.to_dict()
+            if verdict is None or verdict.enough:
+                return closed, told
+            closed["narrows"] = not memory.get("narrows")
+            if closed["narrows"]:
+                gains = fitted_rounds.regret_gains(seen, chance, self._delta)
+        elif fitted_rounds.stops(settings, seen):
+            return closed, told
+        if lot.empty:
+            return closed, told
+        if self._narrows(lot, seen.least):
+            gains = fitted_rounds.margin_gains(seen)
+        gains = fitted_rounds.condition_gains(seen, settings.reserve) if gains is None else gains
+        return closed | lot.spend(evidence, gains, under_way), told
 
     def _close_program(self, evidence: Evidence, memory: Memory, lot: Lot) -> tuple[Memory, Mapping[str, Any]]:
         """The same for segments, limits on shares, relative limits and partly known arms."""

@@ -37,6 +37,9 @@ class Lot(Protocol):
     def plan(self, evidence: Evidence, gains: enough.Gains) -> Memory:
         """Trials for whatever gains the most."""
 
+    def spend(self, evidence: Evidence, gains: money.Gains, under_way: Sequence[int]) -> Memory:
+        """The same where gains depend on how much of the round is given; trials of each arm may be under way."""
+
     def decide(
         self, evidence: Evidence, settings: conditions.Settings, arriving: bool, under_way: Sequence[int]
     ) -> program_rounds.Decision:
@@ -82,6 +85,16 @@ class TrialLot:
         plan = enough.plan_trials(gains, evidence.estimates.counts, self.size, len(evidence.counts))
         return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
 
+    def spend(self, evidence: Evidence, gains: money.Gains, under_way: Sequence[int]) -> Memory:
+        """A chunk at a time."""
+        counts = np.maximum(evidence.counts + np.array(under_way or 0), 1).astype(np.float64)
+
+        def now(trials: Floats) -> Floats:
+            return gains(trials, float((trials - counts).sum()) / self.size)
+
+        plan = enough.plan_trials(now, counts, self.size, len(counts))
+        return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
+
     def decide(
         self, evidence: Evidence, settings: conditions.Settings, arriving: bool, under_way: Sequence[int]
     ) -> program_rounds.Decision:
@@ -121,6 +134,11 @@ class MoneyLot:
         known = np.full(len(evidence.means) - len(evidence.counts), np.inf)
         of_all = money.plain_gains(lambda trials: gains(np.r_[trials, known]))
         plan = money.plan_round(of_all, self.purse, self.amount)
+        return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
+
+    def spend(self, evidence: Evidence, gains: money.Gains, under_way: Sequence[int]) -> Memory:
+        """What gains most for its price, a part of the money at a time; the purse knows what is under way."""
+        plan = money.plan_round(gains, self.purse, self.amount)
         return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
 
     def decide(

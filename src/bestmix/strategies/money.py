@@ -55,14 +55,14 @@ def condition_gains(doubts: Doubts, reserve: Reserve) -> Gains:
         weight = np.zeros(len(gap))
         near = some & (square - least[0] < weights.NEGLIGIBLE)
         weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
-        if share >= 1.0 - reserve.share and _others_in_doubt(square, reserve.doubt):
+        if share >= 1.0 - reserve.share and others_in_doubt(square, reserve.doubt):
             weight[int(np.argmin(square))] = 0.0
         return np.column_stack([(weight[:, None] * terms).T, nothing])
 
     return gains
 
 
-def _others_in_doubt(square: Floats, doubt: float) -> bool:
+def others_in_doubt(square: Floats, doubt: float) -> bool:
     """Whether a condition beside the one most in doubt has a z-score below ``doubt``, where that is finite."""
     return doubt == np.inf or int(np.count_nonzero(square < doubt * doubt)) > 1
 

@@ -311,12 +311,24 @@ def check_plain(strategy: str, problem: Problem, remedy: str = SERVE_ALL) -> Non
     Traceback (most recent call last):
     bestmix.checks.InvalidInput: strategy: SFSR knows one segment and limits on means alone, ...
     """
+    check_featureless(strategy, problem)
     if not problem.plain:
         raise checks.InvalidInput(
             "strategy",
             f"{strategy} knows one segment and limits on means alone, got {_beyond(problem)}",
             SERVE_STATES if problem.flows and remedy == SERVE_ALL else remedy,
         )
+
+
+def check_featureless(strategy: str, problem: Problem, remedy: str = SERVE_STATES) -> None:
+    """Refuse a problem whose arms have features, where a strategy knows none.
+
+    >>> check_featureless("SFSR", Problem(["a", "b"], features=[[1, 0], [1, 1]]))
+    Traceback (most recent call last):
+    bestmix.checks.InvalidInput: strategy: SFSR knows arms without features alone; use Challenger() or Uniform()
+    """
+    if problem.features:
+        raise checks.InvalidInput("strategy", f"{strategy} knows arms without features alone", remedy)
 
 
 def check_stateless(strategy: str, problem: Problem, remedy: str = SERVE_STATES) -> None:

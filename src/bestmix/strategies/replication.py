@@ -73,10 +73,10 @@ def bind_segments(
 ) -> Replication | None:
     """A kernel of ``kernels/segment_runs.py`` bound to an instance; None when its noise cannot be drawn by them.
 
-    ``rounds`` are the decisions of a run.
+    None where arms have features, too. ``rounds`` are the decisions of a run.
     """
     model = instance.model()
-    if model is None:
+    if model is None or instance.problem.features:
         return None
     program = np.array(instance.columns, order="C"), instance.layout, instance.weight, instance.known_columns
     work = float(rounds * DECISION_STEPS * instance.layout.constant.size + DECISION_STEPS * len(instance.columns))

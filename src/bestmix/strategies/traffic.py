@@ -32,7 +32,7 @@ from bestmix.problems.layouts import places, segments_of
 from bestmix.problems.problem import Problem
 from bestmix.problems.spend import Spend
 from bestmix.strategies import program_rounds
-from bestmix.strategies.protocol import Memory, check_stateless
+from bestmix.strategies.protocol import Memory, check_featureless, check_stateless
 from bestmix.strategies.search import Search
 
 FIRST = 10  # trials of every arm in a segment before anything is reckoned there
@@ -112,6 +112,7 @@ class Traffic:
 
     def begin(self, problem: Problem, budget: int) -> Memory:
         """Check what is served first."""
+        check_featureless("Traffic", problem, "make trials: open_experiment(url, name, problem, budget)")
         check_stateless("Traffic", problem, "make trials: open_experiment(url, name, problem, budget)")
         self.first_served(problem)
         return {}

@@ -12,7 +12,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.logs.steps import read_steps, steps_evidence
 from bestmix.answers.logs.sum_tables import unit_column
 from bestmix.answers.logs.sums import LogColumns, read_log_sums
-from bestmix.answers.logs.tables import Group, read_groups, read_groups_on_items
+from bestmix.answers.logs.tables import Group, read_features, read_groups, read_groups_on_items
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums
@@ -48,6 +48,7 @@ def from_log(
     discount: float | None = None,
     start: str | Mapping[str, float] | None = None,
     next_state: str = "next",
+    features: Sequence[str] | Mapping[str, Any] | None = None,
 ) -> Recommendation:
     """Best mix of the arms in a log, one trial a row.
 
@@ -88,6 +89,9 @@ def from_log(
     discount, start, next_state
         Where rows are steps between states, as in ``MarkovProblem``: ``arm`` is the column of the action, ``segment``
         that of the state, and ``next_state`` that of the state which comes next. The answer is a policy.
+    features
+        Columns that say what each arm is made of, where the means of all metrics are linear in it, such as
+        ``["model", "prompt"]``; or as for ``Problem``, by arm, where arms that the log does not have may be among them.
 
     Examples
     --------
@@ -105,6 +109,13 @@ def from_log(
     if discount is None and (start is not None or next_state != "next"):
         name = "start" if start is not None else "next_state"
         raise checks.InvalidInput(name, "it is of steps between states", "give their discount, such as 0.9, as well")
+    if features is not None:
+        for name, value in {"item": item, "block": block, "discount": discount}.items():
+            if value is not None:
+                raise checks.InvalidInput(name, "with features all arms have one fit, which knows none", "leave it out")
+        if uncertainty == "bootstrap":
+            raise checks.InvalidInput("uncertainty", "the bootstrap knows no features", "leave it out, 'delta' does")
+        asked["features"] = features if isinstance(features, Mapping) else read_features(frame, arm, features)
     if discount is not None:
         beside: dict[str, Any] = {"known": known, "segments": segments, "item": item, "block": block, "blocks": blocks}
         beside |= {"uncertainty": None if uncertainty == "delta" else uncertainty}
@@ -226,7 +237,7 @@ def read_texts(
 
 
 def _note(evidence: Evidence, note: str) -> str:
-    single = [evidence.problem.trial_names[place] for place in np.flatnonzero(evidence.counts == 1)]
+    single = [] if evidence.fit is not None else [evidence.problem.trial_names[place] for place in np.flatnonzero(evidence.counts == 1)]
     lonely = f"One trial only, so no interval of its own: {', '.join(single[:5])}." if single else ""
     return " ".join(filter(None, [lonely, note]))
 
@@ -238,17 +249,18 @@ def log_problem(
     goal: str | Goal,
     limits: Sequence[str | Limit],
     segments: Mapping[str, float] | None,
+    features: Mapping[str, Any] | None = None,
 ) -> Problem:
-    """The problem of a log: its arms and segments in order of first appearance."""
-    arms = list(dict.fromkeys(name for name, _ in groups))
+    """The problem of a log: its arms and segments in order of first appearance, and those that have features alone."""
+    arms = list(dict.fromkeys([*(name for name, _ in groups), *(features or ())]))
     found = list(dict.fromkeys(group for _, group in groups if group is not None))
     if segments is None:
-        return Problem(arms, bounds, known, goal=goal, limits=limits, segments=found or None)
+        return Problem(arms, bounds, known, goal=goal, limits=limits, segments=found or None, features=features)
     strange = [name for name in found if name not in segments]
     if strange or not found:
         what = f"a share of the segment {strange[0]!r} too" if strange else "a column with the segments, segment=..."
         raise checks.InvalidInput("segments", expected=what, got=checks.shown(dict(segments)), remedy="add it")
-    return Problem(arms, bounds, known, goal=goal, limits=limits, segments=segments)
+    return Problem(arms, bounds, known, goal=goal, limits=limits, segments=segments, features=features)
 
 
 def _moments(table: Floats) -> Moments:

@@ -38,6 +38,7 @@ def from_sums(
     seed: int = 0,
     progress: bool = False,
     item: str | None = None,
+    features: Mapping[str, Any] | None = None,
 ) -> Recommendation:
     """Best mix of arms of which only sums are kept.
 
@@ -63,6 +64,8 @@ def from_sums(
     item
         Or the name of the column with the item, such as a prompt, that the trials of a row were made on, where arms
         were tried on the same ones: what they have in common on an item counts in all variances.
+    features
+        As for ``Problem``, by arm; there must be no blocks then.
 
     Examples
     --------
@@ -76,6 +79,8 @@ def from_sums(
     checks.choice("uncertainty", uncertainty, UNCERTAINTIES)
     unit = block if item is None else unit_column(item, None if block == BLOCK else block)
     found, number = read_sums(frame, names, arm, n, segment, unit)
-    problem = log_problem(list(found), bounds, known, rows.goal, limits, segments)
+    if features is not None and number:
+        raise checks.InvalidInput("features", "with blocks there is no fit of all arms", "leave out the blocks")
+    problem = log_problem(list(found), bounds, known, rows.goal, limits, segments, features)
     chosen: dict[str, Any] = {"uncertainty": uncertainty, "resamples": resamples, "seed": seed, "progress": progress}
     return recommend_sums(problem, found, number, "sums", safety=safety, items=item is not None, **chosen)

@@ -188,6 +188,43 @@ def log_chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
     return _slices({name: _sized(frame[column]) for name, column in found.items()})
 
 
+def read_features(frame: Any, arm: str, names: Sequence[str]) -> dict[str, dict[str, float | str]]:
+    """What columns say of each arm, which is the same in all of its rows; numbers where a column has nothing else.
+
+    >>> log = {"arm": ["a", "b", "a"], "model": ["s", "l", "s"], "heat": ["0.5", 1, "0.5"]}
+    >>> read_features(log, "arm", ["model", "heat"])
+    {'a': {'model': 's', 'heat': 0.5}, 'b': {'model': 'l', 'heat': 1.0}}
+    """
+    names = checks.names("features", names, "column")
+    if isinstance(frame, (str, os.PathLike)) and str(frame) == STANDARD_INPUT:
+        raise checks.InvalidInput("features", "standard input can be read but once", "write the log to a file first")
+    found: dict[str, list[str]] = {}
+    for chunk in log_chunks(frame, [arm, *names]):
+        labels = [chunk[name].labels() for name in (arm, *names)]
+        codes = np.unique(np.column_stack([each.codes for each in labels]), axis=0)
+        for row in codes[codes[:, 0] >= 0]:
+            of, *values = (each.names[code] if code >= 0 else "" for each, code in zip(labels, row, strict=True))
+            if found.setdefault(of, values) != values or "" in values:
+                place = next(k for k, value in enumerate(values) if value != found[of][k] or not value)
+                got = checks.shown(values[place]) if values[place] else "none"
+                raise checks.InvalidInput(
+                    f"features[{of!r}]",
+                    expected=f"one {names[place]} in all rows of the arm, such as {checks.shown(found[of][place])}",
+                    got=got,
+                    remedy="leave the column out, or make arms of its values",
+                )
+    columns = [_numbers([values[k] for values in found.values()]) for k in range(len(names))]
+    return {of: {name: column[a] for name, column in zip(names, columns, strict=True)} for a, of in enumerate(found)}
+
+
+def _numbers(texts: list[str]) -> Sequence[float | str]:
+    """As numbers, where all of them are."""
+    try:
+        return [float(text) for text in texts]
+    except ValueError:
+        return texts
+
+
 def has_column(frame: Any, name: str) -> bool:
     """Whether a log has a column that says anything; of standard input, which can be read but once, it is not known.
 

@@ -45,7 +45,7 @@ def built_in(instance: Instance | None = None, coin: Spend | None = None) -> lis
     >>> [strategy.name for strategy in built_in(catalog.load("S3L1"))]
     ['Challenger', 'SFSR-L', 'USLP']
     """
-    if coin is not None:
+    if coin is not None or (instance is not None and instance.problem.features):
         return [Challenger(), Uniform()]
     if instance is None or instance.problem.plain:
         return [Challenger(), SFSR(), SFSR(score="lagrangian"), Uniform(), SingleArm()]

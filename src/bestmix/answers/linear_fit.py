@@ -1,0 +1,208 @@
+"""Means of all arms from one fit, where they are linear in the arms' features.
+
+Least squares over all trials: with n_c trials of arm c and rows phi_c of the design, arm a's mean is estimated by
+
+    sum_c H_ac (mean of c's trials),   H_ac = phi_a' A^-1 phi_c n_c,   A = sum_c n_c phi_c phi_c'
+
+so that a trial of any arm tells about every other. What is linear in the means with coefficients v_a then has the
+variance sum_c (sum_a v_a H_ac)^2 S_c / n_c, whatever the covariances S_c of a trial of each arm are: those of the
+residuals, blended with the ones of all arms together as everywhere.
+
+Whether the arms are linear in their features is tested: of the means' own distances from the fit, by what the spread
+within arms makes of them (an F test for unequal variances, Brown and Forsythe). A fit that is refuted is not used.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bestmix.arrays import Flags, Floats
+from bestmix.kernels.conditions import PRIOR
+
+if TYPE_CHECKING:
+    from bestmix.answers.evidence import Evidence
+    from bestmix.answers.safety import Estimates
+
+REFUTED = 0.01  # chance of such distances from the fit, of all measures together, below which it is not believed
+SINGULAR = 1e-9  # of the largest direction that trials tell of: in a smaller one they tell nothing
+OUTSIDE = 1e-6  # part of an arm's features in such directions: what is smaller is rounding
+DUST = 1e-9  # of the largest mean: rounding
+MOST_COUNTED = 1e9  # trials that a mean without noise counts as
+
+
+class LinearFit(NamedTuple):
+    """A fit of K0 arms with d free directions, in M measures.
+
+    Attributes
+    ----------
+    means
+        Of the measures (K0, M); NaN for an arm that no trial tells about.
+    weights
+        H (K0, K0): what the mean of each arm's trials counts in each estimate.
+    covariances, freedom
+        Of one trial of each arm (K0, M, M), blended, and the degrees of freedom in its own (K0,).
+    pooled
+        Covariance of a trial of all arms together (M, M).
+    counts
+        Trials (K0,).
+    design
+        The directions that trials tell of (K0, d).
+    misfit
+        Chance of such distances from the fit as were seen, were it right, of each measure (M,); NaN where no arm was
+        tried twice, or each is fitted exactly.
+    """
+
+    means: Floats
+    weights: Floats
+    covariances: Floats
+    freedom: Floats
+    pooled: Floats
+    counts: Floats
+    design: Floats
+    misfit: Floats
+
+    def mean_covariance(self, arm: int) -> Floats:
+        """Covariance of the estimates of an arm (M, M)."""
+        part = self.weights[arm] ** 2 / np.maximum(self.counts, 1.0)
+        return np.asarray(np.einsum("c,cij->ij", part, self.covariances))
+
+    @property
+    def freedoms(self) -> Floats:
+        """Degrees of freedom of the variance of each arm's estimates (K0,), as Satterthwaite has them."""
+        pooled = np.diagonal(self.pooled)
+        scale = np.diagonal(self.covariances, axis1=1, axis2=2) / np.where(pooled > 0, pooled, 1.0)
+        parts = self.weights**2 * (np.where(pooled > 0, scale, 1.0).mean(axis=1) / np.maximum(self.counts, 1.0))
+        squares = (parts**2 / (self.freedom + PRIOR)).sum(axis=1)
+        found = np.divide(parts.sum(axis=1) ** 2, squares, out=np.full(len(parts), np.inf), where=squares > 0)
+        return np.minimum(found, max(self.freedom.sum(), 1.0))
+
+    @property
+    def refuted(self) -> Flags:
+        """Measures that are not linear in the features (M,)."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.misfit * max(len(self.misfit), 1) < REFUTED)
+
+
+def linear_fit(design: Floats, counts: Floats, means: Floats, scatters: Floats) -> LinearFit | None:
+    """The fit of arms with rows (K0, d) to counts (K0,), means (K0, M) and scatters (K0, M, M) of their trials.
+
+    None where there are no more trials than free directions: nothing could be said of the noise.
+
+    >>> line = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> found = linear_fit(line, np.array([4.0, 4.0, 0.0]), np.array([[1.0], [2.0], [np.nan]]), np.ones((3, 1, 1)))
+    >>> found.means.ravel().round(6).tolist(), found.weights[2].round(6).tolist()
+    ([1.0, 2.0, 3.0], [-1.0, 2.0, 0.0])
+    """
+    counts, tried = np.asarray(counts, dtype=np.float64), counts > 0
+    own = np.where(tried[:, None], means, 0.0)
+    size, turn = np.linalg.eigh(design.T @ (counts[:, None] * design))
+    told = size > SINGULAR * size.max(initial=0.0)
+    rows, aside = design @ turn[:, told], design @ turn[:, ~told]
+    total = counts.sum() - told.sum()
+    if not told.any() or total < 1:
+        return None
+    together = (rows / size[told]) @ rows.T  # G: phi_a' A^-1 phi_b
+    weights = together * counts
+    fitted = weights @ own
+    apart = np.where(tried[:, None], own - fitted, 0.0)
+    square = scatters + counts[:, None, None] * apart[:, :, None] * apart[:, None, :]
+    freedom = np.where(tried, np.maximum(counts - np.diagonal(weights), 0.0), 0.0)
+    pooled = square.sum(axis=0) / total
+    blended = (square + PRIOR * pooled) / (freedom + PRIOR)[:, None, None]
+    test = _misfit(counts, scatters, apart, weights, np.abs(own).max(axis=0, initial=0.0))
+    lost = np.linalg.norm(aside, axis=1) > OUTSIDE * np.maximum(np.linalg.norm(design, axis=1), 1e-300)
+    fitted[lost] = np.nan
+    return LinearFit(fitted, weights, blended, freedom, pooled, counts, rows, test)
+
+
+def _misfit(counts: Floats, scatters: Floats, apart: Floats, weights: Floats, size: Floats) -> Floats:
+    """Chance that the arms' means, of this size (M,), are so far from the fit (M,), by their spread within arms."""
+    from scipy.special import fdtrc
+
+    tried, freedom = counts > 0, np.maximum(counts - 1.0, 0.0)
+    n, own = counts[tried], freedom[tried]
+    inner = np.diagonal(scatters, axis1=1, axis2=2)[tried]
+    left = np.eye(len(n)) - np.sqrt(n)[:, None] * weights[np.ix_(tried, tried)] / np.sqrt(n)  # symmetric, a projection
+    result = np.full(inner.shape[1], np.nan)
+    if not own.sum() or np.trace(left) < 0.5:
+        return result
+    pooled = inner.sum(axis=0) / own.sum()
+    spread = (inner + PRIOR * pooled) / (own + PRIOR)[:, None]  # of one trial (T, M)
+    seen = (n[:, None] * apart[tried] ** 2).sum(axis=0)
+    for m in range(len(result)):
+        s = spread[:, m]
+        parts = np.diagonal(left) * s
+        expected = parts.sum()
+        if not expected > 0.0:  # without any spread every distance is one, but for rounding
+            result[m] = float(np.abs(apart[:, m]).max(initial=0.0) <= DUST * size[m])
+            continue
+        above = expected**2 / (left**2 * np.outer(s, s)).sum()
+        below = min(expected**2 / (parts**2 / (own + PRIOR)).sum(), own.sum())
+        result[m] = fdtrc(above, below, seen[m] / expected)
+    return result
+
+
+def fitted_estimates(evidence: "Evidence", fit: LinearFit) -> "Estimates":
+    """What the certainty of limits and supports is reckoned from, by a fit.
+
+    An arm counts as many trials as would tell as much about it by itself.
+    """
+    from bestmix.answers.safety import Estimates
+
+    problem, unknown, arms = evidence.problem, len(fit.counts), len(evidence.means)
+    covariances = mean_errors(evidence, fit)
+    variances = np.maximum(np.diagonal(covariances[np.arange(unknown), np.arange(unknown)], axis1=1, axis2=2), 0.0)
+    errors = np.sqrt(variances)
+    lost = np.isnan(fit.means).any(axis=1)
+    alone = np.where(fit.counts > 0, fit.weights / np.maximum(fit.counts, 1.0), 0.0)  # G but for untried columns
+    leverage = (fit.weights * alone).sum(axis=1)  # phi_a' A^-1 phi_a
+    worth = np.floor(np.clip(1.0 / np.maximum(leverage, 1.0 / MOST_COUNTED), 1.0, MOST_COUNTED))
+    counts = np.r_[np.where(lost, 0.0, worth), np.full(arms - unknown, np.inf)]
+    both = errors[:, None, :, None] * errors[None, :, None, :]
+    shared = np.divide(covariances, both, out=np.zeros_like(covariances), where=both > 0.0)
+    shared[np.arange(unknown), np.arange(unknown)] = 0.0
+    own = covariances[np.arange(unknown), np.arange(unknown)] * worth[:, None, None]
+    known = ((0, arms - unknown), (0, 0), (0, 0))
+    return Estimates(
+        evidence.means,
+        np.pad(own, known),
+        counts,
+        problem.rows.events(evidence.events),
+        shared=np.pad(shared, ((0, arms - unknown), *known)),
+        lent=np.r_[fit.freedoms - (worth - 1.0), np.zeros(arms - unknown)],
+        skew=_skew(evidence, fit, variances, worth),
+        fitted=True,
+    )
+
+
+def mean_errors(evidence: "Evidence", fit: LinearFit) -> Floats:
+    """Covariances of the estimated goal and limits of every two arms (K0, K0, 1 + L, 1 + L); zero for what is known."""
+    size, turn = fit.covariances.shape[1], evidence.problem.rows.transform
+    each = fit.covariances / np.maximum(fit.counts, 1.0)[:, None, None]
+    measured = np.empty((*fit.weights.shape, size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            measured[:, :, i, j] = (fit.weights * each[:, i, j]) @ fit.weights.T
+            measured[:, :, j, i] = measured[:, :, i, j]
+    learnt = np.isnan(evidence.problem.partly_known)
+    measured *= learnt[:, None, :, None] & learnt[None, :, None, :]
+    return measured if evidence.problem.rows.direct else np.asarray(turn @ measured @ turn.T)
+
+
+def _skew(evidence: "Evidence", fit: LinearFit, variances: Floats, worth: Floats) -> Floats | None:
+    """Skewness to reckon with (K, 1 + L, 3), of as many trials as an arm counts: third moments of arms add up.
+
+    Rare values are an arm's own.
+    """
+    from bestmix.answers.skewness import SKEWNESS
+
+    skew, unknown = evidence.row_skew, len(fit.counts)
+    if skew is None:
+        return None
+    spread = np.diagonal(evidence.problem.rows.scatters(fit.covariances), axis1=1, axis2=2)
+    third = skew[:unknown, :, SKEWNESS] * np.maximum(spread, 0.0) ** 1.5 / np.maximum(fit.counts, 1.0)[:, None] ** 2
+    size = variances**1.5
+    found = np.divide(fit.weights**3 @ third, size, out=np.zeros_like(size), where=size > 0)
+    result = skew.copy()
+    result[:unknown, :, SKEWNESS] = found * np.sqrt(worth)[:, None]
+    return result

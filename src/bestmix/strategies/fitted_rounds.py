@@ -1,0 +1,198 @@
+"""Rounds where arms have features: a trial of any arm helps every condition, as far as the fit carries it there.
+
+The conditions and their weights are those of ``kernels/conditions.py``; what a trial does for one is how much less the
+variance of its gap becomes. With a = A^-1 u and u the features that the condition weighs, that variance is
+
+    V = sum_c n_c s_c (phi_c.a)^2,   dV/dn_c = s_c (phi_c.a)^2 - 2 (phi_c.a) (phi_c.A^-1 B a),   B = sum_c n_c s_c phi_c phi_c'
+
+s_c being the variance of a trial of arm c along the condition's direction; where all are alike it is -s (phi_c.a)^2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bestmix.answers import certainty, safety
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.linear_fit import LinearFit
+from bestmix.answers.regret import quantiles, with_events
+from bestmix.arrays import Floats
+from bestmix.kernels import allocation, conditions, feasibility, jit, simplex, stopping, weights
+from bestmix.problems.solution import check_settled, solve_means
+from bestmix.strategies import enough, money
+from bestmix.strategies.protocol import Memory
+
+TINY = 1e-300  # next to nothing, in any unit
+
+
+class Sight(NamedTuple):
+    """The optimum at the fitted means with its conditions, and their z-scores (n,)."""
+
+    evidence: Evidence
+    fit: LinearFit
+    data: safety.Estimates
+    state: conditions.State
+    z: Floats
+
+    @property
+    def least(self) -> float:
+        """The smallest z-score."""
+        return float(np.nanmin(self.z, initial=np.inf))
+
+
+def look(evidence: Evidence, fit: LinearFit, memory: Memory) -> Sight:
+    """Solve the program at the fitted means, from the basis of the round before."""
+    problem, data = evidence.problem, evidence.estimates
+    state = certainty.state_of(data)
+    state.basis.column[: len(memory["basis"])] = memory["basis"]
+    speed = jit.speed_for(state.scatter.size)
+    check_settled(speed(conditions.solve)(evidence.means, problem.bound, np.arange(len(problem.columns)), state))
+    speed(conditions.conditions)(state)
+    certainty.share_items(state, data)
+    return Sight(evidence, fit, data, state, certainty.settled_z_scores(state))
+
+
+def stops(settings: conditions.Settings, seen: Sight) -> bool:
+    """Whether the answer is sure enough, by the tails of the conditions' z-scores: their sum, and the largest."""
+    from scipy.special import ndtr
+
+    if not allocation.stops_itself(settings):
+        return False
+    tails = ndtr(-np.nan_to_num(seen.z, nan=np.inf))
+    total, largest = float(tails.sum()), float(tails.max(initial=0.0))
+    if settings.tail > 0.0 and total <= settings.tail:
+        return True
+    delta = stopping.allowed(settings, int(seen.fit.counts.sum()), len(seen.fit.counts))
+    return total <= settings.margin * delta and largest <= settings.single * delta
+
+
+class Variances:
+    """Variances of some linear functions of the means as functions of the trials, and what a trial takes off them.
+
+    ``coefficients`` (J, K0) are of the arms, ``directions`` (J, 1 + L) of the goal and the limits.
+    """
+
+    def __init__(self, seen: Sight, coefficients: Floats, directions: Floats) -> None:
+        self.rows = seen.fit.design
+        self.wanted = coefficients @ self.rows  # u (J, d)
+        noise = seen.evidence.problem.rows.scatters(seen.fit.covariances)
+        self.spread = np.maximum(np.einsum("ji,cik,jk->jc", directions, noise, directions), 0.0)  # s (J, K0)
+        self.factor = np.ones(len(coefficients))
+
+    def scaled(self, trials: Floats, exact: Floats) -> "Variances":
+        """The same, as far as what is known leaves of them: with these trials they are ``exact`` (J,)."""
+        found = self.at(trials)[0]
+        self.factor = np.divide(exact, found, out=np.zeros(len(found)), where=found > TINY)
+        return self
+
+    def at(self, trials: Floats) -> tuple[Floats, Floats]:
+        """With so many trials of each arm (K0,): the variances (J,), and what one more trial takes off (J, K0)."""
+        inverse = np.linalg.pinv(self.rows.T @ (trials[:, None] * self.rows), hermitian=True)
+        reach = self.wanted @ inverse @ self.rows.T  # phi_c.a (J, K0)
+        weighted = trials * self.spread * reach
+        beside = weighted @ self.rows @ inverse @ self.rows.T  # phi_c.A^-1 B a
+        less = np.maximum(2.0 * reach * beside - self.spread * reach**2, 0.0)
+        return self.factor * (weighted * reach).sum(axis=1), self.factor[:, None] * less
+
+
+def condition_gains(seen: Sight, reserve: conditions.Reserve) -> money.Gains:
+    """What trials do for the conditions in doubt (K0, n + 1); the last column is whether any mix keeps the limits."""
+    state, counts = seen.state, np.maximum(seen.fit.counts, 1.0)
+    gap = np.where(np.isinf(seen.z), np.inf, state.gap)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        exact = np.where(np.isfinite(seen.z) & (seen.z != 0), (state.gap / seen.z) ** 2, 0.0)
+    exact = np.where(seen.z == 0, certainty.condition_variances(state, seen.data)[0], exact)
+    doubts = Variances(seen, *certainty.condition_weights(state)).scaled(counts, exact)
+    feasible = _feasible(seen)
+    least: list[float] = []
+
+    def gains(trials: Floats, share: float) -> Floats:
+        if feasible is not None and share < 1.0 - allocation.REST:
+            less = feasible.at(trials)[1][0]
+            return np.column_stack([np.zeros((len(trials), len(gap))), less * trials**2])
+        spread, less = doubts.at(trials)
+        some = (spread > 0.0) & np.isfinite(gap)
+        square = np.divide(gap**2, spread, out=np.full(len(gap), np.inf), where=some)
+        least.append(float(square.min(initial=np.inf)))
+        weight = np.zeros(len(gap))
+        near = some & (square - least[0] < weights.NEGLIGIBLE)
+        weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
+        if share >= 1.0 - reserve.share and money.others_in_doubt(square, reserve.doubt):
+            weight[int(np.argmin(square))] = 0.0
+        return np.column_stack([(weight[:, None] * less).T * trials[:, None] ** 2, np.zeros(len(trials))])
+
+    return gains
+
+
+def _feasible(seen: Sight) -> Variances | None:
+    """The widest margin that a mix keeps from all bounds, where it is in doubt that there is one; else None."""
+    state, unknown, costs = seen.state, len(seen.fit.counts), seen.state.program.u.shape[1]
+    speed, safe = jit.speed_for(state.scatter.size), simplex.new_basis(costs)
+    if not speed(feasibility.can_be_in_doubt)(state):
+        return None
+    known = unknown < len(seen.data.means)
+    if known and speed(feasibility.widest_margin)(unknown, state, safe) >= 0.0:
+        return None
+    margin = speed(feasibility.widest_margin)(0, state, safe)
+    if not np.isfinite(margin):
+        return None
+    mix, tried = np.zeros((1, unknown)), safe.column < unknown
+    mix[0, safe.column[tried]] = simplex.weights(safe)[tried]
+    direction = np.r_[0.0, simplex.prices(safe)[:costs] / state.scale[2:]]
+    found = Variances(seen, mix, direction[None])
+    variance = float(found.at(np.maximum(seen.fit.counts, 1.0))[0][0])
+    return found if margin**2 < feasibility.DOUBT**2 * variance else None
+
+
+def margin_gains(seen: Sight) -> money.Gains | None:
+    """What trials do for the margin that the safe mix keeps from its limits (K0, n + 1); None where it has none."""
+    guess = solve_means(seen.data.means, seen.evidence.problem.bound)
+    lam = np.where(np.isfinite(guess.dual), np.maximum(guess.dual, 0.0), 0.0)
+    return money.plain_gains(_Margins(seen, guess.mixture, lam, 1.0).gains) if lam.any() else None
+
+
+class _Margins:
+    """What trials do for sum_l lam_l q sqrt(V_l), with the mean costs of a mix: lam_l q / (2 sqrt(V_l)) for each."""
+
+    def __init__(self, seen: Sight, mixture: Floats, lam: Floats, q: float) -> None:
+        unknown, limits = len(seen.fit.counts), len(lam)
+        self.lam, self.q, self.before = lam, q, len(seen.data.means)
+        directions = np.eye(1 + limits)[1:]
+        self.noise = Variances(seen, np.tile(mixture[:unknown], (limits, 1)), directions)
+
+    def gains(self, trials: Floats) -> Floats:
+        variance, less = self.noise.at(trials)
+        worth = self.q * self.lam / (2.0 * np.sqrt(np.maximum(variance, TINY)))
+        margins = np.where(variance > 0.0, worth, 0.0)[:, None] * less
+        nothing = np.zeros((len(trials), self.before)), np.zeros((len(trials), 1))
+        return np.column_stack([nothing[0], margins.T * trials[:, None] ** 2, nothing[1]])
+
+
+def regret_gains(seen: Sight, chance: float, delta: float) -> money.Gains:
+    """What trials do for the bound on the regret and for the margin (K0, n + 1), as ``enough.regret_gains``."""
+    data, bound, unknown = seen.data, seen.evidence.problem.bound, len(seen.fit.counts)
+    guess, chance = solve_means(data.means, bound), max(chance, safety.LEAST_CHANCE)
+    lam = np.where(np.isfinite(guess.dual), np.maximum(guess.dual, 0.0), 0.0)
+    wider, tail = with_events(data), delta * enough.REGRET * chance
+    level = data.means[:, 0] - (data.means[:, 1:] - bound) @ lam - guess.value
+    q = quantiles(wider, guess.mixture, tail)
+    # Arm j's bound has the noise of its own score less that of the mix.
+    arms = np.eye(len(level)) - guess.mixture
+    noise = Variances(seen, arms[:, :unknown], np.tile(np.r_[1.0, -lam], (len(level), 1)))
+    made = safety.Guess(guess.mixture, guess.status != "infeasible", lam)
+    odds = safety.choice(safety.CostLimits(data, bound), chance, made).odds
+    risk = safety.affordable(delta * enough.LIMITS, odds) / max(len(bound), 1)
+    margins = _Margins(seen, guess.mixture, lam, float(quantiles(data, guess.mixture, risk).min(initial=np.inf)))
+
+    def gains(trials: Floats) -> Floats:
+        variance, less = noise.at(trials)
+        deviation = np.sqrt(variance)
+        upper = level + q * deviation
+        top = int(np.argmax(upper))
+        near = np.exp(enough.SHARP * (upper - upper[top]) / max(deviation[top], TINY))
+        worth = q * near / near.sum() / (2.0 * np.where(deviation > 0, deviation, np.inf))
+        result = margins.gains(trials)
+        result[:, : len(level)] += (worth[:, None] * less).T * trials[:, None] ** 2
+        return result
+
+    return money.plain_gains(gains)
