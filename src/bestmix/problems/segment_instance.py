@@ -111,7 +111,8 @@ class SegmentInstance(Instance):
 
     def _no_arrays(self) -> NoReturn:
         groups = len(self.problem.segments)
-        what = f"{groups} {self.problem.group}s" if groups else "limits of other kinds"
+        other = "arms with features" if self.problem.features else "limits of other kinds"
+        what = f"{groups} {self.problem.group}s" if groups else other
         raise checks.InvalidInput(
             "instance",
             f"this needs one segment, a reward and bounds on mean costs alone, got {what}",

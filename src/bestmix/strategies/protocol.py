@@ -311,7 +311,7 @@ def check_plain(strategy: str, problem: Problem, remedy: str = SERVE_ALL) -> Non
     Traceback (most recent call last):
     bestmix.checks.InvalidInput: strategy: SFSR knows one segment and limits on means alone, ...
     """
-    check_featureless(strategy, problem)
+    check_featureless(strategy, problem, SERVE_STATES if remedy == SERVE_ALL else remedy)
     if not problem.plain:
         raise checks.InvalidInput(
             "strategy",

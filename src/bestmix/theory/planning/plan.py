@@ -29,9 +29,9 @@ RUNS = 4000  # of each simulated budget, at least
 ERRORS = 40  # that are expected among the runs, at least, with the wanted error
 SMALLEST = 1e-4  # error that can be planned for
 LARGEST_BUDGET = 10_000_000  # where the search for a budget ends
-LARGEST_PAID = 100_000  # the same for money, in trials of the mean price: these are simulated by ask and tell
-PAID_RUNS, PAID_ERRORS = 200, 8  # RUNS and ERRORS for money
-PAID_PRECISION = 1.1  # between neighbouring amounts: fewer runs tell no more
+LARGEST_SLOW = 100_000  # the same by ask and tell, as for money, in trials of the mean price, and with features
+SLOW_RUNS, SLOW_ERRORS = 200, 8  # RUNS and ERRORS for these
+SLOW_PRECISION = 1.1  # between neighbouring amounts: fewer runs tell no more
 NO_THEORY = "The theorems are about the support, not about the loss, so there are no theoretical budgets."
 FIXED_CONFIDENCE = "To stop by itself and promise the error whatever the means is more than a fixed budget does."
 NO_MONEY = "The theorems count trials, not money, so there are no theoretical budgets."
@@ -297,7 +297,8 @@ def plan(
         Plan how much money to spend instead of how many trials to make: in which unit, and what a trial of each arm
         costs in it. Without prices the unit is one of the costs, and a trial costs the mean of its arm. Runs are
         then made by ask and tell: by default 200 of each amount, of Challenger and of uniform sampling, and no
-        draws around the guesses. ``most`` is in trials of the mean price, at most 100,000.
+        draws around the guesses. ``most`` is in trials of the mean price, at most 100,000. So it is where arms have
+        features.
     threads
         How many; all cores by default.
     progress
@@ -317,9 +318,8 @@ def plan(
             "error", expected=f"a probability from {SMALLEST:g} to below 1", got=f"{error:g}", remedy="try 0.05"
         )
     money = unit is not None or prices is not None
-    if runs is None:
-        runs = max(PAID_RUNS if money else RUNS, math.ceil((PAID_ERRORS if money else ERRORS) / error))
-    runs = checks.whole("runs", runs, math.ceil(4 / error), "with fewer no budget can be told to be enough")
+    if runs is not None:
+        runs = checks.whole("runs", runs, math.ceil(4 / error), "with fewer no budget can be told to be enough")
     draws = checks.whole("draws", draws, 0, "20 is a good number")
     most = checks.whole("most", most, 1, "give a number of trials", MOST_TRIALS)
     tell = progress or (lambda sentence: None)
@@ -327,20 +327,23 @@ def plan(
     asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
     instance, counts = read_guess(source, asked, arm, reward, drop_missing, pilot, segment)
     coin = coin_of(instance, unit, prices) if money else None
+    slow = money or bool(instance.problem.features)  # by ask and tell
+    if runs is None:
+        runs = max(SLOW_RUNS if slow else RUNS, math.ceil((SLOW_ERRORS if slow else ERRORS) / error))
     recipes = built_in(instance, coin) if strategies is None else list(strategies)
     allowed = None if tolerance is None else _allowed(instance, tolerance)
     _check(instance, recipes, unique=allowed is None)
     tell("Measuring the gaps")
     found, note = _theory(instance) if allowed is None else (None, NO_THEORY)
     plain = _plain(instance)
-    if coin is not None:
-        note, most, draws = NO_MONEY, min(most, LARGEST_PAID), 0
+    if slow:
+        note, most, draws = NO_MONEY if money else note, min(most, LARGEST_SLOW), 0
     kind, wanted = (ErrorRates, error) if allowed is None else (LossRates, allowed)
     budgets = []
     for strategy in recipes:
         tell(f"Simulating {strategy.name}")
         rates = kind(instance, strategy, seed, threads, arriving, coin)
-        search = Bisection(rates, wanted) if coin is None else Bisection(rates, wanted, runs // 2, PAID_PRECISION)
+        search = Bisection(rates, wanted, runs // 2, SLOW_PRECISION) if slow else Bisection(rates, wanted)
         budgets.append(search.budget(runs, most))
     budgets.sort(key=lambda b: (b.trials is None, b.trials or 0, b.error_rate))
     chosen = next((s for s in recipes if budgets[0].trials is not None and s.name == budgets[0].strategy), None)
