@@ -514,3 +514,45 @@ def best_policy_float(means, bound, state, start, discount):
     limits = {"A_ub": means[:, 1 : 1 + costs].T, "b_ub": bound} if costs else {}
     found = linprog(-means[:, 0], A_eq=flow, b_eq=(1.0 - discount) * np.asarray(start), **limits)
     return -found.fun, found.x
+
+
+# --- features --------------------------------------------------------------------------------------
+
+
+def fitted(features, trials):
+    """Means of all arms by least squares over single trials, exactly: features (K rows of d), trials of each arm.
+
+    Returns the means (K rows of M), and H, what the mean of each arm's trials counts for each arm (K rows of K).
+    """
+    rows = [[Fraction(x) for x in row] for row in features]
+    size = range(len(rows[0]))
+    counts = [len(own) for own in trials]
+    normal = [[sum(n * row[i] * row[j] for row, n in zip(rows, counts, strict=True)) for j in size] for i in size]
+    inverse = inverted(normal)
+    weights = [
+        [
+            sum(one[i] * inverse[i][j] * other[j] for i in size for j in size) * len(own)
+            for other, own in zip(rows, trials, strict=True)
+        ]
+        for one in rows
+    ]
+    averages = [[sum(map(Fraction, column)) / len(own) for column in zip(*own, strict=True)] for own in trials]
+    means = [
+        [sum(w * average[m] for w, average in zip(row, averages, strict=True)) for m in range(len(averages[0]))]
+        for row in weights
+    ]
+    return means, weights
+
+
+def inverted(matrix):
+    """The inverse of a matrix of Fractions, by Gauss and Jordan."""
+    size = len(matrix)
+    wide = [[*row, *(Fraction(int(i == j)) for j in range(size))] for i, row in enumerate(matrix)]
+    for i in range(size):
+        pivot = next(k for k in range(i, size) if wide[k][i])
+        wide[i], wide[pivot] = wide[pivot], wide[i]
+        wide[i] = [x / wide[i][i] for x in wide[i]]
+        for k in range(size):
+            if k != i:
+                wide[k] = [x - wide[k][i] * y for x, y in zip(wide[k], wide[i], strict=True)]
+    return [row[size:] for row in wide]

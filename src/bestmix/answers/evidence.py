@@ -151,7 +151,7 @@ class Evidence:
         from bestmix.kernels import conditions, jit
 
         if self.fit is not None:
-            return self.problem.rows.scatters(self.fit.pooled[None])[0]
+            return np.asarray(self.problem.rows.scatters(self.fit.pooled[None])[0])
         pooled = np.empty(self.scatters.shape[1:])
         pool = jit.speed_for(len(self.counts))(conditions.pool_scatter)
         return pooled if pool(self.counts, self.scatters, pooled) else None

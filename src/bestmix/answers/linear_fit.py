@@ -74,7 +74,7 @@ class LinearFit(NamedTuple):
         parts = self.weights**2 * (np.where(pooled > 0, scale, 1.0).mean(axis=1) / np.maximum(self.counts, 1.0))
         squares = (parts**2 / (self.freedom + PRIOR)).sum(axis=1)
         found = np.divide(parts.sum(axis=1) ** 2, squares, out=np.full(len(parts), np.inf), where=squares > 0)
-        return np.minimum(found, max(self.freedom.sum(), 1.0))
+        return np.asarray(np.minimum(found, max(self.freedom.sum(), 1.0)))
 
     @property
     def refuted(self) -> Flags:

@@ -98,7 +98,10 @@ def _note(evidence: Evidence, best: Optimum, found: SafeMix, safety: float | Non
     mixture[places(evidence.problem)] = found.mixture
     caution = skew_note(evidence, mixture) if safety is not None else ""
     return " ".join(
-        filter(None, ["" if best.feasible else _contradiction(evidence, best), evidence.scale_note, evidence.fit_note, caution])
+        filter(
+            None,
+            ["" if best.feasible else _contradiction(evidence, best), evidence.scale_note, evidence.fit_note, caution],
+        )
     )
 
 

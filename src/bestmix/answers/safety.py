@@ -117,7 +117,17 @@ def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
     lent = np.broadcast_to(data.lent, data.counts.shape)[arms]
     return Estimates(
-        means, covariances, counts, binary, shared, lent, skew, data.rivals, data.few, data.fitted, _of(data.unlike, arms)
+        means,
+        covariances,
+        counts,
+        binary,
+        shared,
+        lent,
+        skew,
+        data.rivals,
+        data.few,
+        data.fitted,
+        _of(data.unlike, arms),
     )
 
 

@@ -88,13 +88,17 @@ def of_log(
 
 def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
     """Sums that have the recommendation's means and intervals; correlations of metrics are not known."""
-    ratios = [] if rec.problem.features else [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
+    ratios = (
+        [] if rec.problem.features else [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
+    )
     if ratios:
         fault = f"a recommendation has the ratio of '{ratios[0]}' alone, not its parts"
         raise checks.InvalidInput("source", fault, "give the log of trials instead")
     whole = bool(rec.problem.flows or rec.problem.features)
     if whole and rec.told is None:
-        what = "probabilities of states that come next" if rec.problem.flows else "trials that could be fitted by features"
+        what = (
+            "probabilities of states that come next" if rec.problem.flows else "trials that could be fitted by features"
+        )
         fault = f"a recommendation that was read from a file has no {what}"
         raise checks.InvalidInput("source", fault, "give the one that was found")
     if whole and rec.told is not None:

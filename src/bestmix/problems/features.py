@@ -54,7 +54,7 @@ def _of_arm(arm: str, given: Any, first: Any) -> Features:
         checks.names(name, given, "feature")
         if not first:
             raise checks.InvalidInput(name, expected=SHAPE, got="none", remedy="leave features out")
-        return {feature: _value(f"{name}[{feature!r}]", value) for feature, value in given.items()}
+        return {feature: _value(f"{name}[{feature!r}]", given[feature]) for feature in first}
     if isinstance(given, (str, bytes, Mapping)) or not np.ndim(given):
         raise checks.InvalidInput(name, expected=SHAPE, got=checks.shown(given), remedy="see the example")
     size = len(first) if np.ndim(first) else None
@@ -75,18 +75,19 @@ def _check_kinds(features: Mapping[str, Features]) -> None:
         if len({isinstance(row[name], str) for row in rows}) > 1:
             arm = next(a for a, row in features.items() if isinstance(row, dict) and isinstance(row[name], str))
             raise checks.InvalidInput(
-                f"features[{arm!r}]", expected=f"{name} as a number, as other arms have it", got=checks.shown(
-                    dict(zip(features, rows, strict=True))[arm][name]
-                ), remedy="write numbers as texts, '7', where they are mere names"
+                f"features[{arm!r}]",
+                expected=f"{name} as a number, as other arms have it",
+                got=checks.shown(dict(zip(features, rows, strict=True))[arm][name]),
+                remedy="write numbers as texts, '7', where they are mere names",
             )
 
 
 def design(features: Mapping[str, Features]) -> Floats:
     """Rows (K, d), one for each arm, whose span is that of the features: orthonormal columns, as many as are needed.
 
-    >>> named = {"a": {"kind": "old", "size": 1.0}, "b": {"kind": "new", "size": 1.0}, "c": {"kind": "new", "size": 7.0}}
+    >>> named = {"a": {"kind": "old", "size": 1.0}, "b": {"kind": "new", "size": 1.0}}
     >>> design(named).shape, design({"a": [1.0, 2.0], "b": [2.0, 4.0]}).shape
-    ((3, 3), (2, 1))
+    ((2, 2), (2, 1))
     """
     raw = _raw_design(features)
     with np.errstate(over="ignore", under="ignore"):

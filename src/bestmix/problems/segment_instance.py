@@ -217,7 +217,11 @@ class SegmentInstance(Instance):
         is.
         """
         rows = self.problem.rows
-        if not self.problem.plain or self.problem.features or not isinstance(self.noise, models.Gaussian | models.Empirical):
+        if (
+            not self.problem.plain
+            or self.problem.features
+            or not isinstance(self.noise, models.Gaussian | models.Empirical)
+        ):
             return None
         if isinstance(self.noise, models.Empirical):
             noise: models.Noise = models.Empirical([table @ rows.transform.T for table in self.noise.tables])

@@ -3,7 +3,8 @@
 The conditions and their weights are those of ``kernels/conditions.py``; what a trial does for one is how much less the
 variance of its gap becomes. With a = A^-1 u and u the features that the condition weighs, that variance is
 
-    V = sum_c n_c s_c (phi_c.a)^2,   dV/dn_c = s_c (phi_c.a)^2 - 2 (phi_c.a) (phi_c.A^-1 B a),   B = sum_c n_c s_c phi_c phi_c'
+    V = sum_c n_c s_c (phi_c.a)^2
+    dV/dn_c = s_c (phi_c.a)^2 - 2 (phi_c.a) (phi_c.A^-1 B a),   B = sum_c n_c s_c phi_c phi_c'
 
 s_c being the variance of a trial of arm c along the condition's direction; where all are alike it is -s (phi_c.a)^2.
 """

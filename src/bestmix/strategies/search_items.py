@@ -174,7 +174,9 @@ def check_items(items: Items, problem: Problem, strategy: Strategy) -> Items:
     if problem.flows:
         raise checks.InvalidInput("items", "with states a step leads to another, and has no item", "leave them out")
     if problem.features:
-        raise checks.InvalidInput("items", "with features all arms have one fit, which knows no items", "leave them out")
+        raise checks.InvalidInput(
+            "items", "with features all arms have one fit, which knows no items", "leave them out"
+        )
     inner = getattr(strategy, "strategy", strategy)  # that of a budget of money
     if getattr(inner, "proven", False):
         raise checks.InvalidInput(

@@ -19,7 +19,14 @@ from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import scaled
 from bestmix.problems.spend import Spend
 from bestmix.strategies import program_rounds, scores
-from bestmix.strategies.protocol import MOST_TRIALS, Memory, check_budget, check_plain, check_featureless, check_stateless
+from bestmix.strategies.protocol import (
+    MOST_TRIALS,
+    Memory,
+    check_budget,
+    check_featureless,
+    check_plain,
+    check_stateless,
+)
 from bestmix.strategies.purse import Purse, at_least_one, first_round, rejects_round, root_round
 from bestmix.strategies.replication import Replication, bind, bind_segments
 from bestmix.strategies.schedule import round_count, round_ends

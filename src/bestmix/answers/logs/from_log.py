@@ -237,7 +237,8 @@ def read_texts(
 
 
 def _note(evidence: Evidence, note: str) -> str:
-    single = [] if evidence.fit is not None else [evidence.problem.trial_names[place] for place in np.flatnonzero(evidence.counts == 1)]
+    alone = np.flatnonzero(evidence.counts == 1) if evidence.fit is None else ()
+    single = [evidence.problem.trial_names[place] for place in alone]
     lonely = f"One trial only, so no interval of its own: {', '.join(single[:5])}." if single else ""
     return " ".join(filter(None, [lonely, note]))
 

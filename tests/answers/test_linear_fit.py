@@ -1,0 +1,258 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from tests import naive
+
+from bestmix import Problem, from_log, tradeoff
+from bestmix.answers import certainty, linear_fit
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommend import recommend
+from bestmix.problems.solution import solve_means
+
+LINE = [[1, 0], [1, 1], [1, 2], [1, 3]]
+
+
+def evidence_of(trials, features, bounds=None, **asked):
+    problem = Problem([f"arm{a}" for a in range(len(trials))], bounds or {}, features=features, **asked)
+    size = len(problem.measures)
+    return Evidence(problem, [Moments(size).plus(np.reshape(own, (len(own), size)).astype(float)) for own in trials])
+
+
+def answered(evidence):
+    return recommend(evidence, evidence.tried, strategy="test")
+
+
+# --- the fit -----------------------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(-9, 9), st.integers(0, 9)), min_size=1, max_size=4), min_size=4, max_size=4)
+)
+def test_means_are_those_of_least_squares_over_all_trials(trials):
+    means, weights = naive.fitted(LINE, trials)
+    counts = np.array([len(own) for own in trials], dtype=float)
+    told = [Moments(2).plus(np.array(own, dtype=float)) for own in trials]
+    found = linear_fit.linear_fit(
+        Problem(list("abcd"), features=LINE).design,
+        counts,
+        np.array([m.mean() for m in told]),
+        np.array([m.scatter() for m in told]),
+    )
+    np.testing.assert_allclose(found.means, np.array(means, dtype=float), atol=1e-9)
+    np.testing.assert_allclose(found.weights, np.array(weights, dtype=float), atol=1e-9)
+    # As many free directions as features; the rest of the trials tells the noise.
+    assert found.freedom.sum() == pytest.approx(counts.sum() - 2)
+    rows = [np.array(own, dtype=float) - fitted for own, fitted in zip(trials, found.means, strict=True)]
+    residuals = sum(part.T @ part for part in rows)
+    np.testing.assert_allclose(found.pooled * (counts.sum() - 2), residuals, atol=1e-7)
+
+
+def test_errors_are_those_of_redrawn_trials():
+    rng, counts, deviation = np.random.default_rng(0), np.array([30, 40, 10, 25]), np.array([2.0, 0.5, 1.0, 0.6])
+    truth = np.array(LINE) @ np.array([[1.0, 0.2], [0.5, -0.3]])
+    drawn, told = [], []
+    for _ in range(2000):
+        trials = [truth[a] + deviation[a] * rng.normal(size=(n, 2)) for a, n in enumerate(counts)]
+        fit = evidence_of(trials, LINE, {"cost": 1.0}).fitted
+        drawn.append(fit.means)
+        told.append([fit.mean_covariance(a) for a in range(4)])
+    seen = np.var(drawn, axis=0)
+    claimed = np.mean(told, axis=0)[:, [0, 1], [0, 1]]
+    # Blended variances are between the arms' own and those of all arms, so that unequal ones are not met exactly.
+    assert (claimed > 0.8 * seen).all()
+    assert (claimed < 1.5 * seen).all()
+
+
+def test_an_arm_with_features_of_its_own_is_known_by_its_own_trials():
+    rng = np.random.default_rng(1)
+    trials = [rng.normal(a, 1.0, size=(6 + a, 1)) for a in range(3)]
+    found = evidence_of(trials, np.eye(3)).fit
+    np.testing.assert_allclose(found.means, [own.mean(axis=0) for own in trials])
+    assert np.isnan(found.misfit).all()
+
+
+def test_an_arm_that_was_never_tried_is_estimated_where_others_tell_of_it():
+    log = {"arm": ["a"] * 4 + ["b"] * 4, "reward": [1.0, 1.2, 0.8, 1.0, 2.0, 2.2, 1.8, 2.0]}
+    features = {"a": {"x": 0}, "b": {"x": 1}, "c": {"x": 2}}
+    answer = from_log(log, features=features)
+    assert answer.estimates["c"].reward == pytest.approx(3.0)
+    assert answer.estimates["c"].trials == 0
+    assert answer.mixture == {"c": 1.0}
+    assert answer.regret < np.inf
+    # Of another kind of arm they tell nothing.
+    strange = {name: value | {"kind": "new" if name == "c" else "old"} for name, value in features.items()}
+    lost = from_log(log, features=strange)
+    assert lost.mixture == {"b": 1.0}
+    assert np.isnan(lost.estimates["c"].reward)
+    assert lost.regret == np.inf
+
+
+def test_too_few_trials_have_no_fit():
+    evidence = evidence_of([[[1.0]], [[2.0]]], [[1, 0], [1, 1]])
+    assert evidence.fit is None
+    assert "too few trials for a fit" in answered(evidence).note
+
+
+# --- whether it is right -----------------------------------------------------------------------------------------
+
+
+def misfits(runs, bend, seed):
+    rng, x, deviation = np.random.default_rng(seed), np.arange(4.0), (1.0, 3.0, 0.5, 2.0)
+    truth, found = 1.0 + x + bend * (x - 1.5) ** 2, []
+    for _ in range(runs):
+        trials = [truth[a] + deviation[a] * rng.normal(size=(n, 1)) for a, n in enumerate((5, 20, 9, 12))]
+        found.append(evidence_of(trials, LINE).fitted.misfit[0])
+    return np.array(found)
+
+
+def test_the_test_of_fit_is_right_with_unequal_variances():
+    """False alarms: 5% and 1% of 2,000 runs, each to within 3.3 standard deviations (a chance of 0.1%)."""
+    found = misfits(2000, bend=0.0, seed=2)
+    assert stats.binomtest(int((found < 0.05).sum()), 2000, 0.05).pvalue > 1e-3 or (found < 0.05).mean() < 0.05
+    assert (found < 0.01).mean() < 0.01 + 3.3 * np.sqrt(0.01 * 0.99 / 2000)
+    assert (misfits(200, bend=2.0, seed=3) < 0.01).mean() > 0.9
+
+
+def test_a_fit_that_is_refuted_is_not_used():
+    rng = np.random.default_rng(4)
+    trials = [m + 0.1 * rng.normal(size=(8, 2)) for m in ([0.0, 0.0], [1.0, 2.0], [0.3, 0.1], [2.0, 1.0])]
+    evidence = evidence_of(trials, LINE, {"cost": 1.0})
+    without = evidence_of(trials, None, {"cost": 1.0})
+    assert evidence.fit is None
+    assert evidence.fitted.refuted.any()
+    assert answered(evidence).mixture == answered(without).mixture
+    assert answered(evidence).support_probability == answered(without).support_probability
+    assert "not linear in their features: reward (p = " in answered(evidence).note
+    assert "own trials were used instead" in answered(evidence).note
+
+
+def test_prices_without_spread_are_linear_or_they_are_not():
+    rng = np.random.default_rng(5)
+    for prices, linear in (([1.0, 2.0, 3.0, 4.0], True), ([1.0, 2.0, 3.0, 5.0], False)):
+        trials = [np.column_stack([rng.normal(a, 1.0, 12), np.full(12, prices[a])]) for a in range(4)]
+        evidence = evidence_of(trials, LINE, {"price": 2.5})
+        assert (evidence.fit is not None) == linear
+        assert answered(evidence).certified
+
+
+# --- what is said by it ------------------------------------------------------------------------------------------
+
+
+def random_case(rng, kind, arms=12, size=3):
+    """Features, true means and bound with a feasible optimum, and a log of trials."""
+    while True:
+        features = np.column_stack([np.ones(arms), rng.normal(size=(arms, size - 1))])
+        means = features @ rng.normal(size=(size, 2))
+        if kind == "events":
+            means = 0.05 + 0.5 * (means - means.min(axis=0)) / np.ptp(means, axis=0)
+        bound = np.array([np.quantile(means[:, 1], 0.5)])
+        best = solve_means(means, bound)
+        if best.feasible:
+            break
+    deviation = np.exp(0.7 * rng.normal(size=arms)) if kind == "unequal" else np.ones(arms)
+    counts = rng.integers(4, 20, size=arms)
+    if kind == "events":
+        trials = [(rng.random((n, 2)) < means[a]).astype(float) for a, n in enumerate(counts)]
+    else:
+        trials = [means[a] + deviation[a] * rng.normal(size=(n, 2)) for a, n in enumerate(counts)]
+    return features, means, bound, best, trials
+
+
+@pytest.mark.parametrize("kind", ["equal", "unequal", "events"])
+def test_certificates_hold(kind):
+    """Each of three claims fails in at most 5%; more than 9.5% of 250 has a chance below 0.2% then."""
+    rng = np.random.default_rng({"equal": 6, "unequal": 7, "events": 8}[kind])
+    broken, missed, outside, certified = 0, 0, 0, 0
+    for _ in range(250):
+        features, means, bound, best, trials = random_case(rng, kind)
+        answer = answered(evidence_of(trials, features, {"cost": float(bound[0])}))
+        mix = np.array([answer.mixture.get(name, 0.0) for name in answer.problem.names])
+        certified += answer.certified
+        broken += answer.certified and mix @ means[:, 1] > bound[0]
+        missed += best.value - mix @ means[:, 0] > answer.regret
+        outside += not answer.value_interval[0] <= mix @ means[:, 0] <= answer.value_interval[1]
+    assert certified > 125
+    assert broken <= 0.095 * certified
+    assert max(missed, outside) <= 0.095 * 250
+
+
+def test_conditions_have_the_variance_of_section_8():
+    """With equal noise: (sum_a v_a phi_a)' (sum_a n_a phi_a phi_a')^-1 (sum_a v_a phi_a) times it."""
+    rng = np.random.default_rng(9)
+    features = random_case(rng, "equal")[0]
+    counts, noise = rng.integers(200, 400, size=12), np.array([[1.0, 0.4], [0.4, 2.0]])
+    means = features @ rng.normal(size=(3, 2))
+    problem = Problem([f"arm{a}" for a in range(12)], {"cost": float(np.median(means[:, 1]))}, features=features)
+    evidence = Evidence(
+        problem, [Moments.from_statistics(int(n), means[a], (n - 1) * noise) for a, n in enumerate(counts)]
+    )
+    best = solve_means(means, problem.bound)
+    state = certainty._loaded(evidence.estimates, problem.bound, np.array(best.basis))
+    weights, directions = certainty.condition_weights(state)
+    inverse = np.linalg.inv(features.T @ (counts[:, None] * features))
+    wanted = weights @ features
+    expected = (wanted @ inverse * wanted).sum(axis=1) * (directions @ noise * directions).sum(axis=1)
+    found = certainty.condition_variances(state, evidence.estimates)[0]
+    np.testing.assert_allclose(found, expected, rtol=0.01, atol=1e-12)
+
+
+def test_shares_and_known_prices_are_kept_without_noise():
+    rng = np.random.default_rng(10)
+    from bestmix import Known
+
+    means = np.array(LINE) @ np.array([[1.0, 0.5], [1.0, 0.5]])
+    trials = [np.column_stack([m + rng.normal(size=30), np.full(30, 9.0)]) for m in means[:, 0]]
+    known = {f"arm{a}": Known(costs={"price": float(means[a, 1])}) for a in range(4)}
+    shares = ["share(arm3) <= 30%", "share(arm0) >= 10%"]
+    evidence = evidence_of(trials, LINE, {"price": 1.5}, known=known, limits=shares)
+    answer = answered(evidence)
+    assert evidence.fit is not None
+    assert answer.certified
+    assert answer.mixture["arm3"] <= 0.3 + 1e-9
+    assert answer.mixture["arm0"] >= 0.1 - 1e-9
+    assert answer.limits["price"].mean == pytest.approx(1.5)
+    assert answer.limits["price"].error == 0.0
+    assert answer.limits["share(arm3) <= 30%"].chance == 1.0
+
+
+def test_columns_of_a_log_are_features(tmp_path):
+    rows = ["variant,model,heat,quality,cents"]
+    rng = np.random.default_rng(11)
+    for model, good, dear in (("small", 0.5, 0.2), ("large", 0.8, 1.9)):
+        for heat in (0, 0.5, 1):
+            rows += [
+                f"{model}-{heat},{model},{heat},{good - 0.1 * heat + 0.1 * rng.normal()},{dear + 0.1 * rng.normal()}"
+                for _ in range(9)
+            ]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(rows))
+    answer = from_log(path, "variant", "quality", {"cents": 1.0}, features=["model", "heat"])
+    assert answer.problem.features["large-0.5"] == {"model": "large", "heat": 0.5}
+    assert "one fit of all trials" in answer.note
+    assert set(answer.best_guess) == {"small-0", "large-0"}
+    alone = from_log(path, "variant", "quality", {"cents": 1.0})
+    widths = [np.diff(a.estimates["small-0.5"].reward_interval)[0] for a in (answer, alone)]
+    assert widths[0] < 0.8 * widths[1]
+    for beside in ({"uncertainty": "bootstrap"}, {"item": "model"}, {"block": "model"}):
+        with pytest.raises(ValueError, match="features"):
+            from_log(path, "variant", "quality", {"cents": 1.0}, features=["model"], **beside)
+    with pytest.raises(ValueError, match=r"features\['small'\]: expected one heat in all rows of the arm"):
+        from_log(path, "model", "quality", {"cents": 1.0}, features=["heat"])
+    with pytest.raises(ValueError, match="column"):
+        from_log(path, "variant", "quality", features=["size"])
+
+
+def test_what_another_limit_would_earn_knows_the_fit():
+    rng = np.random.default_rng(12)
+    features, _, bound, _, trials = random_case(rng, "equal")
+    answer = answered(evidence_of(trials, features, {"cost": float(bound[0])}))
+    found = tradeoff(answer)
+    assert found.at(found.bound).mixture == pytest.approx(dict(answer.best_guess))
+    assert found.safe_at(found.bound).mixture == pytest.approx(dict(answer.mixture))
+    read = type(answer).from_dict(answer.to_dict())
+    assert read.problem == answer.problem
+    with pytest.raises(ValueError, match="has no trials that could be fitted by features"):
+        tradeoff(read)
