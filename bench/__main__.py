@@ -11,6 +11,7 @@ PARTS = (
     "segments",
     "segment_trials",
     "markov",
+    "features",
     "scores",
     "startup",
     "install",

@@ -1,7 +1,7 @@
 """Seeded families of instances: the paper's recipe for its D instances, and random ones of any shape.
 
 ``random_segments``, with segments, is that of ``segment_families``; ``random_markov``, with states, that of
-``markov_families``.
+``markov_families``; ``random_features``, of arms with features, that of ``feature_families``.
 """
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.catalog import COST_1, COST_2
+from bestmix.problems.feature_families import random_features as random_features
 from bestmix.problems.instance import Instance
 from bestmix.problems.markov_families import random_markov as random_markov
 from bestmix.problems.noise import Gaussian

@@ -88,7 +88,7 @@ class Variances:
 
     def at(self, trials: Floats) -> tuple[Floats, Floats]:
         """With so many trials of each arm (K0,): the variances (J,), and what one more trial takes off (J, K0)."""
-        inverse = np.linalg.pinv(self.rows.T @ (trials[:, None] * self.rows), hermitian=True)
+        inverse = np.linalg.inv(self.rows.T @ (trials[:, None] * self.rows))
         reach = self.wanted @ inverse @ self.rows.T  # phi_c.a (J, K0)
         weighted = trials * self.spread * reach
         beside = weighted @ self.rows @ inverse @ self.rows.T  # phi_c.A^-1 B a
@@ -111,6 +111,9 @@ def condition_gains(seen: Sight, reserve: conditions.Reserve) -> money.Gains:
         if feasible is not None and share < 1.0 - allocation.REST:
             less = feasible.at(trials)[1][0]
             return np.column_stack([np.zeros((len(trials), len(gap))), less * trials**2])
+        late = share >= 1.0 - reserve.share
+        if late and (behind := _neglected(seen, trials, reserve.floor)) is not None:
+            return np.outer(np.arange(len(trials)) == behind, np.arange(len(gap) + 1) == behind).astype(np.float64)
         spread, less = doubts.at(trials)
         some = (spread > 0.0) & np.isfinite(gap)
         square = np.divide(gap**2, spread, out=np.full(len(gap), np.inf), where=some)
@@ -118,11 +121,24 @@ def condition_gains(seen: Sight, reserve: conditions.Reserve) -> money.Gains:
         weight = np.zeros(len(gap))
         near = some & (square - least[0] < weights.NEGLIGIBLE)
         weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
-        if share >= 1.0 - reserve.share and money.others_in_doubt(square, reserve.doubt):
+        if late and money.others_in_doubt(square, reserve.doubt):
             weight[int(np.argmin(square))] = 0.0
         return np.column_stack([(weight[:, None] * less).T * trials[:, None] ** 2, np.zeros(len(trials))])
 
     return gains
+
+
+def _neglected(seen: Sight, trials: Floats, floor: float) -> int | None:
+    """The arm of the answer with the fewest trials, if these are below a share of all: it is to speak for itself too.
+
+    What is deployed rests on the fit alone otherwise. None while it is in doubt whether any mix keeps the limits.
+    """
+    basis = seen.state.basis.column
+    inside = basis[basis < len(trials)]
+    if not len(inside) or feasibility.says_infeasible(seen.state):
+        return None
+    least = int(inside[np.argmin(trials[inside])])
+    return least if trials[least] < floor * trials.sum() else None
 
 
 def _feasible(seen: Sight) -> Variances | None:

@@ -1,0 +1,115 @@
+"""Features: trials that are needed with and without them, and how often what is claimed of a fitted answer fails."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bench.segment_trials import curve, jackknife
+from bench.timing import Figure
+from bestmix import Challenger, Instance, Problem, Uniform, identify
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.moments import Moments
+from bestmix.answers.recommend import recommend
+from bestmix.answers.recommendation import Recommendation
+from bestmix.problems.feature_families import random_features
+from bestmix.problems.segment_instance import SegmentInstance
+
+TITLE = "Features: trials for 10% wrong answers, and what fails of what is claimed (random combinations of factors)"
+LEVELS = {12: (3, 4), 27: (3, 3, 3), 48: (4, 3, 4)}
+GOALS = {12: 1.0, 27: 1.0, 48: 1.0}  # arms: times as many trials per arm that arms by themselves should need, at least
+MARGIN = 0.03  # by which the best mix is the only one, where trials are counted
+RISK = 0.05  # of what is certified, of the bound on the regret, and of stops
+JUDGED = 400  # the first seed of the instances whose answers are judged
+
+
+def measure(quick: bool) -> list[Figure]:
+    few, runs = (4, 20) if quick else (10, 20)
+    figures = []
+    for arms, levels in LEVELS.items():
+        if not quick or arms == 27:
+            figures += needed([random_features(levels, 1, seed=seed, margin=MARGIN) for seed in range(few)], arms, runs)
+    for arms, costs, events in [(27, 1, False), (27, 2, False), (48, 1, False), (27, 1, True)][: 1 if quick else None]:
+        for trials in (3, 10, 40):
+            figures += claims(arms, costs, events, trials, 60 if quick else 600)
+        figures += claims(arms, costs, events, 0, 40 if quick else 300)
+    return figures + stops(30 if quick else 200)
+
+
+def needed(instances: Sequence[SegmentInstance], arms: int, runs: int) -> list[Figure]:
+    """Trials per arm for 10% wrong answers: with features evenly spread and by Challenger, and by it without."""
+    fitted, even = (curve(instances, strategy, runs, False) for strategy in (Challenger(), Uniform()))
+    alone = curve([without_features(instance) for instance in instances], Challenger(), runs, False)
+    note = f"{fitted} with features, {even} evenly spread, {alone} without"
+    figures = []
+    for what, other in (("Challenger without features", alone), ("evenly spread with features", even)):
+        error = jackknife([other.needed(i) / fitted.needed(i) for i in range(len(instances))])
+        ratio = other.needed() / fitted.needed()
+        said = f"standard error {error:.2f}; trials per arm: {note}"
+        figures.append(Figure(f"{arms} arms: {what} / Challenger with them", ratio, target=GOALS[arms], note=said))
+    return figures
+
+
+def without_features(instance: SegmentInstance) -> Any:
+    """The same means of arms that nobody knows to have anything in common."""
+    asked = {name: value for name, value in instance.problem.to_dict().items() if name != "features"}
+    return Instance.from_problem(Problem.from_dict(asked), instance.means, noise=instance.noise)
+
+
+def claims(arms: int, costs: int, events: bool, trials: int, runs: int) -> list[Figure]:
+    """What answers claim, and what is true of them: from so many trials of each arm, or by Challenger's 10 for each."""
+    counts = np.zeros(6, dtype=np.int64)
+    for run in range(runs):
+        instance = random_features(LEVELS[arms], costs, seed=JUDGED + run % 60, events=events)
+        rec = answer(instance, trials, np.random.default_rng([run, trials])) if trials else chosen(instance, run)
+        mix = np.array([[rec.mixture.get(name, 0.0) for name in instance.arms]])
+        true = instance.judge(mix)
+        likely = rec.support_probability is not None and rec.support_probability > 0.5
+        beyond = bool(true.regret[0] > rec.regret)
+        broken = bool(true.violation[0] > 0)
+        counts += [1, rec.certified, rec.certified and broken, likely, likely and beyond, "not linear" in rec.note]
+    how = f"{trials} trials each" if trials else "Challenger, 10 each"
+    what = f"{arms} arms, {costs} limit{'s' if costs > 1 else ''}{', 0/1' if events else ''}, {how}"
+    _, certified, broken, likely, beyond, refuted = counts.tolist()
+    said = f"{certified} of {runs} certified, {refuted} fits refuted"
+    return [
+        Figure(f"{what}: broken of certified", 100 * broken / max(certified, 1), "%", 100 * RISK, True, said),
+        Figure(
+            f"{what}: regret above its bound",
+            100 * beyond / max(likely, 1),
+            "%",
+            100 * RISK,
+            True,
+            f"of {likely} likely",
+        ),
+    ]
+
+
+def answer(instance: SegmentInstance, trials: int, rng: np.random.Generator) -> Recommendation:
+    """The recommendation from so many trials of every arm."""
+    told = [Moments(instance.means.shape[1]).plus(instance.draw(j, trials, rng)) for j in range(len(instance.arms))]
+    return recommend(Evidence(instance.problem, told), np.arange(len(instance.problem.columns)), strategy="uniform")
+
+
+def chosen(instance: SegmentInstance, seed: int) -> Recommendation:
+    """The recommendation from as many trials as ten of each arm, where Challenger chooses them."""
+    return identify(instance.problem, instance.sampler(seed), 10 * len(instance.arms))
+
+
+def stops(runs: int) -> list[Figure]:
+    """How often a run ends with a wrong answer: the support with a confidence of 95%, or a mix within 0.05."""
+    figures = []
+    for what, strategy in (("sure", Challenger(0.95)), ("good enough", Challenger(0.95, tolerance=0.05))):
+        wrong, trials = 0, []
+        for run in range(runs):
+            instance = random_features(LEVELS[27], 1, seed=JUDGED + run % 40, margin=MARGIN)
+            rec = identify(instance.problem, instance.sampler(run), 50_000, strategy=strategy)
+            trials.append(rec.trials)
+            if strategy.tolerance is None:
+                wrong += set(rec.best_guess) != set(instance.mixture)
+                continue
+            true = instance.judge(np.array([[rec.mixture.get(name, 0.0) for name in instance.arms]]))
+            wrong += bool(true.violation[0] > 0 or true.regret[0] > 0.05)
+        note = f"{runs} runs of {np.mean(trials):,.0f} trials"
+        figures.append(Figure(f"27 arms, until {what}: wrong", 100 * wrong / runs, "%", 100 * RISK, True, note))
+    return figures
