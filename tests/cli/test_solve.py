@@ -1,4 +1,5 @@
 import json
+import random
 
 import numpy as np
 import pytest
@@ -300,3 +301,30 @@ def test_a_start_is_of_states(log):
     result = solve(log, "--arm", "model", "--reward", "quality", "--start", "idle")
     assert result.exit_code == 2
     assert "--start: expected --discount with it" in " ".join(result.output.split())
+
+
+def variants(path, trials=9):
+    """A log of models with prompts, whose qualities and prices add up."""
+    rng = random.Random(5)
+    lines = ["variant,model,prompt,quality,cents"]
+    for model, quality, cents in (("small", 0.5, 0.2), ("large", 0.8, 1.9)):
+        for prompt, more in (("short", 0.0), ("long", 0.1)):
+            for _ in range(trials):
+                told = f"{quality + more + rng.gauss(0, 0.1)},{cents + more + rng.gauss(0, 0.1)}"
+                lines.append(f"{model}-{prompt},{model},{prompt},{told}")
+    path.write_text("\n".join(lines))
+    return [path, "--arm", "variant", "--reward", "quality", "--bound", "cents=1"]
+
+
+def test_columns_are_features(tmp_path):
+    words = variants(tmp_path / "log.csv")
+    text = good("solve", *words, "--feature", "model", "--feature", "prompt", "--report", tmp_path / "r.html")
+    assert "one fit of all trials" in " ".join(text.split())
+    assert "one fit of all trials" in (tmp_path / "r.html").read_text()
+    found = json.loads(good("solve", *words, "--feature", "model", "--json"))
+    assert found["problem"]["features"]["small-long"] == {"model": "small"}
+    result = solve(*words, "--feature", "size")
+    assert result.exit_code == 2
+    assert "there is no column 'size'" in " ".join(result.output.split())
+    result = solve(*words, "--feature", "model", "--sums")
+    assert "--feature: sums have no columns of features" in " ".join(result.output.split())

@@ -114,7 +114,7 @@ def condition_variances(state: conditions.State, data: Estimates) -> tuple[Float
     # All conditions of columns outside the basis have the same noise, that of reward - lambda.cost.
     for some in [np.flatnonzero(others), *basis[:, None]]:
         direction = directions[some[0]]
-        noise = np.einsum("i,abij,j->ab", direction, means, direction)
+        noise = (means.reshape(-1, direction.size**2) @ np.outer(direction, direction).ravel()).reshape(means.shape[:2])
         together[some], apart[some] = _quadratic(weights[some], noise)
     return together, apart
 
@@ -158,7 +158,7 @@ def mean_covariances_of(data: Estimates, unknown: int) -> Floats:
 
 def _quadratic(weights: Floats, noise: Floats) -> tuple[Floats, Floats]:
     """Variance of each row of weights, w'Nw, and the part of it that is on the diagonal of N."""
-    return np.einsum("na,ab,nb->n", weights, noise, weights), weights**2 @ np.diagonal(noise)
+    return np.asarray((weights @ noise * weights).sum(axis=1)), weights**2 @ np.diagonal(noise)
 
 
 def _harmless(state: conditions.State, zero: Flags) -> Flags:

@@ -44,7 +44,8 @@ class Evidence:
             return None
         from bestmix.answers.linear_fit import linear_fit
 
-        return linear_fit(self.problem.design, self.counts.astype(np.float64), self._own_means, self._own_scatters)
+        told = self.counts.astype(np.float64), self._own_means, self._own_scatters
+        return linear_fit(self.problem.design, *told, self.events[: len(self.moments)])
 
     @property
     def fit(self) -> "LinearFit | None":
@@ -98,11 +99,14 @@ class Evidence:
                 "Each arm's own trials were used instead; add features, or leave them out."
             )
         told = "Means are of one fit of all trials by the arms' features"
-        if np.isnan(self.fitted.misfit).all():
-            exact = self.fitted.design.shape[1] >= np.count_nonzero(self.counts)
-            return f"{told}." if exact else f"{told}; no arm was tried twice, which would show whether it is right."
-        least = float(np.nanmin(self.fitted.misfit)) * len(self.fitted.misfit)
-        return f"{told}, which they do not contradict (lack of fit: p = {min(least, 1.0):.2g})."
+        if self.fitted.design.shape[1] >= np.count_nonzero(self.counts):
+            return f"{told}."
+        if np.isnan(self.fitted.misfit).any():
+            return f"{told}, on which all of this rests; too few arms were tried twice to test it."
+        least = float(self.fitted.misfit.min()) * len(self.fitted.misfit)
+        return (
+            f"{told}, on which all of this rests; they do not contradict it (lack of fit: p = {min(least, 1.0):.2g})."
+        )
 
     @cached_property
     def means(self) -> Floats:
@@ -164,7 +168,7 @@ class Evidence:
     @cached_property
     def support_estimates(self) -> "Estimates":
         """What the chance of a support is reckoned from: arms that are unlike the others are not made like them."""
-        return self._estimates(as_possible=True)
+        return self.estimates if self.fit is not None else self._estimates(as_possible=True)
 
     def _estimates(self, as_possible: bool) -> "Estimates":
         from bestmix.answers.linear_fit import fitted_estimates
@@ -231,6 +235,6 @@ class Evidence:
         An arm that is free of charge has no events that were never seen: a metric is of 0 and 1 for all arms or none.
         """
         flags = np.array([m.binary() for m in self.moments if m.count], dtype=np.bool_)
-        events = np.zeros(self.measured.shape, dtype=np.bool_)
+        events = np.zeros((len(self.moments) + len(self.problem.known_measures), len(self.problem.measures)), np.bool_)
         events[: len(self.moments)] = flags.all(axis=0) if len(flags) else False
         return events

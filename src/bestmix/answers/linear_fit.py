@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from bestmix.answers.safety import FEW_EVENTS, Estimates
 from bestmix.arrays import Flags, Floats
 from bestmix.kernels.conditions import PRIOR
 
 if TYPE_CHECKING:
     from bestmix.answers.evidence import Evidence
-    from bestmix.answers.safety import Estimates
 
 REFUTED = 0.01  # chance of such distances from the fit, of all measures together, below which it is not believed
-SINGULAR = 1e-9  # of the largest direction that trials tell of: in a smaller one they tell nothing
+SINGULAR = 1e-12  # of the largest direction that trials tell of: in a smaller one they tell nothing
 OUTSIDE = 1e-6  # part of an arm's features in such directions: what is smaller is rounding
 DUST = 1e-9  # of the largest mean: rounding
+MOST_ALONE = 0.5  # part of the test that arms with a single trial may have
 MOST_COUNTED = 1e9  # trials that a mean without noise counts as
 
 
@@ -41,6 +42,10 @@ class LinearFit(NamedTuple):
         H (K0, K0): what the mean of each arm's trials counts in each estimate.
     covariances, freedom
         Of one trial of each arm (K0, M, M), blended, and the degrees of freedom in its own (K0,).
+    freedoms
+        Degrees of freedom of the variance of each arm's estimates (K0,), as Satterthwaite has them.
+    worth
+        As how many trials of its own an estimate counts (K0,): one over phi_a' A^-1 phi_a.
     pooled
         Covariance of a trial of all arms together (M, M).
     counts
@@ -48,14 +53,16 @@ class LinearFit(NamedTuple):
     design
         The directions that trials tell of (K0, d).
     misfit
-        Chance of such distances from the fit as were seen, were it right, of each measure (M,); NaN where no arm was
-        tried twice, or each is fitted exactly.
+        Chance of such distances from the fit as were seen, were it right, of each measure (M,); NaN where too few arms
+        were tried twice, or each is fitted exactly.
     """
 
     means: Floats
     weights: Floats
     covariances: Floats
     freedom: Floats
+    freedoms: Floats
+    worth: Floats
     pooled: Floats
     counts: Floats
     design: Floats
@@ -67,26 +74,20 @@ class LinearFit(NamedTuple):
         return np.asarray(np.einsum("c,cij->ij", part, self.covariances))
 
     @property
-    def freedoms(self) -> Floats:
-        """Degrees of freedom of the variance of each arm's estimates (K0,), as Satterthwaite has them."""
-        pooled = np.diagonal(self.pooled)
-        scale = np.diagonal(self.covariances, axis1=1, axis2=2) / np.where(pooled > 0, pooled, 1.0)
-        parts = self.weights**2 * (np.where(pooled > 0, scale, 1.0).mean(axis=1) / np.maximum(self.counts, 1.0))
-        squares = (parts**2 / (self.freedom + PRIOR)).sum(axis=1)
-        found = np.divide(parts.sum(axis=1) ** 2, squares, out=np.full(len(parts), np.inf), where=squares > 0)
-        return np.asarray(np.minimum(found, max(self.freedom.sum(), 1.0)))
-
-    @property
     def refuted(self) -> Flags:
         """Measures that are not linear in the features (M,)."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.misfit * max(len(self.misfit), 1) < REFUTED)
 
 
-def linear_fit(design: Floats, counts: Floats, means: Floats, scatters: Floats) -> LinearFit | None:
+def linear_fit(
+    design: Floats, counts: Floats, means: Floats, scatters: Floats, events: Flags | None = None
+) -> LinearFit | None:
     """The fit of arms with rows (K0, d) to counts (K0,), means (K0, M) and scatters (K0, M, M) of their trials.
 
-    None where there are no more trials than free directions: nothing could be said of the noise.
+    ``events`` (K0, M) are measures that were 0 or 1 in all trials: their variance is at least that of a share which is
+    known as well as the fit tells it, for an event that was never seen may happen. None where there are no more trials
+    than free directions: nothing could be said of the noise.
 
     >>> line = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> found = linear_fit(line, np.array([4.0, 4.0, 0.0]), np.array([[1.0], [2.0], [np.nan]]), np.ones((3, 1, 1)))
@@ -101,62 +102,84 @@ def linear_fit(design: Floats, counts: Floats, means: Floats, scatters: Floats) 
     total = counts.sum() - told.sum()
     if not told.any() or total < 1:
         return None
-    together = (rows / size[told]) @ rows.T  # G: phi_a' A^-1 phi_b
+    together = (rows / size[told]) @ rows.T  # phi_a' A^-1 phi_b
     weights = together * counts
+    worth = np.clip(1.0 / np.maximum(np.diagonal(together), 1.0 / MOST_COUNTED), 1.0, MOST_COUNTED)
     fitted = weights @ own
     apart = np.where(tried[:, None], own - fitted, 0.0)
     square = scatters + counts[:, None, None] * apart[:, :, None] * apart[:, None, :]
     freedom = np.where(tried, np.maximum(counts - np.diagonal(weights), 0.0), 0.0)
     pooled = square.sum(axis=0) / total
     blended = (square + PRIOR * pooled) / (freedom + PRIOR)[:, None, None]
+    if events is not None:
+        _raise_events(blended, fitted, worth, events)
     test = _misfit(counts, scatters, apart, weights, np.abs(own).max(axis=0, initial=0.0))
     lost = np.linalg.norm(aside, axis=1) > OUTSIDE * np.maximum(np.linalg.norm(design, axis=1), 1e-300)
     fitted[lost] = np.nan
-    return LinearFit(fitted, weights, blended, freedom, pooled, counts, rows, test)
+    freedoms = _freedoms(weights, counts, blended, freedom, pooled)
+    return LinearFit(fitted, weights, blended, freedom, freedoms, worth, pooled, counts, rows, test)
+
+
+def _raise_events(covariances: Floats, means: Floats, worth: Floats, events: Flags) -> None:
+    """Give values of 0 and 1 at least the variance of a share with a few events added to those of the fit."""
+    n, share = worth[:, None], np.clip(means, 0.0, 1.0)
+    share = (n * share + FEW_EVENTS) / (n + 2.0 * FEW_EVENTS)
+    each = np.arange(means.shape[1])
+    least = np.where(events, share * (1.0 - share), 0.0)
+    covariances[:, each, each] = np.maximum(covariances[:, each, each], least)
+
+
+def _freedoms(weights: Floats, counts: Floats, covariances: Floats, freedom: Floats, pooled: Floats) -> Floats:
+    common = np.diagonal(pooled)
+    scale = np.diagonal(covariances, axis1=1, axis2=2) / np.where(common > 0, common, 1.0)
+    parts = weights**2 * (np.where(common > 0, scale, 1.0).mean(axis=1) / np.maximum(counts, 1.0))
+    squares = (parts**2 / (freedom + PRIOR)).sum(axis=1)
+    found = np.divide(parts.sum(axis=1) ** 2, squares, out=np.full(len(parts), np.inf), where=squares > 0)
+    return np.asarray(np.minimum(found, max(freedom.sum(), 1.0)))
 
 
 def _misfit(counts: Floats, scatters: Floats, apart: Floats, weights: Floats, size: Floats) -> Floats:
-    """Chance that the arms' means, of this size (M,), are so far from the fit (M,), by their spread within arms."""
+    """Chance that the arms' means, of this size (M,), are so far from the fit (M,), by their spread within arms.
+
+    An arm with one trial is taken to spread as the others do.
+    """
     from scipy.special import fdtrc
 
     tried, freedom = counts > 0, np.maximum(counts - 1.0, 0.0)
     n, own = counts[tried], freedom[tried]
     inner = np.diagonal(scatters, axis1=1, axis2=2)[tried]
     left = np.eye(len(n)) - np.sqrt(n)[:, None] * weights[np.ix_(tried, tried)] / np.sqrt(n)  # symmetric, a projection
-    result = np.full(inner.shape[1], np.nan)
-    if not own.sum() or np.trace(left) < 0.5:
+    result, twice = np.full(inner.shape[1], np.nan), own > 0
+    part = np.diagonal(left)
+    if np.trace(left) < 0.5 or part[~twice].sum() > MOST_ALONE * part.sum():
         return result
     pooled = inner.sum(axis=0) / own.sum()
-    spread = (inner + PRIOR * pooled) / (own + PRIOR)[:, None]  # of one trial (T, M)
-    seen = (n[:, None] * apart[tried] ** 2).sum(axis=0)
+    spread = np.where(twice[:, None], inner / np.maximum(own, 1.0)[:, None], pooled)  # variance of one trial (T, M)
     for m in range(len(result)):
-        s = spread[:, m]
-        parts = np.diagonal(left) * s
-        expected = parts.sum()
-        if not expected > 0.0:  # without any spread every distance is one, but for rounding
+        largest = float(spread[:, m].max())
+        if not largest > 0.0:  # without any spread every distance is one, but for rounding
             result[m] = float(np.abs(apart[:, m]).max(initial=0.0) <= DUST * size[m])
             continue
+        s, seen = spread[:, m] / largest, (n * (apart[tried, m] / np.sqrt(largest)) ** 2).sum()
+        parts = part * s
+        expected = parts.sum()
         above = expected**2 / (left**2 * np.outer(s, s)).sum()
-        below = min(expected**2 / (parts**2 / (own + PRIOR)).sum(), own.sum())
-        result[m] = fdtrc(above, below, seen[m] / expected)
+        noise = (parts[twice] ** 2 / own[twice]).sum() + parts[~twice].sum() ** 2 / own.sum()
+        result[m] = fdtrc(above, expected**2 / noise, seen / expected)
     return result
 
 
-def fitted_estimates(evidence: "Evidence", fit: LinearFit) -> "Estimates":
+def fitted_estimates(evidence: "Evidence", fit: LinearFit) -> Estimates:
     """What the certainty of limits and supports is reckoned from, by a fit.
 
     An arm counts as many trials as would tell as much about it by itself.
     """
-    from bestmix.answers.safety import Estimates
-
     problem, unknown, arms = evidence.problem, len(fit.counts), len(evidence.means)
     covariances = mean_errors(evidence, fit)
     variances = np.maximum(np.diagonal(covariances[np.arange(unknown), np.arange(unknown)], axis1=1, axis2=2), 0.0)
     errors = np.sqrt(variances)
     lost = np.isnan(fit.means).any(axis=1)
-    alone = np.where(fit.counts > 0, fit.weights / np.maximum(fit.counts, 1.0), 0.0)  # G but for untried columns
-    leverage = (fit.weights * alone).sum(axis=1)  # phi_a' A^-1 phi_a
-    worth = np.floor(np.clip(1.0 / np.maximum(leverage, 1.0 / MOST_COUNTED), 1.0, MOST_COUNTED))
+    worth = np.floor(fit.worth)
     counts = np.r_[np.where(lost, 0.0, worth), np.full(arms - unknown, np.inf)]
     both = errors[:, None, :, None] * errors[None, :, None, :]
     shared = np.divide(covariances, both, out=np.zeros_like(covariances), where=both > 0.0)

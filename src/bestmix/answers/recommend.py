@@ -298,7 +298,10 @@ def _intervals(evidence: Evidence, a: int, t: float) -> list[tuple[float, float]
     half = np.where(learnt, t * np.sqrt(np.ones_like(mean) if spread is None else np.diag(spread)), 0.0)
     half[learnt & evidence.vanishing] = np.inf
     low, high = mean - half, mean + half
-    events = evidence.events[a] & learnt & (moments.count > 1) & (evidence.fit is None)
+    events = evidence.events[a] & learnt & (moments.count > 1)
+    if evidence.fit is not None:  # a share all the same
+        low[events], high[events] = np.clip(low[events], 0.0, 1.0), np.clip(high[events], 0.0, 1.0)
+        return list(zip(low.tolist(), high.tolist(), strict=True))
     low[events], high[events] = margins.share_interval(mean[events], moments.count, (1.0 - LEVEL) / 2.0)
     return list(zip(low.tolist(), high.tolist(), strict=True))
 

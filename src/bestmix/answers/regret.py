@@ -134,7 +134,7 @@ def by_themselves(data: Estimates) -> Estimates:
 def _wilson(n: Floats, means: Floats) -> Floats:
     """Variance of values of 0 and 1, or 0 and -1, at the centre of Wilson's interval."""
     with np.errstate(invalid="ignore"):
-        centre = (n * np.abs(means) + UNSEEN / 2.0) / (n + UNSEEN)
+        centre = (n * np.minimum(np.abs(means), 1.0) + UNSEEN / 2.0) / (n + UNSEEN)
     return np.asarray(centre * (1.0 - centre))
 
 

@@ -52,8 +52,8 @@ class Estimates(NamedTuple):
     skew: Floats | None = None  # skewness and rare values of one trial (K, 1 + L, 3), as in skewness.py; None for none
     rivals: int = 0  # further arms out of which trials chose these
     few: float = FEW_EVENTS  # events that limits of shares add
-    fitted: bool = False  # whether means are of one fit: ``shared`` is known, not estimated, and no arm's trials alone
     unlike: Floats | None = None  # own deviations over those that are blended with the pool's, one at least (K, 1 + L)
+    fitted: bool = False  # whether means are of one fit: ``shared`` is known, not estimated, and no arm's trials alone
 
 
 # --- estimates -----------------------------------------------------------------------------------------------
@@ -116,19 +116,8 @@ def chosen(data: Estimates, arms: Integers | Flags) -> Estimates:
     shared, skew = None if data.shared is None else data.shared[arms][:, arms], _of(data.skew, arms)
     means, covariances, counts, binary = data.means[arms], data.covariances[arms], data.counts[arms], data.binary[arms]
     lent = np.broadcast_to(data.lent, data.counts.shape)[arms]
-    return Estimates(
-        means,
-        covariances,
-        counts,
-        binary,
-        shared,
-        lent,
-        skew,
-        data.rivals,
-        data.few,
-        data.fitted,
-        _of(data.unlike, arms),
-    )
+    told = means, covariances, counts, binary, shared, lent, skew
+    return Estimates(*told, data.rivals, data.few, _of(data.unlike, arms), data.fitted)
 
 
 def usable(data: Estimates) -> Flags:

@@ -107,6 +107,8 @@ def mean_covariances(correlations: Floats, errors: Floats) -> Floats:
 def floored(variance: Floats, apart: Floats, known: bool = False) -> Floats:
     """Variances with what arms have in common, at least a share of those of independent arms.
 
-    Correlations that are ``known``, and not estimated, are believed but for rounding.
+    Correlations that are ``known``, and not estimated, are believed: what is left by rounding is nothing.
     """
-    return np.maximum(variance, (ROUNDING if known else LEAST) * apart)
+    if known:
+        return np.where(variance > ROUNDING * apart, variance, 0.0)
+    return np.maximum(variance, LEAST * apart)

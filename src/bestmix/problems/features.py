@@ -16,7 +16,7 @@ from bestmix.arrays import Floats
 
 Features = dict[str, float | str] | list[float]  # of one arm
 
-SMALLEST = 1e-10  # of the largest direction: what is smaller is rounding
+SMALLEST = 1e-13  # of the largest direction: what is smaller is rounding
 SHAPE = "for each arm its features by name, such as {'model': 'large', 'temperature': 0.5}, or a list of numbers"
 
 
@@ -73,11 +73,11 @@ def _check_kinds(features: Mapping[str, Features]) -> None:
     rows = [row for row in features.values() if isinstance(row, dict)]
     for name in rows[0] if rows else ():
         if len({isinstance(row[name], str) for row in rows}) > 1:
-            arm = next(a for a, row in features.items() if isinstance(row, dict) and isinstance(row[name], str))
+            arm = next(arm for arm, row in zip(features, rows, strict=True) if isinstance(row[name], str))
             raise checks.InvalidInput(
                 f"features[{arm!r}]",
                 expected=f"{name} as a number, as other arms have it",
-                got=checks.shown(dict(zip(features, rows, strict=True))[arm][name]),
+                got=checks.shown(rows[list(features).index(arm)][name]),
                 remedy="write numbers as texts, '7', where they are mere names",
             )
 

@@ -242,7 +242,7 @@ class Challenger:
         return self.delta or 0.0
 
     def _settings(self, problem: Problem) -> conditions.Settings:
-        unknown = len(problem.cells)
+        unknown = len(problem.cells) if problem.design is None else problem.design.shape[1]
         rounds = max(ROUNDS, unknown // 2) if self.rounds is None else int(self.rounds)
         return conditions.Settings(
             float(self.first_share),
@@ -395,6 +395,7 @@ class Challenger:
         named = zip(labels(evidence.problem), seen.z, strict=True)
         told = {"scores": {name: float(z) for name, z in named if abs(z) < np.inf}, "reasons": memory["reasons"]}
         closed: Memory = {"quota": None, "basis": [int(j) for j in seen.state.basis.column], "reasons": {}}
+        closed["fitted"] = True
         under_way, gains = memory.get(UNDER_WAY, ()), None
         if self.tolerance is not None and not _says_infeasible(seen.state):
             chance = _chance(evidence)
@@ -518,6 +519,8 @@ class Challenger:
         level = f"with a chance of error of {risk:g}" if percent == "100%" else f"with {percent} certainty"
         if self.heuristic_stop:
             level += ", by the heuristic rule,"
+        if memory.get("fitted"):
+            level = f"if the arms are linear in their features, {level}"
         if self._fixed:
             return ""
         if not feasible:

@@ -38,7 +38,10 @@ class Lot(Protocol):
         """Trials for whatever gains the most."""
 
     def spend(self, evidence: Evidence, gains: money.Gains, under_way: Sequence[int]) -> Memory:
-        """The same where gains depend on how much of the round is given; trials of each arm may be under way."""
+        """Trials for whatever gains the most, where that depends on how much of the round is given.
+
+        Trials of each arm may be under way.
+        """
 
     def decide(
         self, evidence: Evidence, settings: conditions.Settings, arriving: bool, under_way: Sequence[int]

@@ -18,7 +18,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.answers.linear_fit import LinearFit
 from bestmix.answers.regret import quantiles, with_events
 from bestmix.arrays import Floats
-from bestmix.kernels import allocation, conditions, feasibility, jit, simplex, stopping, weights
+from bestmix.kernels import allocation, conditions, feasibility, jit, simplex, stopping
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.strategies import enough, money
 from bestmix.strategies.protocol import Memory
@@ -115,14 +115,9 @@ def condition_gains(seen: Sight, reserve: conditions.Reserve) -> money.Gains:
         if late and (behind := _neglected(seen, trials, reserve.floor)) is not None:
             return np.outer(np.arange(len(trials)) == behind, np.arange(len(gap) + 1) == behind).astype(np.float64)
         spread, less = doubts.at(trials)
-        some = (spread > 0.0) & np.isfinite(gap)
-        square = np.divide(gap**2, spread, out=np.full(len(gap), np.inf), where=some)
+        square = money.squares(gap, spread)
         least.append(float(square.min(initial=np.inf)))
-        weight = np.zeros(len(gap))
-        near = some & (square - least[0] < weights.NEGLIGIBLE)
-        weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
-        if late and money.others_in_doubt(square, reserve.doubt):
-            weight[int(np.argmin(square))] = 0.0
+        weight = money.condition_weights(square, spread, least[0], reserve if late else None)
         return np.column_stack([(weight[:, None] * less).T * trials[:, None] ** 2, np.zeros(len(trials))])
 
     return gains

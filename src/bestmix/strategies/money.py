@@ -47,19 +47,33 @@ def condition_gains(doubts: Doubts, reserve: Reserve) -> Gains:
         if feasible is not None and share < 1.0 - allocation.REST:
             return np.column_stack([np.zeros((arms, len(gap))), feasible])
         spread = (terms / trials).sum(axis=1) + fixed
-        some = spread > 0.0
-        square = np.divide(gap**2, spread, out=np.full(len(gap), np.inf), where=some)
+        square = squares(gap, spread)
         least.append(float(square.min(initial=np.inf)))
-        if not np.isfinite(least[0]):
-            return np.zeros((arms, len(gap) + 1))
-        weight = np.zeros(len(gap))
-        near = some & (square - least[0] < weights.NEGLIGIBLE)
-        weight[near] = np.exp(0.5 * (least[0] - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
-        if share >= 1.0 - reserve.share and others_in_doubt(square, reserve.doubt):
-            weight[int(np.argmin(square))] = 0.0
+        weight = condition_weights(square, spread, least[0], reserve if share >= 1.0 - reserve.share else None)
         return np.column_stack([(weight[:, None] * terms).T, nothing])
 
     return gains
+
+
+def squares(gap: Floats, spread: Floats) -> Floats:
+    """Squared z-scores; infinite for what cannot fail."""
+    some = (spread > 0.0) & np.isfinite(gap)
+    return np.asarray(np.divide(gap**2, spread, out=np.full(len(gap), np.inf), where=some))
+
+
+def condition_weights(square: Floats, spread: Floats, least: float, reserve: Reserve | None) -> Floats:
+    """What a unit of variance less is worth to each condition; ``least`` is the smallest square of the round's start.
+
+    With a ``reserve`` the condition most in doubt is left out, where another one is in doubt.
+    """
+    weight, near = np.zeros(len(square)), np.isfinite(square)
+    if not np.isfinite(least):
+        return weight
+    near[near] = square[near] - least < weights.NEGLIGIBLE
+    weight[near] = np.exp(0.5 * (least - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
+    if reserve is not None and others_in_doubt(square, reserve.doubt):
+        weight[int(np.argmin(square))] = 0.0
+    return weight
 
 
 def others_in_doubt(square: Floats, doubt: float) -> bool:

@@ -408,6 +408,24 @@ def test_steps_between_states_over_http(running):
     assert [row["next"] for row in rows] == ["busy" if place % 3 else "idle" for place in range(40)]
 
 
+def test_arms_with_features_over_http(running):
+    features = {"a": {"model": "s", "heat": 0.0}, "b": {"model": "s", "heat": 1.0}, "c": {"model": "l", "heat": 0.5}}
+    problem = Problem(list(features), {"cents": 1.0}, features=features)
+    body = {"name": "variants", "problem": problem.to_dict(), "budget": 30, "strategy": {"kind": "Uniform"}}
+    assert running.json("POST", "/v1/experiments", body)[0] == 201
+    exp = running.connect().open("variants")
+    assert exp.problem == problem
+    for place, trial in enumerate(exp.ask(30)):
+        exp.tell(trial.id, 1.0 + 0.1 * (place % 7), [0.5 + 0.1 * (place % 5)])
+    assert "one fit of all trials" in exp.recommend().note
+    assert b"one fit of all trials" in running.send("GET", "/experiments/variants")[2]
+    status, answer = running.json(
+        "POST", "/v1/experiments", body | {"problem": {"arms": ["a", "b"], "features": {"a": [1]}}}
+    )
+    assert status == 422
+    assert "features: expected one value for each arm that can be tried" in answer["error"]["message"]
+
+
 @pytest.mark.parametrize("after", ["full", 2, -1, 0.5])
 def test_a_state_that_there_is_not_is_refused(running, after):
     exp = open_experiment(running.storage, "shop", SHOP, 40)

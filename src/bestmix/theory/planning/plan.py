@@ -35,6 +35,7 @@ SLOW_PRECISION = 1.1  # between neighbouring amounts: fewer runs tell no more
 NO_THEORY = "The theorems are about the support, not about the loss, so there are no theoretical budgets."
 FIXED_CONFIDENCE = "To stop by itself and promise the error whatever the means is more than a fixed budget does."
 NO_MONEY = "The theorems count trials, not money, so there are no theoretical budgets."
+NO_FEATURES = "The theorems know no features, so there are no theoretical budgets."
 NO_THEOREM = "The theorems are about one segment and limits on means, so there are no theoretical budgets."
 
 
@@ -431,7 +432,7 @@ def _check(instance: Instance, strategies: list[Strategy], unique: bool) -> None
 def _theory(instance: Instance) -> tuple[Gaps | None, str]:
     plain = _plain(instance)
     if plain is None:
-        return None, NO_THEOREM
+        return None, NO_FEATURES if instance.problem.features else NO_THEOREM
     instance, columns, size = plain, len(plain.problem.columns), len(plain.bound) + 1
     if not solve(instance).feasible:
         return None, "No mix keeps all bounds, so the right answer is that verdict; the theorems do not speak of it."
