@@ -44,8 +44,13 @@ class Evidence:
             return None
         from bestmix.answers.linear_fit import linear_fit
 
-        told = self.counts.astype(np.float64), self._own_means, self._own_scatters
-        return linear_fit(self.problem.design, *told, self.events[: len(self.moments)])
+        known = self.problem.partly_known
+        means = np.where(np.isnan(known), self._own_means, known)
+        told = self.counts.astype(np.float64), means, self._own_scatters
+        found = linear_fit(self.problem.design, *told, self.events[: len(self.moments)])
+        # What is known of all arms needs no fit.
+        given = ~np.isnan(known).any(axis=0)
+        return found if found is None else found._replace(misfit=np.where(given, 1.0, found.misfit))
 
     @property
     def fit(self) -> "LinearFit | None":
@@ -100,13 +105,19 @@ class Evidence:
             )
         told = "Means are of one fit of all trials by the arms' features"
         if self.fitted.design.shape[1] >= np.count_nonzero(self.counts):
-            return f"{told}."
+            return f"{told}.{self._untried_note}"
         if np.isnan(self.fitted.misfit).any():
-            return f"{told}, on which all of this rests; too few arms were tried twice to test it."
+            return f"{told}, on which all of this rests; too few arms were tried twice to test it.{self._untried_note}"
         least = float(self.fitted.misfit.min()) * len(self.fitted.misfit)
-        return (
-            f"{told}, on which all of this rests; they do not contradict it (lack of fit: p = {min(least, 1.0):.2g})."
-        )
+        tested = f"they do not contradict it (lack of fit: p = {min(least, 1.0):.2g})"
+        return f"{told}, on which all of this rests; {tested}.{self._untried_note}"
+
+    @property
+    def _untried_note(self) -> str:
+        """Which arms are known by others' trials alone."""
+        names = [self.problem.trial_names[a] for a in np.flatnonzero(self.counts == 0)]
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
+        return f" Never tried, and known by others' trials alone: {shown}." if names else ""
 
     @cached_property
     def means(self) -> Floats:

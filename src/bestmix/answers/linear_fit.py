@@ -8,8 +8,9 @@ so that a trial of any arm tells about every other. What is linear in the means 
 variance sum_c (sum_a v_a H_ac)^2 S_c / n_c, whatever the covariances S_c of a trial of each arm are: those of the
 residuals, blended with the ones of all arms together as everywhere.
 
-Whether the arms are linear in their features is tested: of the means' own distances from the fit, by what the spread
-within arms makes of them (an F test for unequal variances, Brown and Forsythe). A fit that is refuted is not used.
+Whether the arms are linear in their features is tested: by the distances of the arms' own means from the fit, all
+together and along a curve, and what the spread within arms makes of them (F tests for unequal variances, as Brown and
+Forsythe have them). A fit that is refuted is not used.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,7 @@ REFUTED = 0.01  # chance of such distances from the fit, of all measures togethe
 SINGULAR = 1e-12  # of the largest direction that trials tell of: in a smaller one they tell nothing
 OUTSIDE = 1e-6  # part of an arm's features in such directions: what is smaller is rounding
 DUST = 1e-9  # of the largest mean: rounding
+BENT = 1e-6  # of a curve that the features leave of the squares of what was fitted: what is smaller is rounding
 MOST_ALONE = 0.5  # part of the test that arms with a single trial may have
 MOST_COUNTED = 1e9  # trials that a mean without noise counts as
 
@@ -106,6 +108,8 @@ def linear_fit(
     weights = together * counts
     worth = np.clip(1.0 / np.maximum(np.diagonal(together), 1.0 / MOST_COUNTED), 1.0, MOST_COUNTED)
     fitted = weights @ own
+    if events is not None:
+        fitted = np.where(events, np.clip(fitted, 0.0, 1.0), fitted)
     apart = np.where(tried[:, None], own - fitted, 0.0)
     square = scatters + counts[:, None, None] * apart[:, :, None] * apart[:, None, :]
     freedom = np.where(tried, np.maximum(counts - np.diagonal(weights), 0.0), 0.0)
@@ -113,7 +117,7 @@ def linear_fit(
     blended = (square + PRIOR * pooled) / (freedom + PRIOR)[:, None, None]
     if events is not None:
         _raise_events(blended, fitted, worth, events)
-    test = _misfit(counts, scatters, apart, weights, np.abs(own).max(axis=0, initial=0.0))
+    test = _misfit(counts, scatters, own, weights)
     lost = np.linalg.norm(aside, axis=1) > OUTSIDE * np.maximum(np.linalg.norm(design, axis=1), 1e-300)
     fitted[lost] = np.nan
     freedoms = _freedoms(weights, counts, blended, freedom, pooled)
@@ -138,35 +142,54 @@ def _freedoms(weights: Floats, counts: Floats, covariances: Floats, freedom: Flo
     return np.asarray(np.minimum(found, max(freedom.sum(), 1.0)))
 
 
-def _misfit(counts: Floats, scatters: Floats, apart: Floats, weights: Floats, size: Floats) -> Floats:
-    """Chance that the arms' means, of this size (M,), are so far from the fit (M,), by their spread within arms.
+def _misfit(counts: Floats, scatters: Floats, own: Floats, weights: Floats) -> Floats:
+    """Chance that the arms' own means (K0, M) are so far from the fit (M,), by their spread within arms.
 
-    An arm with one trial is taken to spread as the others do.
+    Of two tests the one that says more, times two: of all distances at once, and of one smooth curve, the square of
+    what was fitted (Ramsey). An arm with one trial is taken to spread as the others do.
     """
-    from scipy.special import fdtrc
-
     tried, freedom = counts > 0, np.maximum(counts - 1.0, 0.0)
-    n, own = counts[tried], freedom[tried]
+    n, left_free, fitted = counts[tried], freedom[tried], (weights @ own)[tried]
     inner = np.diagonal(scatters, axis1=1, axis2=2)[tried]
-    left = np.eye(len(n)) - np.sqrt(n)[:, None] * weights[np.ix_(tried, tried)] / np.sqrt(n)  # symmetric, a projection
-    result, twice = np.full(inner.shape[1], np.nan), own > 0
+    root = np.sqrt(n)
+    left = np.eye(len(n)) - root[:, None] * weights[np.ix_(tried, tried)] / root  # symmetric, a projection
+    result, twice = np.full(inner.shape[1], np.nan), left_free > 0
     part = np.diagonal(left)
     if np.trace(left) < 0.5 or part[~twice].sum() > MOST_ALONE * part.sum():
         return result
-    pooled = inner.sum(axis=0) / own.sum()
-    spread = np.where(twice[:, None], inner / np.maximum(own, 1.0)[:, None], pooled)  # variance of one trial (T, M)
+    pooled = inner.sum(axis=0) / left_free.sum()
+    spread = np.where(twice[:, None], inner / np.maximum(left_free, 1.0)[:, None], pooled)  # of one trial (T, M)
     for m in range(len(result)):
-        largest = float(spread[:, m].max())
+        size, largest = float(np.abs(own[:, m]).max(initial=0.0)), float(spread[:, m].max())
+        apart = own[tried, m] - fitted[:, m]
         if not largest > 0.0:  # without any spread every distance is one, but for rounding
-            result[m] = float(np.abs(apart[:, m]).max(initial=0.0) <= DUST * size[m])
+            result[m] = float(np.abs(apart).max(initial=0.0) <= DUST * size)
             continue
-        s, seen = spread[:, m] / largest, (n * (apart[tried, m] / np.sqrt(largest)) ** 2).sum()
-        parts = part * s
-        expected = parts.sum()
-        above = expected**2 / (left**2 * np.outer(s, s)).sum()
-        noise = (parts[twice] ** 2 / own[twice]).sum() + parts[~twice].sum() ** 2 / own.sum()
-        result[m] = fdtrc(above, expected**2 / noise, seen / expected)
+        s, distance = spread[:, m] / largest, root * apart / np.sqrt(largest)
+        # A sample's squared variance is too large by (f + 2) / f, with f degrees of freedom.
+        both = left**2 * np.outer(s, s)
+        less = (np.diagonal(both) * 2.0 / (left_free + 2.0))[twice].sum()
+        spent = (distance**2).sum(), part * s, both.sum() - less
+        curve = left @ (root * (fitted[:, m] / (size or 1.0)) ** 2)
+        bent = (curve @ distance) ** 2, curve**2 * s, None
+        found = [_tail(*spent, left_free)]
+        if np.linalg.norm(curve) > BENT * np.sqrt(n.sum()):
+            found.append(_tail(*bent, left_free))
+        result[m] = min(len(found) * min(found), 1.0)
     return result
+
+
+def _tail(seen: float, parts: Floats, squares: float | None, freedom: Floats) -> float:
+    """Chance of so large a square, or sum of squares, that should be the sum of ``parts``, each with its freedom.
+
+    ``squares`` are half of its variance; None for a single square.
+    """
+    from scipy.special import fdtrc
+
+    expected, twice = parts.sum(), freedom > 0
+    above = 1.0 if squares is None else expected**2 / squares
+    noise = (parts[twice] ** 2 / (freedom[twice] + 2.0)).sum() + parts[~twice].sum() ** 2 / freedom.sum()
+    return float(fdtrc(above, expected**2 / noise, seen / expected)) if noise > 0.0 else 1.0
 
 
 def fitted_estimates(evidence: "Evidence", fit: LinearFit) -> Estimates:

@@ -299,10 +299,13 @@ def _intervals(evidence: Evidence, a: int, t: float) -> list[tuple[float, float]
     half[learnt & evidence.vanishing] = np.inf
     low, high = mean - half, mean + half
     events = evidence.events[a] & learnt & (moments.count > 1)
-    if evidence.fit is not None:  # a share all the same
-        low[events], high[events] = np.clip(low[events], 0.0, 1.0), np.clip(high[events], 0.0, 1.0)
-        return list(zip(low.tolist(), high.tolist(), strict=True))
-    low[events], high[events] = margins.share_interval(mean[events], moments.count, (1.0 - LEVEL) / 2.0)
+    trials = float(moments.count)
+    if evidence.fit is not None:
+        events, trials = evidence.events[a] & learnt, float(evidence.fit.worth[a])
+    ends = margins.share_interval(mean[events], trials, (1.0 - LEVEL) / 2.0)
+    if evidence.fit is not None:  # other arms may spread more
+        ends = np.minimum(ends[0], np.maximum(low[events], 0.0)), np.maximum(ends[1], np.minimum(high[events], 1.0))
+    low[events], high[events] = ends
     return list(zip(low.tolist(), high.tolist(), strict=True))
 
 

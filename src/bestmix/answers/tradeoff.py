@@ -12,12 +12,13 @@ from bestmix.answers import certainty, noisy_program
 from bestmix.answers.certificate import reward_interval
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.logs.from_log import log_evidence
+from bestmix.answers.logs.tables import read_features
 from bestmix.answers.markov import seen_along
 from bestmix.answers.noisy_program import NoisyProgram
 from bestmix.answers.program_certificate import value_interval
 from bestmix.answers.program_safety import safe_program_mix
 from bestmix.answers.programs import program_of
-from bestmix.answers.recommend import LEVEL
+from bestmix.answers.recommend import LEVEL, recommend
 from bestmix.answers.recommendation import Recommendation, finite
 from bestmix.answers.safety import Estimates, chosen, estimates, safe_mix, usable
 from bestmix.answers.tradeoff_program import walk_limit
@@ -272,6 +273,7 @@ def tradeoff(
     limits: Sequence[str | Limit] = (),
     segment: str | None = None,
     segments: Mapping[str, float] | None = None,
+    features: Sequence[str] | Mapping[str, Any] | None = None,
 ) -> TradeOff:
     """Value of the best mix against the bound of one limit, of any kind but an equality.
 
@@ -282,7 +284,7 @@ def tradeoff(
     cost
         Whose bound moves: a cost, or the text of a limit; the first by default. That of a relative limit is its factor;
         between the knots of a ratio the curve is straight to a ten thousandth of its range.
-    arm, reward, bounds, known, drop_missing, goal, limits, segment, segments
+    arm, reward, bounds, known, drop_missing, goal, limits, segment, segments, features
         Of a log, as in ``from_log``.
     safety
         Certainty with which the safe mix keeps all limits; None leaves it out. An instance has none.
@@ -312,6 +314,8 @@ def tradeoff(
         evidence, _ = log_evidence(source, arm, reward, drop_missing, segment, segments=segments, **asked)
         return _of_evidence(evidence, None, cost, safety, points)
     asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
+    if features is not None:
+        asked["features"] = features if isinstance(features, Mapping) else read_features(source, arm, features)
     return _of_evidence(*of_log(source, arm, reward, drop_missing, None, **asked), cost, safety, points)
 
 
@@ -339,7 +343,7 @@ def _of_evidence(
         result = _of_program(program_of(evidence), evidence.problem, cost)
         return (
             result
-            if safety is None or evidence.fit is not None
+            if safety is None
             else replace(result, safe=_safe_program(result, evidence, safety, points), safety=safety)
         )
     problem, arms = evidence.problem, evidence.tried[evidence.tried < len(evidence.means)]
@@ -493,7 +497,16 @@ def _safe_point(evidence: Evidence, data: Estimates, cost: str, bound: float, sa
 def _safe_program(found: TradeOff, evidence: Evidence, safety: float, points: int) -> tuple[SafePoint, ...]:
     if not found.pieces or not program_of(evidence).judgeable or evidence.vanishing.any():
         return ()
+    if evidence.fit is not None:
+        return _curve(found, points, lambda bound: _safe_fitted_point(evidence, found.cost, bound, safety))
     return _curve(found, points, lambda bound: _safe_program_point(evidence, found.cost, bound, safety))
+
+
+def _safe_fitted_point(evidence: Evidence, cost: str, bound: float, safety: float) -> SafePoint | None:
+    """``_safe_point`` where means are of one fit, and a bound is more than a right side: that of a ratio."""
+    problem = moved_limit(evidence.problem, evidence.problem.costs.index(cost), bound)
+    rec = recommend(Evidence(problem, evidence.moments), evidence.tried, strategy="", safety=safety)
+    return SafePoint(bound, rec.value, rec.value_interval, dict(rec.mixture)) if rec.certified else None
 
 
 def _safe_program_point(evidence: Evidence, cost: str, bound: float, safety: float) -> SafePoint | None:

@@ -80,8 +80,9 @@ def of_log(
     wanted = log_rows(asked["goal"], asked["limits"], asked["bounds"], reward)
     first, *rest = wanted.metrics
     rows = read_segment(log, arm, reward if first == "reward" else first, rest, drop_missing, segment)
-    problem = Problem(list(rows), **asked | {"goal": wanted.goal})
-    tables = [problem.rows.measure(table) for table in rows.values()]
+    arms = list(dict.fromkeys([*rows, *(asked.get("features") or ())]))
+    problem, none = Problem(arms, **asked | {"goal": wanted.goal}), np.empty((0, len(wanted.metrics)))
+    tables = [problem.rows.measure(rows.get(name, none)) for name in arms]
     moments = [Moments(len(problem.measures)).plus(table) for table in tables]
     return Evidence(problem, moments), np.array([np.isin(table, (0.0, 1.0)).all(axis=0) for table in tables])
 

@@ -18,6 +18,16 @@ Goal = Annotated[
     str | None,
     typer.Option(metavar="GOAL", help="What to aim at, as in 'minimise dollars'.", show_default="maximise reward"),
 ]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature",
+        metavar="COLUMN",
+        help="Column of what arms are made of (their model, their prompt), where all means are linear in it: "
+        "one fit of all trials; may be given several times.",
+        show_default="each arm for itself",
+    ),
+]
 Limits = Annotated[
     list[str] | None,
     typer.Option(

@@ -90,15 +90,7 @@ def solve(
     next_state: Annotated[
         str, typer.Option("--next", metavar="COLUMN", help="With --discount: column of the state that comes next.")
     ] = "next",
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of what arms are made of (their model, their prompt), where all means are linear in it: "
-            "one fit of all trials; may be given several times.",
-            show_default="each arm for itself",
-        ),
-    ] = None,
+    feature: problems.Features = None,
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,

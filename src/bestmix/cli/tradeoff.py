@@ -36,6 +36,7 @@ def tradeoff(
         str | None, typer.Option(help="Column of the segment.", show_default="one mix for all rows")
     ] = None,
     segments: problems.Segments = None,
+    feature: problems.Features = None,
     safety: common.Safety = "0.95",
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
     figure: common.Figure = None,
@@ -57,10 +58,13 @@ def tradeoff(
             columns = {"arm": arm, "reward": reward, "bounds": bounds, "drop_missing": drop_missing}
             shares = None if segments is None else problems.parse_segments(segments)
             asked = {"goal": goal or "maximise reward", "limits": limit or (), "segment": segment, "segments": shares}
+            asked |= {"features": feature} if feature else {}
             found = find(Path(source), cost, safety=wanted, **columns, **asked)  # type: ignore[arg-type]
         else:
-            if limit or goal or segment or segments:
-                raise ValueError("--limit, --goal, --segment: an instance has its own, got others; leave them out")
+            if limit or goal or segment or segments or feature:
+                raise ValueError(
+                    "--limit, --goal, --segment, --feature: an instance has its own, got others; leave them out"
+                )
             found = _of_instance(source, bounds, cost)
     saved = _save(found, figure)
     if as_json:

@@ -30,7 +30,13 @@ def read_features(arms: Sequence[str], given: Any) -> dict[str, Features]:
     """
     if given is None:
         return {}
+    if hasattr(given, "columns") and not isinstance(given, Mapping):
+        given = _of_frame(arms, given)
     if not isinstance(given, Mapping):
+        if isinstance(given, np.ma.MaskedArray) and given.mask.any():
+            raise checks.InvalidInput(
+                "features", expected="a value for each arm", got="masked ones", remedy="fill them in"
+            )
         table = checks.array("features", given, (len(arms), None), "(arms, features)")
         given = dict(zip(arms, table.tolist(), strict=True))
     if not given:
@@ -44,6 +50,19 @@ def read_features(arms: Sequence[str], given: Any) -> dict[str, Features]:
             "features", expected="some that are not zero", got="zeros alone", remedy="leave features out"
         )
     return result
+
+
+def _of_frame(arms: Sequence[str], frame: Any) -> dict[str, Any]:
+    """Rows of a frame with the arms for its index, by the names of its columns."""
+    index = list(getattr(frame, "index", ()))
+    if sorted(map(str, index)) != sorted(arms):
+        raise checks.InvalidInput(
+            "features",
+            expected="a frame whose index are the arms",
+            got=f"the index {checks.shown(index[:3])}" if index else "one without",
+            remedy="set the index, or give a mapping by arm",
+        )
+    return {str(arm): row.to_dict() for arm, row in frame.iterrows()}
 
 
 def _of_arm(arm: str, given: Any, first: Any) -> Features:

@@ -191,38 +191,48 @@ def log_chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
 def read_features(frame: Any, arm: str, names: Sequence[str]) -> dict[str, dict[str, float | str]]:
     """What columns say of each arm, which is the same in all of its rows; numbers where a column has nothing else.
 
-    >>> log = {"arm": ["a", "b", "a"], "model": ["s", "l", "s"], "heat": ["0.5", 1, "0.5"]}
+    >>> log = {"arm": ["a", "b", "a"], "model": ["s", "l", "s"], "heat": ["0.5", 1, None]}
     >>> read_features(log, "arm", ["model", "heat"])
     {'a': {'model': 's', 'heat': 0.5}, 'b': {'model': 'l', 'heat': 1.0}}
     """
     names = checks.names("features", names, "column")
     if isinstance(frame, (str, os.PathLike)) and str(frame) == STANDARD_INPUT:
         raise checks.InvalidInput("features", "standard input can be read but once", "write the log to a file first")
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for chunk in log_chunks(frame, [arm, *names]):
-        labels = [chunk[name].labels() for name in (arm, *names)]
-        codes = np.unique(np.column_stack([each.codes for each in labels]), axis=0)
-        for row in codes[codes[:, 0] >= 0]:
-            of, *values = (each.names[code] if code >= 0 else "" for each, code in zip(labels, row, strict=True))
-            if found.setdefault(of, values) != values or "" in values:
-                place = next(k for k, value in enumerate(values) if value != found[of][k] or not value)
-                got = checks.shown(values[place]) if values[place] else "none"
-                raise checks.InvalidInput(
-                    f"features[{of!r}]",
-                    expected=f"one {names[place]} in all rows of the arm, such as {checks.shown(found[of][place])}",
-                    got=got,
-                    remedy="leave the column out, or make arms of its values",
-                )
-    columns = [_numbers([values[k] for values in found.values()]) for k in range(len(names))]
-    return {of: {name: column[a] for name, column in zip(names, columns, strict=True)} for a, of in enumerate(found)}
+        arms = chunk[arm].labels()
+        for name in names:
+            said = chunk[name].labels()
+            pairs = np.unique(np.column_stack([arms.codes, said.codes]), axis=0)
+            for of, what in pairs[(pairs >= 0).all(axis=1)]:
+                _note_feature(found.setdefault(arms.names[of], {}), arms.names[of], name, said.names[what])
+    for of, values in found.items():
+        if missing := [name for name in names if name not in values]:
+            fault = f"no row of the arm says its {missing[0]}"
+            raise checks.InvalidInput(f"features[{of!r}]", fault, "fill it in, or leave the column out")
+    columns = {name: _as_numbers([values[name] for values in found.values()]) for name in names}
+    return {of: {name: columns[name][a] for name in names} for a, of in enumerate(found)}
 
 
-def _numbers(texts: list[str]) -> Sequence[float | str]:
+def _note_feature(values: dict[str, str], arm: str, name: str, said: str) -> None:
+    """Write down what a row says of an arm, if no other has said anything else."""
+    before = values.setdefault(name, said)
+    if before != said and _as_numbers([before, said]) != _as_numbers([said, said]):
+        raise checks.InvalidInput(
+            f"features[{arm!r}]",
+            expected=f"one {name} in all rows of the arm, such as {checks.shown(before)}",
+            got=checks.shown(said),
+            remedy="leave the column out, or make arms of its values",
+        )
+
+
+def _as_numbers(texts: list[str]) -> Sequence[float | str]:
     """As numbers, where all of them are."""
     try:
-        return [float(text) for text in texts]
+        numbers = [float(text) for text in texts]
     except ValueError:
         return texts
+    return numbers if np.isfinite(numbers).all() and not any("_" in text for text in texts) else texts
 
 
 def has_column(frame: Any, name: str) -> bool:
