@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests import naive
 
-from bestmix import Problem, from_log, tradeoff
+from bestmix import Challenger, Known, Problem, from_log, identify, tradeoff
 from bestmix.answers import certainty, linear_fit
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
@@ -80,8 +80,11 @@ def test_an_arm_that_was_never_tried_is_estimated_where_others_tell_of_it():
     answer = from_log(log, features=features)
     assert answer.estimates["c"].reward == pytest.approx(3.0)
     assert answer.estimates["c"].trials == 0
-    assert answer.mixture == {"c": 1.0}
+    assert answer.best_guess == {"c": 1.0}
     assert answer.regret < np.inf
+    # It is to be tried before anybody relies on it.
+    assert answer.mixture == {"b": 1.0}
+    assert "Never tried, so known by others' trials alone and not in the mix to deploy: c." in answer.note
     # Of another kind of arm they tell nothing.
     strange = {name: value | {"kind": "new" if name == "c" else "old"} for name, value in features.items()}
     lost = from_log(log, features=strange)
@@ -201,8 +204,6 @@ def test_conditions_have_the_variance_of_section_8():
 
 def test_shares_and_known_prices_are_kept_without_noise():
     rng = np.random.default_rng(10)
-    from bestmix import Known
-
     means = np.array(LINE) @ np.array([[1.0, 0.5], [1.0, 0.5]])
     trials = [np.column_stack([m + rng.normal(size=30), np.full(30, 9.0)]) for m in means[:, 0]]
     known = {f"arm{a}": Known(costs={"price": float(means[a, 1])}) for a in range(4)}
@@ -256,3 +257,72 @@ def test_what_another_limit_would_earn_knows_the_fit():
     assert read.problem == answer.problem
     with pytest.raises(ValueError, match="has no trials that could be fitted by features"):
         tradeoff(read)
+
+
+# --- what went wrong once ----------------------------------------------------------------------------------------
+
+
+def test_mixes_that_features_make_equal_are_told_and_end_a_run():
+    """In a 2 x 2 design xq + yr = xr + yq in every metric, so that with two limits no support is the only right one."""
+    features = {name: {"m": name[0], "p": name[1]} for name in ("xq", "xr", "yq", "yr")}
+    effects = {"x": (0, 0, 0), "y": (1, 1, 0), "q": (0, 0, 0), "r": (1, 0, 1)}
+    rng = np.random.default_rng(13)
+
+    def pull(arm):
+        told = np.add(effects[arm[0]], effects[arm[1]]) + 0.3 * rng.normal(size=3)
+        return float(told[0]), told[1:]
+
+    problem = Problem(list(features), {"c0": 0.5, "c1": 0.4}, features=features)
+    answer = identify(problem, pull, 20_000, strategy=Challenger(confidence=0.95))
+    assert answer.trials < 5000
+    assert answer.support_probability is None
+    assert "Other mixes earn exactly as much" in answer.note
+    assert "Stopped: if the arms are linear in their features, with 95% certainty" in answer.note
+
+
+def test_an_event_that_was_never_seen_may_happen():
+    """300 trials of 100 arms without an event do not show that there are fewer than 0.4%."""
+    rng = np.random.default_rng(14)
+    features = np.column_stack([np.ones(100), rng.normal(size=(100, 2))])
+    trials = [np.column_stack([row @ [1, 0.5, 0.2] + rng.normal(size=3), np.zeros(3)]) for row in features]
+    evidence = evidence_of(trials, features, {"complaints": 0.004})
+    assert evidence.fit is not None
+    assert not answered(evidence).certified
+    assert answered(evidence_of(trials, features, {"complaints": 0.05})).certified
+
+
+def test_a_curve_that_no_arm_shows_alone_refutes_the_fit():
+    rng, t = np.random.default_rng(15), np.linspace(0, 1, 30)
+    features = np.column_stack([np.ones(30), t])
+    refuted = [
+        evidence_of([2 * x - 4 * bend * (x - x * x) + rng.normal(size=(12, 1)) for x in t], features).fit is None
+        for bend in (0.0, 1.0)
+        for _ in range(30)
+    ]
+    assert sum(refuted[:30]) <= 3
+    assert sum(refuted[30:]) >= 25
+
+
+def test_prices_that_are_known_of_all_arms_need_not_be_linear():
+    rng, prices = np.random.default_rng(16), [1.0, 5.0, 2.0, 9.0]
+    trials = [np.column_stack([rng.normal(a, 1.0, 12), np.full(12, prices[a])]) for a in range(4)]
+    known = {f"arm{a}": Known(costs={"price": prices[a]}) for a in range(4)}
+    evidence = evidence_of(trials, LINE, {"price": 4.0}, known=known)
+    assert evidence.fit is not None
+    assert evidence.measured[:, 1].tolist() == prices
+
+
+def test_shares_are_from_0_to_1():
+    rng = np.random.default_rng(17)
+    trials = [np.column_stack([rng.normal(a, 1.0, 12), np.arange(12) < 4 * a]) for a in (0, 0.2, 0.1, 2)]
+    answer = answered(evidence_of(trials, LINE, {"events": 0.5}))
+    for estimate in answer.estimates.values():
+        low, high = estimate.cost_intervals["events"]
+        assert 0.0 <= low <= estimate.costs["events"] <= high <= 1.0
+
+
+def test_units_do_not_matter():
+    rng = np.random.default_rng(18)
+    bent = [m + 0.1 * rng.normal(size=(8, 1)) for m in (0.0, 1.0, 0.3, 2.0)]
+    for scale in (1.0, 1e90, 1e-100):
+        assert evidence_of([scale * own for own in bent], LINE).fit is None

@@ -117,7 +117,7 @@ class Evidence:
         """Which arms are known by others' trials alone."""
         names = [self.problem.trial_names[a] for a in np.flatnonzero(self.counts == 0)]
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
-        return f" Never tried, and known by others' trials alone: {shown}." if names else ""
+        return f" Never tried, so known by others' trials alone and not in the mix to deploy: {shown}." if names else ""
 
     @cached_property
     def means(self) -> Floats:
@@ -175,6 +175,12 @@ class Evidence:
     def estimates(self) -> "Estimates":
         """What the limits' certainty is reckoned from: means, covariances, counts, flags."""
         return self._estimates(as_possible=False)
+
+    @cached_property
+    def deployable(self) -> "Estimates":
+        """The same for what may be deployed: an arm that a fit alone knows has no trials, and is to be tried first."""
+        tried = np.r_[self.counts > 0, np.ones(len(self.means) - len(self.counts), dtype=np.bool_)]
+        return self.estimates._replace(counts=np.where(tried, self.estimates.counts, 0.0))
 
     @cached_property
     def support_estimates(self) -> "Estimates":

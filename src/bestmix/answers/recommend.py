@@ -134,12 +134,13 @@ def deployable(
 
     ``rivals`` are further arms out of which the trials chose those of the problem.
     """
-    data, bound = evidence.estimates, evidence.problem.bound
+    bound = evidence.problem.bound
     if not judgeable(evidence):
         return _unjudged(evidence, solution)
     if wanted is None:
-        odds = margins.shown_odds(margins.CostLimits(data, bound), chance)
-        return margins.described(data, bound, solution.mixture, odds)._replace(certified=False)
+        odds = margins.shown_odds(margins.CostLimits(evidence.estimates, bound), chance)
+        return margins.described(evidence.estimates, bound, solution.mixture, odds)._replace(certified=False)
+    data = evidence.deployable
     left = np.isin(np.arange(len(data.means)), usable)
     rejected = int((np.isfinite(data.counts) & (data.counts > 0) & ~left).sum())  # on the way
     some = data._replace(counts=np.where(left, data.counts, 0.0), rivals=rivals + rejected)

@@ -528,7 +528,7 @@ def _safe_program_point(evidence: Evidence, cost: str, bound: float, safety: flo
 def _data(evidence: Evidence, binary: Flags) -> Estimates:
     """Estimates of all arms; those that are known have no scatter and infinitely many trials."""
     if evidence.fit is not None:
-        return evidence.estimates
+        return evidence.deployable
     known = len(evidence.means) - len(evidence.moments)
     scatters = np.concatenate([evidence.scatters, np.zeros((known, *evidence.scatters.shape[1:]))])
     flags = np.vstack([binary, np.zeros((known, binary.shape[1]), dtype=np.bool_)])
