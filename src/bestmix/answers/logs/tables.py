@@ -201,11 +201,12 @@ def read_features(frame: Any, arm: str, names: Sequence[str]) -> dict[str, dict[
     found: dict[str, dict[str, str]] = {}
     for chunk in log_chunks(frame, [arm, *names]):
         arms = chunk[arm].labels()
+        found |= {of: {} for of in arms.names if of not in found}
         for name in names:
             said = chunk[name].labels()
             pairs = np.unique(np.column_stack([arms.codes, said.codes]), axis=0)
             for of, what in pairs[(pairs >= 0).all(axis=1)]:
-                _note_feature(found.setdefault(arms.names[of], {}), arms.names[of], name, said.names[what])
+                _note_feature(found[arms.names[of]], arms.names[of], name, said.names[what])
     for of, values in found.items():
         if missing := [name for name in names if name not in values]:
             fault = f"no row of the arm says its {missing[0]}"
