@@ -90,6 +90,20 @@ def test_money_arms_and_prices_change_while_it_runs(db):
     assert "expected one in dollars" in bad("experiment", "change", db, "m", "--budget", "100")
 
 
+def test_arms_with_features_come_and_go(db):
+    features = {"a": {"model": "s", "heat": 0.0}, "b": {"model": "l", "heat": 1.0}, "c": {"model": "l", "heat": 0.0}}
+    Problem(list(features), {"cents": 1.0}, features=features).save(db.with_name("three.toml"))
+    good("experiment", "create", db, "f", db.with_name("three.toml"), "--budget", 40)
+    assert "'d' has no features as the others have" in bad("experiment", "change", db, "f", "--arm", "d")
+    for wrong in ("d", "d:", "d:model", "e:model=s", "d:=s"):
+        assert "as in tiny:model=small,heat=0.5" in bad(
+            "experiment", "change", db, "f", "--arm", "d", "--feature", wrong
+        )
+    good("experiment", "change", db, "f", "--arm", "d", "--feature", "d:model=s, heat=0.5", "--retire", "a")
+    found = answer("show", db, "f")["recommendation"]["problem"]
+    assert found["features"] == {name: features[name] for name in "bc"} | {"d": {"model": "s", "heat": 0.5}}
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [

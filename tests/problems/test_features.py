@@ -97,15 +97,42 @@ def test_files_keep_them(tmp_path):
     assert "features" not in Problem(["a"]).to_dict()
 
 
-def test_arms_may_retire_and_none_may_come_without_features():
+def test_arms_may_retire_and_come_with_features():
     problem = Problem(list(VARIANTS), {"cents": 1.0}, features=VARIANTS)
     fewer = amended(problem, Wish(arms=["hot", "small"]))
     assert fewer.features == {arm: VARIANTS[arm] for arm in ("hot", "small")}
-    with pytest.raises(ValueError, match="arms: 'new' has no features as the others have"):
-        amended(problem, Wish(arms=["hot", "new"]))
-    assert wish_for(problem, fewer).arms == ["hot", "small"]
+    new = {"new": {"model": "l", "heat": 3.0}}
+    more = amended(problem, Wish(arms=["hot", "new"], features=new))
+    assert more.features == {"hot": VARIANTS["hot"]} | new
+    assert wish_for(problem, more).features == new
+    assert wish_for(problem, fewer) == Wish({"cents": 1.0}, [], ["hot", "small"])
     other = Problem(list(VARIANTS), {"cents": 1.0}, features=VARIANTS | {"hot": {"model": "l", "heat": 2.0}})
+    plain = Problem(list(VARIANTS), {"cents": 1.0})
     assert wish_for(problem, other) is None
+    assert wish_for(problem, plain) is wish_for(plain, problem) is None
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (Wish(arms=["hot", "new"]), r"arms: 'new' has no features as the others have; give them: features="),
+        (Wish(features={"new": {"heat": 1}}), "features: expected arms that come new with them, got none"),
+        (
+            Wish(arms=["hot"], features={"hot": {"heat": 1}}),
+            "expected those of arms that come new, got 'hot'",
+        ),
+        (
+            Wish(arms=["hot"], features={"new": {"heat": 1}}),
+            "features: expected those of arms that come new, got 'new'",
+        ),
+        (Wish(arms=["hot", "new"], features={"new": {"heat": 1}}), "expected one value for each feature"),
+    ],
+)
+def test_what_comes_new_says_what_it_is_made_of(wish, message):
+    with pytest.raises(ValueError, match=message):
+        amended(Problem(list(VARIANTS), features=VARIANTS), wish)
+    with pytest.raises(ValueError, match="features: expected none: the arms have none"):
+        amended(Problem(["a"]), Wish(arms=["a", "b"], features={"b": [1.0]}))
 
 
 def test_an_instance_of_it_says_what_serves_it():

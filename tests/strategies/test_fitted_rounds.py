@@ -16,6 +16,7 @@ from bestmix import (
 )
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
+from bestmix.problems.changes import Wish, amended
 from bestmix.strategies import fitted_rounds
 from bestmix.strategies.rounds import no_trials
 
@@ -158,3 +159,28 @@ def test_an_experiment_decides_as_a_search_does(tmp_path):
     assert again.problem == instance.problem
     assert again.recommend().history == search.recommend().history
     assert again.recommend().mixture == search.recommend().mixture
+
+
+def test_arms_come_and_go(tmp_path):
+    instance, pull = variants(), variants().sampler(9)
+    fewer = [arm for arm in instance.arms if not arm.startswith("large")]
+    problem = amended(instance.problem, Wish(arms=fewer))
+    gone = {arm: instance.problem.features[arm] for arm in instance.arms if arm not in fewer}
+    search = Challenger().start(problem, 300)
+    experiment = open_experiment(f"sqlite:///{tmp_path}/x.db", name="x", problem=problem, budget=300)
+    for run in (search, experiment):
+        for _ in range(3):
+            if run is search:
+                for arm, owed in search.ask().items():
+                    for _ in range(owed):
+                        search.tell(arm, pull(arm))
+            else:
+                for trial in experiment.ask(40, worker="w"):
+                    experiment.tell(trial.id, pull(trial.arm))
+        run.change(arms=instance.arms, features=gone)
+        assert run.problem.features == instance.problem.features
+        run.change(arms=fewer)
+        assert run.problem == problem
+    log = {"arm": ["small-0"], "quality": [0.5], "cents": [0.2]}
+    assert set(search.log_marks(log)) >= {"small-0"}
+    assert open_experiment(f"sqlite:///{tmp_path}/x.db", name="x").problem == problem

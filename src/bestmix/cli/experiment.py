@@ -225,6 +225,15 @@ def change(
             show_default=False,
         ),
     ] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--feature",
+            metavar="ARM:NAME=VALUE,...",
+            help="What an arm that comes new is made of, where arms have features.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: common.Json = False,
 ) -> None:
     """Change what is asked while it runs: bounds, limits, arms or the budget. No trial is lost.
@@ -245,7 +254,8 @@ def change(
     known = common.parse_bounds(prices or [], "--price", "small=0.01") or None
     bounds = common.parse_bounds(bound or []) or None
     open_before = experiment.state.open
-    experiment.change(bounds, limit, arms, total, known, budgets.parse_most(most))
+    features = problems.parse_features(feature, arm or []) if feature else None
+    experiment.change(bounds, limit, arms, total, known, budgets.parse_most(most), features)
     show_state(experiment, as_json)
     if open_before and experiment.state.status == "done":
         common.messages().print(

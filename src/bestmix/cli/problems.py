@@ -103,3 +103,24 @@ def _as_number(part: str) -> str:
         return f"{name}={float(value.strip().removesuffix('%')) / 100:.15g}"
     except ValueError:
         return part
+
+
+def parse_features(texts: list[str], arms: list[str]) -> dict[str, dict[str, float | str]]:
+    """Features of arms that come new, as in tiny:model=small,heat=0.5.
+
+    >>> parse_features(["a:1:model=small,heat=0.5"], ["a:1"])
+    {'a:1': {'model': 'small', 'heat': 0.5}}
+    """
+    from bestmix.answers.logs.tables import as_numbers
+
+    found = {}
+    for text in texts:
+        named = max((arm for arm in arms if text.startswith(f"{arm}:")), key=len, default=None)
+        pairs = [part.partition("=") for part in text[len(named or "") + 1 :].split(",")]
+        if named is None or not all(name.strip() and value.strip() for name, _, value in pairs):
+            raise ValueError(
+                f"--feature: expected an arm that comes with --arm and what it is made of, as in "
+                f"tiny:model=small,heat=0.5, got {text!r}; write it so"
+            )
+        found[named] = {name.strip(): as_numbers([value.strip()])[0] for name, _, value in pairs}
+    return found

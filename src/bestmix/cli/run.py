@@ -238,7 +238,7 @@ def _go_on_with(search: "Search", problem: "Problem", budget: "int | Spend", sta
         raise ValueError(
             "the run kept there has another problem, with a goal, costs, segments or known arms of its own"
         )
-    search.change(wish.bounds, wish.limits, wish.arms, budget)
+    search.change(wish.bounds, wish.limits, wish.arms, budget, features=wish.features)
     if len(search.changes) == noted:
         return
     told, made = search.changes[-1]["text"], common.trials(search.made)

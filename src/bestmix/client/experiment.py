@@ -335,6 +335,7 @@ class RemoteExperiment:
         budget: int | Spend | None = None,
         prices: Mapping[str, float] | None = None,
         most: float | Mapping[str, float] | None = None,
+        features: Mapping[str, Any] | None = None,
     ) -> None:
         """Change what is asked while it runs; no trial is lost, and the history tells when it changed."""
         given = {
@@ -344,6 +345,7 @@ class RemoteExperiment:
             "budget": budget.to_dict() if isinstance(budget, Spend) else budget,
             "prices": None if prices is None else dict(prices),
             "most": dict(most) if isinstance(most, Mapping) else most,
+            "features": None if features is None else dict(features),
         }
         self._post("change", {name: value for name, value in given.items() if value is not None})
         self.current()

@@ -496,6 +496,7 @@ class Experiment:
         budget: int | Spend | None = None,
         prices: Mapping[str, float] | None = None,
         most: float | Mapping[str, float] | None = None,
+        features: Mapping[str, Any] | None = None,
     ) -> None:
         """Change what is asked while it runs; no trial is lost, and the history tells when it changed.
 
@@ -515,6 +516,8 @@ class Experiment:
         prices, most
             Where the budget is one of money and has them by arm: what a trial of an arm that comes new costs, or can
             cost at most.
+        features
+            Of arms that come new, where arms have features; one that comes back brings them again.
 
         Examples
         --------
@@ -528,7 +531,7 @@ class Experiment:
         """
         named = None if arms is None else [check_label("arms", arm, LONGEST_ARM) for arm in arms]
         total = budget.named(self.problem) if isinstance(budget, Spend) else budget
-        wish = Wish(bounds, limits, named, total, prices, most)
+        wish = Wish(bounds, limits, named, total, prices, most, features)
         clock = self.storage.lease_clock
         self._write(lambda transaction: replan.change(transaction, clock, self._setup(transaction), wish))
         self.current()

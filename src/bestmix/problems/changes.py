@@ -5,7 +5,7 @@ Sums of trials do not depend on bounds, so a change loses nothing as long as tri
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from bestmix import checks
 from bestmix.problems.features import Features
@@ -26,6 +26,7 @@ class Wish:
     budget: int | Spend | None = None
     prices: Mapping[str, float] | None = None  # of arms that come new, where the budget is money and prices are known
     most: float | Mapping[str, float] | None = None  # that trials of these can cost, where that is given by arm
+    features: Mapping[str, Any] | None = None  # of arms that come new, where arms have features
 
 
 def amended(problem: Problem, wish: Wish) -> Problem:
@@ -39,9 +40,13 @@ def amended(problem: Problem, wish: Wish) -> Problem:
         raise checks.InvalidInput(
             "arms", "with states the actions stay as they are", "start another run from these trials"
         )
+    if wish.features is not None and wish.arms is None:
+        raise checks.InvalidInput(
+            "features", expected="arms that come new with them", got="none", remedy="name all arms"
+        )
     if wish.arms is not None:
         data["arms"] = list(checks.names("arms", wish.arms, "arm"))
-        data["features"] = _features(problem, data["arms"])
+        data["features"] = _features(problem, data["arms"], wish.features)
         data["known"] = {arm: known for arm, known in data["known"].items() if _stays(problem, arm, data["arms"])}
     limits = _parsed(wish.limits or [])
     bounds = checks.mapping("bounds", wish.bounds or {}, "of cost names to bounds")
@@ -73,14 +78,20 @@ def _stays(problem: Problem, arm: str, arms: Sequence[str]) -> bool:
     return arm in arms or arm not in problem.arms
 
 
-def _features(problem: Problem, arms: Sequence[str]) -> dict[str, Features]:
-    """Those of the arms that stay; of one that comes new nobody said any."""
-    new = [arm for arm in arms if arm not in problem.features]
+def _features(problem: Problem, arms: Sequence[str], given: Mapping[str, Any] | None) -> dict[str, Features]:
+    """Those of the arms that stay, and of those that come new what is given."""
+    more = dict(checks.mapping("features", given or {}, "of arms to their features"))
+    wrong = [arm for arm in more if arm in problem.features or arm not in arms or not problem.features]
+    if wrong:
+        expected = "those of arms that come new" if problem.features else "none: the arms have none"
+        raise checks.InvalidInput("features", expected=expected, got=checks.shown(wrong[0]), remedy="leave it out")
+    known = problem.features | more
+    new = [arm for arm in arms if arm not in known]
     if problem.features and new:
         raise checks.InvalidInput(
-            "arms", f"{checks.shown(new[0])} has no features as the others have", "start another run from these trials"
+            "arms", f"{checks.shown(new[0])} has no features as the others have", "give them: features={...}"
         )
-    return {arm: problem.features[arm] for arm in arms} if problem.features else {}
+    return {arm: known[arm] for arm in arms} if problem.features else {}
 
 
 def _parsed(limits: Sequence[str | Limit]) -> list[Limit]:
@@ -129,13 +140,13 @@ def wish_for(old: Problem, new: Problem) -> Wish | None:
     """What leads from one problem to another; None where the goal, the segments, features or what is known differ.
 
     >>> wish_for(Problem(["a"], {"x": 1.0}), Problem(["a", "b"], {"x": 2.0}))
-    Wish(bounds={'x': 2.0}, limits=[], arms=['a', 'b'], budget=None, prices=None, most=None)
+    Wish(bounds={'x': 2.0}, limits=[], arms=['a', 'b'], budget=None, prices=None, most=None, features=None)
     """
     before, after = old.to_dict(), new.to_dict()
     parts = ("goal", "segments", "known", "states", "actions", "discount", "start")
     if any(before.get(part) != after.get(part) for part in parts) or before["bounds"].keys() != after["bounds"].keys():
         return None
-    stay = {arm: old.features[arm] for arm in new.arms if arm in old.features}
-    if new.features != stay:
+    come = {arm: row for arm, row in new.features.items() if arm not in old.features}
+    if bool(new.features) != bool(old.features) or {**old.features, **new.features} != {**old.features, **come}:
         return None
-    return Wish(after["bounds"], after.get("limits", []), after.get("arms"))
+    return Wish(after["bounds"], after.get("limits", []), after.get("arms"), features=come or None)

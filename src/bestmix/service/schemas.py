@@ -71,6 +71,15 @@ Value = Annotated[Number, WrapValidator(_named), WithJsonSchema(VALUE)]
 
 MEANS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": "number"}}
 NAMES: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+FEATURES: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": {
+        "anyOf": [
+            {"type": "object", "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "string"}]}},
+            {"type": "array", "items": {"type": "number"}},
+        ]
+    },
+}
 PROBLEM: dict[str, Any] = {  # whose values are checked by the problem itself
     "title": "Problem",
     "description": "Arms, what to aim at, what to keep, and what is known already.",
@@ -101,16 +110,8 @@ PROBLEM: dict[str, Any] = {  # whose values are checked by the problem itself
             "description": "Groups of users with mixes of their own: their shares of all users, or their names alone.",
             "anyOf": [MEANS, NAMES],
         },
-        "features": {
-            "description": "What each arm is made of, where all means are linear in it: by name, or a list of numbers.",
-            "type": "object",
-            "additionalProperties": {
-                "anyOf": [
-                    {"type": "object", "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "string"}]}},
-                    {"type": "array", "items": {"type": "number"}},
-                ]
-            },
-        },
+        "features": FEATURES
+        | {"description": "What each arm is made of, where all means are linear in it: by name, or a list of numbers."},
         "tracked": NAMES | {"description": "Further metrics that every trial tells, such as what it costs."},
     },
     "examples": [
@@ -254,6 +255,9 @@ class ChangeProblem(Body):
     )
     most: dict[str, Number] | None = Field(
         None, description="The most that a trial of an arm that comes new can cost, where that is given by arm."
+    )
+    features: Annotated[dict[str, Any], WithJsonSchema(FEATURES)] | None = Field(
+        None, description="Of arms that come new, where arms have features."
     )
 
 

@@ -340,6 +340,7 @@ class Search:
         budget: int | Spend | None = None,
         prices: Mapping[str, float] | None = None,
         most: float | Mapping[str, float] | None = None,
+        features: Mapping[str, Any] | None = None,
     ) -> None:
         """Change what is asked while it runs; no trial is lost.
 
@@ -358,6 +359,8 @@ class Search:
         prices, most
             Where the budget is one of money and has them by arm: what a trial of an arm that comes new costs, or can
             cost at most.
+        features
+            Of arms that come new, where arms have features; one that comes back brings them again.
 
         Examples
         --------
@@ -369,7 +372,7 @@ class Search:
         ({'a': 1, 'c': 3}, {'dollars': 2.0})
         """
         budget = budget.named(self.problem) if isinstance(budget, Spend) else budget
-        wish = Wish(bounds, limits, arms, budget, prices, most)
+        wish = Wish(bounds, limits, arms, budget, prices, most, features)
         new = amended(self.problem, wish)
         found = totals(self.strategy, self.memory, self.budget, new, wish)
         told = changes(self.problem, new, found.before, found.after, {cell.arm for cell in self._retired})
@@ -511,7 +514,8 @@ class Search:
     ) -> dict[str, str]:
         """Fingerprints of a log's trials, by arm, retired ones too."""
         arms = dict.fromkeys([*self.problem.arms, *(cell.arm for cell in self._retired)])
-        problem = amended(self.problem, Wish(arms=list(arms)))
+        alone = {name: value for name, value in self.problem.to_dict().items() if name != "features"}
+        problem = amended(Problem.from_dict(alone), Wish(arms=list(arms)))
         return marks_of(problem, read_metrics(problem, log, arm, reward, segment))
 
     def _read(

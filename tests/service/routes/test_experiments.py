@@ -418,7 +418,8 @@ def test_arms_with_features_over_http(running):
     for place, trial in enumerate(exp.ask(30)):
         exp.tell(trial.id, 1.0 + 0.1 * (place % 7), [0.5 + 0.1 * (place % 5)])
     assert "one fit of all trials" in exp.recommend().note
-    assert b"one fit of all trials" in running.send("GET", "/experiments/variants")[2]
+    exp.change(arms=["a", "b", "c", "d"], budget=40, features={"d": {"model": "l", "heat": 1.0}})
+    assert exp.problem.features["d"] == {"model": "l", "heat": 1.0}
     status, answer = running.json(
         "POST", "/v1/experiments", body | {"problem": {"arms": ["a", "b"], "features": {"a": [1]}}}
     )

@@ -211,14 +211,14 @@ def read_features(frame: Any, arm: str, names: Sequence[str]) -> dict[str, dict[
         if missing := [name for name in names if name not in values]:
             fault = f"no row of the arm says its {missing[0]}"
             raise checks.InvalidInput(f"features[{of!r}]", fault, "fill it in, or leave the column out")
-    columns = {name: _as_numbers([values[name] for values in found.values()]) for name in names}
+    columns = {name: as_numbers([values[name] for values in found.values()]) for name in names}
     return {of: {name: columns[name][a] for name in names} for a, of in enumerate(found)}
 
 
 def _note_feature(values: dict[str, str], arm: str, name: str, said: str) -> None:
     """Write down what a row says of an arm, if no other has said anything else."""
     before = values.setdefault(name, said)
-    if before != said and _as_numbers([before, said]) != _as_numbers([said, said]):
+    if before != said and as_numbers([before, said]) != as_numbers([said, said]):
         raise checks.InvalidInput(
             f"features[{arm!r}]",
             expected=f"one {name} in all rows of the arm, such as {checks.shown(before)}",
@@ -227,7 +227,7 @@ def _note_feature(values: dict[str, str], arm: str, name: str, said: str) -> Non
         )
 
 
-def _as_numbers(texts: list[str]) -> Sequence[float | str]:
+def as_numbers(texts: list[str]) -> Sequence[float | str]:
     """As numbers, where all of them are."""
     try:
         numbers = [float(text) for text in texts]

@@ -54,7 +54,8 @@ def extend(experiment: Current, body: schemas.Extend) -> Response:
 @router.post("/{experiment}/change", response_model=schemas.State, responses=CALL)
 def change_problem(experiment: Current, body: schemas.ChangeProblem) -> Response:
     """Change bounds, limits, arms or the budget while it runs; no trial is lost."""
-    experiment.change(body.bounds, body.limits, body.arms, as_budget(body.budget), body.prices, body.most)
+    wish = body.bounds, body.limits, body.arms, as_budget(body.budget), body.prices, body.most, body.features
+    experiment.change(*wish)
     return _state(experiment)
 
 
