@@ -42,7 +42,7 @@ def test_means_are_those_of_least_squares_over_all_trials(trials):
         np.array([m.scatter() for m in told]),
     )
     np.testing.assert_allclose(found.means, np.array(means, dtype=float), atol=1e-9)
-    np.testing.assert_allclose(found.weights, np.array(weights, dtype=float), atol=1e-9)
+    np.testing.assert_allclose(found.weights[0], np.array(weights, dtype=float), atol=1e-9)
     # As many free directions as features; the rest of the trials tells the noise.
     assert found.freedom.sum() == pytest.approx(counts.sum() - 2)
     rows = [np.array(own, dtype=float) - fitted for own, fitted in zip(trials, found.means, strict=True)]
@@ -326,3 +326,40 @@ def test_units_do_not_matter():
     bent = [m + 0.1 * rng.normal(size=(8, 1)) for m in (0.0, 1.0, 0.3, 2.0)]
     for scale in (1.0, 1e90, 1e-100):
         assert evidence_of([scale * own for own in bent], LINE).fit is None
+
+
+# --- kinds of arms that are noisier than others ------------------------------------------------------------------
+
+
+def test_trials_weigh_alike_unless_kinds_of_arms_are_far_noisier():
+    rng = np.random.default_rng(19)
+    features = np.column_stack([np.ones(12), np.repeat([0.0, 1.0], 6), np.tile(np.arange(6.0), 2)])
+    means = features @ np.array([1.0, 2.0, 0.5])
+    for factor, weighted in ((1.0, False), (2.0, False), (30.0, True)):
+        deviation = np.where(features[:, 1] > 0, factor, 1.0)
+        trials = [m + d * rng.normal(size=(15, 1)) for m, d in zip(means, deviation, strict=True)]
+        fit = evidence_of(trials, features).fit
+        design = fit.design
+        alike = design @ np.linalg.inv(design.T @ (15 * design)) @ design.T * 15
+        assert np.allclose(fit.weights[0], alike) != weighted
+        np.testing.assert_allclose(fit.weights[0] @ design, design, atol=1e-9)  # what is linear is fitted as it is
+        quiet = np.sqrt([fit.mean_covariance(a)[0, 0] for a in range(6)])
+        assert (quiet < 0.4).all()  # a trial's deviation over the root of a few trials, not thirty times as much
+
+
+def test_weights_do_not_follow_the_luck_of_an_arm():
+    """Exponential costs: a cheap sample is a quiet one, and a weight by its own variance would make all look cheap."""
+    rng = np.random.default_rng(20)
+    features = np.column_stack([np.ones(20), np.linspace(0, 1, 20)])
+    scale = np.exp(3.0 * features[:, 1])
+    errors = []
+    for _ in range(300):
+        trials = [
+            1.0 + x + s * (rng.exponential(size=(10, 1)) - 1.0) for x, s in zip(features[:, 1], scale, strict=True)
+        ]
+        fit = evidence_of(trials, features).fitted
+        errors.append(
+            (fit.means[:, 0] - 1.0 - features[:, 1]) / np.sqrt([fit.mean_covariance(a)[0, 0] for a in range(20)])
+        )
+    assert abs(np.mean(errors)) < 0.35
+    assert np.std(errors) < 1.2

@@ -2,11 +2,13 @@
 
 Least squares over all trials: with n_c trials of arm c and rows phi_c of the design, arm a's mean is estimated by
 
-    sum_c H_ac (mean of c's trials),   H_ac = phi_a' A^-1 phi_c n_c,   A = sum_c n_c phi_c phi_c'
+    sum_c H_ac (mean of c's trials),   H_ac = phi_a' A^-1 phi_c n_c w_c,   A = sum_c n_c w_c phi_c phi_c'
 
-so that a trial of any arm tells about every other. What is linear in the means with coefficients v_a then has the
-variance sum_c (sum_a v_a H_ac)^2 S_c / n_c, whatever the covariances S_c of a trial of each arm are: those of the
-residuals, blended with the ones of all arms together as everywhere.
+so that a trial of any arm tells about every other. All trials weigh alike, w_c = 1, unless some kinds of arms are far
+noisier in a metric than others: then w_c is one over the variance that an arm's features let expect. What is linear in
+the means with coefficients v_a has the variance sum_c (sum_a v_a H_ac)^2 S_c / n_c, whatever the weights, and the
+covariances S_c of a trial of each arm, are: those of the residuals, blended with the ones of all arms together as
+everywhere.
 
 Whether the arms are linear in their features is tested: by the distances of the arms' own means from the fit, all
 together and along a curve, and what the spread within arms makes of them (F tests for unequal variances, as Brown and
@@ -30,6 +32,10 @@ OUTSIDE = 1e-6  # part of an arm's features in such directions: what is smaller 
 DUST = 1e-9  # of the largest mean: rounding
 BENT = 1e-6  # of a curve that the features leave of the squares of what was fitted: what is smaller is rounding
 MOST_ALONE = 0.5  # part of the test that arms with a single trial may have
+UNEQUAL = 10.0  # times its variance: arms that differ by less weigh alike
+WIDEST = 1e4  # times the variance of all arms together: as far as any may differ
+SURELY = 4.0  # times what equal variances would show, for each free direction
+RIDGE = 0.5  # of the fit of variances
 MOST_COUNTED = 1e9  # trials that a mean without noise counts as
 
 
@@ -41,13 +47,13 @@ class LinearFit(NamedTuple):
     means
         Of the measures (K0, M); NaN for an arm that no trial tells about.
     weights
-        H (K0, K0): what the mean of each arm's trials counts in each estimate.
+        H of each measure (M, K0, K0): what the mean of each arm's trials counts in each estimate.
     covariances, freedom
         Of one trial of each arm (K0, M, M), blended, and the degrees of freedom in its own (K0,).
     freedoms
         Degrees of freedom of the variance of each arm's estimates (K0,), as Satterthwaite has them.
     worth
-        As how many trials of its own an estimate counts (K0,): one over phi_a' A^-1 phi_a.
+        As how many trials of its own an estimate counts (K0,): one over phi_a' A^-1 phi_a, without weights.
     pooled
         Covariance of a trial of all arms together (M, M).
     counts
@@ -72,8 +78,9 @@ class LinearFit(NamedTuple):
 
     def mean_covariance(self, arm: int) -> Floats:
         """Covariance of the estimates of an arm (M, M)."""
-        part = self.weights[arm] ** 2 / np.maximum(self.counts, 1.0)
-        return np.asarray(np.einsum("c,cij->ij", part, self.covariances))
+        part = self.weights[:, arm]  # (M, K0)
+        each = self.covariances / np.maximum(self.counts, 1.0)[:, None, None]
+        return np.asarray(np.einsum("ic,cij,jc->ij", part, each, part))
 
     @property
     def refuted(self) -> Flags:
@@ -93,7 +100,7 @@ def linear_fit(
 
     >>> line = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> found = linear_fit(line, np.array([4.0, 4.0, 0.0]), np.array([[1.0], [2.0], [np.nan]]), np.ones((3, 1, 1)))
-    >>> found.means.ravel().round(6).tolist(), found.weights[2].round(6).tolist()
+    >>> found.means.ravel().round(6).tolist(), found.weights[0, 2].round(6).tolist()
     ([1.0, 2.0, 3.0], [-1.0, 2.0, 0.0])
     """
     counts, tried = np.asarray(counts, dtype=np.float64), counts > 0
@@ -105,23 +112,65 @@ def linear_fit(
     if not told.any() or total < 1:
         return None
     together = (rows / size[told]) @ rows.T  # phi_a' A^-1 phi_b
-    weights = together * counts
+    alike = together * counts
     worth = np.clip(1.0 / np.maximum(np.diagonal(together), 1.0 / MOST_COUNTED), 1.0, MOST_COUNTED)
-    fitted = weights @ own
+    spread = _expected_spread(rows, counts, scatters, np.zeros(own.shape, np.bool_) if events is None else events)
+    weights = np.array([_weighted(rows, counts / s**2) if np.ptp(s) else alike for s in spread.T])
+    fitted = np.einsum("mac,cm->am", weights, own)
     if events is not None:
         fitted = np.where(events, np.clip(fitted, 0.0, 1.0), fitted)
     apart = np.where(tried[:, None], own - fitted, 0.0)
     square = scatters + counts[:, None, None] * apart[:, :, None] * apart[:, None, :]
-    freedom = np.where(tried, np.maximum(counts - np.diagonal(weights), 0.0), 0.0)
-    pooled = square.sum(axis=0) / total
-    blended = (square + PRIOR * pooled) / (freedom + PRIOR)[:, None, None]
+    spent = np.diagonal(weights, axis1=1, axis2=2).mean(axis=0)
+    freedom = np.where(tried, np.maximum(counts - spent, 0.0), 0.0)
+    # Deviations over those that are to be expected have one covariance for all arms.
+    both = spread[:, :, None] * spread[:, None, :]
+    pooled = (square / both).sum(axis=0) / total
+    blended = (square + PRIOR * pooled * both) / (freedom + PRIOR)[:, None, None]
     if events is not None:
         _raise_events(blended, fitted, worth, events)
-    test = _misfit(counts, scatters, own, weights)
+    test = _misfit(counts, scatters, own, alike)
     lost = np.linalg.norm(aside, axis=1) > OUTSIDE * np.maximum(np.linalg.norm(design, axis=1), 1e-300)
     fitted[lost] = np.nan
-    freedoms = _freedoms(weights, counts, blended, freedom, pooled)
+    pairs = zip(weights, _variances(blended).T, strict=True)
+    freedoms = np.min([_freedoms(weight, counts, variance, freedom) for weight, variance in pairs], axis=0)
     return LinearFit(fitted, weights, blended, freedom, freedoms, worth, pooled, counts, rows, test)
+
+
+def _weighted(rows: Floats, trials: Floats) -> Floats:
+    """H of trials with these weights (K0,)."""
+    return np.asarray(rows @ np.linalg.inv(rows.T @ (trials[:, None] * rows)) @ (rows.T * trials))
+
+
+def _variances(covariances: Floats) -> Floats:
+    return np.asarray(np.diagonal(covariances, axis1=1, axis2=2))
+
+
+def _expected_spread(rows: Floats, counts: Floats, scatters: Floats, events: Flags) -> Floats:
+    """Deviations of a trial that the features of an arm let expect, relative to each other (K0, M): one if alike.
+
+    The logarithms of the arms' own variances are fitted by the same features: an arm's weight must not follow its own
+    luck, for whoever looks cheap by luck looks quiet too. Only where these differ tenfold or more, beyond doubt, and
+    each arm has shown some spread: what never varied in one arm may be rare, not certain.
+    """
+    from scipy.special import polygamma, psi
+
+    result, twice = np.ones(events.shape), counts > 1
+    half = np.maximum(counts - 1.0, 1.0) / 2.0
+    with_level = np.column_stack([rows, np.ones(len(rows))])
+    for m in range(events.shape[1]):
+        variance = _variances(scatters)[:, m] / (2.0 * half)
+        if events[:, m].any() or twice.sum() <= 2 * rows.shape[1] or not (variance[twice] > 0.0).all():
+            continue
+        logs = np.log(variance[twice]) - psi(half[twice]) + np.log(half[twice])
+        sure = 1.0 / polygamma(1, half[twice])
+        known = with_level[twice] * sure[:, None]
+        found = with_level @ np.linalg.solve(known.T @ with_level[twice] + RIDGE * np.eye(len(known.T)), known.T @ logs)
+        found -= np.average(found[twice], weights=sure)
+        differ = (sure * found[twice] ** 2).sum()
+        if np.ptp(found[twice]) >= np.log(UNEQUAL) and differ > SURELY * rows.shape[1]:
+            result[:, m] = np.exp(np.clip(found, -np.log(WIDEST), np.log(WIDEST)) / 2.0)
+    return result
 
 
 def _raise_events(covariances: Floats, means: Floats, worth: Floats, events: Flags) -> None:
@@ -133,10 +182,8 @@ def _raise_events(covariances: Floats, means: Floats, worth: Floats, events: Fla
     covariances[:, each, each] = np.maximum(covariances[:, each, each], least)
 
 
-def _freedoms(weights: Floats, counts: Floats, covariances: Floats, freedom: Floats, pooled: Floats) -> Floats:
-    common = np.diagonal(pooled)
-    scale = np.diagonal(covariances, axis1=1, axis2=2) / np.where(common > 0, common, 1.0)
-    parts = weights**2 * (np.where(common > 0, scale, 1.0).mean(axis=1) / np.maximum(counts, 1.0))
+def _freedoms(weights: Floats, counts: Floats, variances: Floats, freedom: Floats) -> Floats:
+    parts = weights**2 * (variances / (variances.max() or 1.0) / np.maximum(counts, 1.0))
     squares = (parts**2 / (freedom + PRIOR)).sum(axis=1)
     found = np.divide(parts.sum(axis=1) ** 2, squares, out=np.full(len(parts), np.inf), where=squares > 0)
     return np.asarray(np.minimum(found, max(freedom.sum(), 1.0)))
@@ -225,11 +272,11 @@ def mean_errors(evidence: "Evidence", fit: LinearFit) -> Floats:
     """Covariances of the estimated goal and limits of every two arms (K0, K0, 1 + L, 1 + L); zero for what is known."""
     size, turn = fit.covariances.shape[1], evidence.problem.rows.transform
     each = fit.covariances / np.maximum(fit.counts, 1.0)[:, None, None]
-    measured = np.empty((*fit.weights.shape, size, size))
+    measured = np.empty((*fit.weights.shape[1:], size, size))
     for i in range(size):
         for j in range(i + 1):
-            measured[:, :, i, j] = (fit.weights * each[:, i, j]) @ fit.weights.T
-            measured[:, :, j, i] = measured[:, :, i, j]
+            measured[:, :, i, j] = (fit.weights[i] * each[:, i, j]) @ fit.weights[j].T
+            measured[:, :, j, i] = measured[:, :, i, j].T
     learnt = np.isnan(evidence.problem.partly_known)
     measured *= learnt[:, None, :, None] & learnt[None, :, None, :]
     return measured if evidence.problem.rows.direct else np.asarray(turn @ measured @ turn.T)
@@ -248,7 +295,9 @@ def _skew(evidence: "Evidence", fit: LinearFit, variances: Floats, worth: Floats
     spread = np.diagonal(evidence.problem.rows.scatters(fit.covariances), axis1=1, axis2=2)
     third = skew[:unknown, :, SKEWNESS] * np.maximum(spread, 0.0) ** 1.5 / np.maximum(fit.counts, 1.0)[:, None] ** 2
     size = variances**1.5
-    found = np.divide(fit.weights**3 @ third, size, out=np.zeros_like(size), where=size > 0)
+    main = np.abs(evidence.problem.rows.transform).argmax(axis=1)  # the measure that a row is mostly made of
+    cubes = np.einsum("rac,cr->ar", fit.weights[main] ** 3, third)
+    found = np.divide(cubes, size, out=np.zeros_like(size), where=size > 0)
     result = skew.copy()
     result[:unknown, :, SKEWNESS] = found * np.sqrt(worth)[:, None]
     return result

@@ -1,12 +1,10 @@
 """Rounds where arms have features: a trial of any arm helps every condition, as far as the fit carries it there.
 
 The conditions and their weights are those of ``kernels/conditions.py``; what a trial does for one is how much less the
-variance of its gap becomes. With a = A^-1 u and u the features that the condition weighs, that variance is
+variance of its gap becomes. With u the features that the condition weighs, and s_c the variance of a trial of arm c
+along its direction, the best fit leaves the variance
 
-    V = sum_c n_c s_c (phi_c.a)^2
-    dV/dn_c = s_c (phi_c.a)^2 - 2 (phi_c.a) (phi_c.A^-1 B a),   B = sum_c n_c s_c phi_c phi_c'
-
-s_c being the variance of a trial of arm c along the condition's direction; where all are alike it is -s (phi_c.a)^2.
+    V = u' A^-1 u,   A = sum_c n_c phi_c phi_c' / s_c,   dV/dn_c = -(phi_c' A^-1 u)^2 / s_c
 """
 
 from typing import NamedTuple
@@ -23,6 +21,7 @@ from bestmix.problems.solution import check_settled, solve_means
 from bestmix.strategies import enough, money
 from bestmix.strategies.protocol import Memory
 
+LEAST_NOISE = 1e-8  # of the largest variance of a trial: an arm without noise settles what it is about at once
 TINY = 1e-300  # next to nothing, in any unit
 
 
@@ -77,7 +76,12 @@ class Variances:
         self.rows = seen.fit.design
         self.wanted = coefficients @ self.rows  # u (J, d)
         noise = seen.evidence.problem.rows.scatters(seen.fit.covariances)
-        self.spread = np.maximum(np.einsum("ji,cik,jk->jc", directions, noise, directions), 0.0)  # s (J, K0)
+        spread = np.maximum(np.einsum("ji,cik,jk->jc", directions, noise, directions), 0.0)  # s (J, K0)
+        largest = spread.max(axis=1, initial=0.0, keepdims=True)
+        # Conditions along the same direction have the same fit; a direction without noise has nothing to learn.
+        self.size = largest[:, 0]
+        relative = np.maximum(spread / np.where(largest > 0.0, largest, 1.0), LEAST_NOISE)
+        self.noise, self.which = np.unique(relative, axis=0, return_inverse=True)
         self.factor = np.ones(len(coefficients))
 
     def scaled(self, trials: Floats, exact: Floats) -> "Variances":
@@ -88,12 +92,15 @@ class Variances:
 
     def at(self, trials: Floats) -> tuple[Floats, Floats]:
         """With so many trials of each arm (K0,): the variances (J,), and what one more trial takes off (J, K0)."""
-        inverse = np.linalg.inv(self.rows.T @ (trials[:, None] * self.rows))
-        reach = self.wanted @ inverse @ self.rows.T  # phi_c.a (J, K0)
-        weighted = trials * self.spread * reach
-        beside = weighted @ self.rows @ inverse @ self.rows.T  # phi_c.A^-1 B a
-        less = np.maximum(2.0 * reach * beside - self.spread * reach**2, 0.0)
-        return self.factor * (weighted * reach).sum(axis=1), self.factor[:, None] * less
+        variance, less = np.empty(len(self.wanted)), np.empty((len(self.wanted), len(trials)))
+        for k, noise in enumerate(self.noise):
+            some = self.which == k
+            told = self.rows * np.sqrt(trials / noise)[:, None]
+            aim = np.linalg.solve(told.T @ told, self.wanted[some].T)  # A^-1 u (d, J)
+            variance[some] = (self.wanted[some] * aim.T).sum(axis=1)
+            less[some] = (self.rows @ aim).T ** 2 / noise
+        scale = self.size * self.factor
+        return scale * variance, scale[:, None] * less
 
 
 def condition_gains(seen: Sight, reserve: conditions.Reserve) -> money.Gains:
