@@ -147,7 +147,7 @@ def test_an_instance_of_it_says_what_serves_it():
 def test_a_frame_has_the_arms_for_its_index():
     frame = pd.DataFrame({"size": [7.0, 1.0], "kind": ["new", "old"]}, index=["b", "a"])
     assert read_features(["a", "b"], frame) == {"a": {"size": 1.0, "kind": "old"}, "b": {"size": 7.0, "kind": "new"}}
-    with pytest.raises(ValueError, match="features: expected a frame whose index are the arms, got the index"):
+    with pytest.raises(ValueError, match="features: expected one value for each arm that can be tried: 'a', 'b'"):
         read_features(["a", "b"], frame.reset_index())
     with pytest.raises(ValueError, match="masked"):
         read_features(["a", "b"], np.ma.masked_values([[1.0], [2.0]], 2.0))

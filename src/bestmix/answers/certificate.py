@@ -17,7 +17,7 @@ from bestmix.answers.safety import (
     usable,
 )
 from bestmix.answers.shared_items import of_row
-from bestmix.arrays import Floats
+from bestmix.arrays import Flags, Floats
 from bestmix.problems.solution import solve_means
 
 REWARD = slice(0, 1)
@@ -43,18 +43,22 @@ def certify(
     level: float = 0.95,
     safety: float = 0.95,
     certified: bool | None = None,
+    deployable: Flags | None = None,
 ) -> Certificate:
     """Certificate of a mix; ``prices`` are the shadow prices of the optimum at the estimates, a good start.
 
     ``level`` is that of the intervals and of the regret, ``safety`` the certainty with which a single arm must keep the
     limits. A mix of one arm that is ``certified`` is that single arm, and where it is False, and no mix was, there is
-    no single arm either; None is for a mix of which nothing was asked.
+    no single arm either; None is for a mix of which nothing was asked. ``deployable`` (K,) are arms that may be it;
+    None for all.
     """
     data, bound, tried = data._replace(means=rounded(data.means)), rounded(bound), usable(data)
     inner, p = chosen(data, tried), mixture[tried]
     risk = 1.0 - level
     own = certified and np.count_nonzero(p) == 1
-    single = None if certified is False else safe_arm(inner, bound, chance, safety) if not own else int(np.argmax(p))
+    single = int(np.argmax(p)) if own else None
+    if single is None and certified is not False:
+        single = safe_arm(inner, bound, chance, safety, None if deployable is None else deployable[tried])
     against = None if single is None else p - np.eye(len(p))[single]
     return Certificate(
         regret=least_bound(
@@ -89,11 +93,14 @@ def _reward_margins(data: Estimates, tail: float, sign: float) -> Floats:
     return margins(data, tail, sign, REWARD)[:, 0]
 
 
-def safe_arm(data: Estimates, bound: Floats, chance: float | None, safety: float) -> int | None:
-    """Best arm that alone keeps all limits, judged as any mix is; None when there is none."""
+def safe_arm(
+    data: Estimates, bound: Floats, chance: float | None, safety: float, deployable: Flags | None = None
+) -> int | None:
+    """Best arm that alone keeps all limits, judged as any mix is, of all or of some (K,); None when there is none."""
     limits = CostLimits(data, bound)
     margin = margins(data, single_tail(limits, chance, safety))
     dust = DUST * np.maximum(np.abs(bound), np.abs(data.means[:, 1:]))
-    fits = np.flatnonzero((data.means[:, 1:] + margin <= bound + dust).all(axis=1))
+    keeps = np.asarray((data.means[:, 1:] + margin <= bound + dust).all(axis=1))
+    fits = np.flatnonzero(keeps if deployable is None else keeps & deployable)
     found = best_alone(limits, chance, np.eye(len(data.means))[fits], data.means[fits, 0], safety)
     return None if found is None else int(fits[found])

@@ -47,15 +47,14 @@ class Evidence:
         known = self.problem.partly_known
         means = np.where(np.isnan(known), self._own_means, known)
         told = self.counts.astype(np.float64), means, self._own_scatters
-        found = linear_fit(self.problem.design, *told, self.events[: len(self.moments)])
-        # What is known of all arms needs no fit.
-        given = ~np.isnan(known).any(axis=0)
-        return found if found is None else found._replace(misfit=np.where(given, 1.0, found.misfit))
+        asked = np.asarray(np.isnan(known).any(axis=0))  # what is known of all arms needs no fit
+        return linear_fit(self.problem.design, *told, self.events[: len(self.moments)], asked)
 
     @property
     def fit(self) -> "LinearFit | None":
-        """The same, unless the trials refute it: then each arm's own trials speak for it alone."""
-        return None if self.fitted is None or self.fitted.refuted.any() else self.fitted
+        """The same, unless the trials refute all of it: then each arm's own trials speak for it alone."""
+        asked = np.isnan(self.problem.partly_known).any(axis=0)
+        return None if self.fitted is None or self.fitted.refuted[asked].all() else self.fitted
 
     @cached_property
     def _own_means(self) -> Floats:
@@ -91,33 +90,9 @@ class Evidence:
     @property
     def fit_note(self) -> str:
         """What the trials say of the features; no text where that is nothing."""
-        if self.fitted is None:
-            return "There are too few trials for a fit by features." if self.problem.features else ""
-        if self.fitted.refuted.any():
-            found = [
-                f"{name} (p = {p:.2g})"
-                for name, p, wrong in zip(self.problem.measures, self.fitted.misfit, self.fitted.refuted, strict=True)
-                if wrong
-            ]
-            return (
-                f"The arms are not linear in their features: {', '.join(found)}. "
-                "Each arm's own trials were used instead; add features, or leave them out."
-            )
-        told = "Means are of one fit of all trials by the arms' features"
-        if self.fitted.design.shape[1] >= np.count_nonzero(self.counts):
-            return f"{told}.{self._untried_note}"
-        if np.isnan(self.fitted.misfit).any():
-            return f"{told}, on which all of this rests; too few arms were tried twice to test it.{self._untried_note}"
-        least = float(self.fitted.misfit.min()) * len(self.fitted.misfit)
-        tested = f"they do not contradict it (lack of fit: p = {min(least, 1.0):.2g})"
-        return f"{told}, on which all of this rests; {tested}.{self._untried_note}"
+        from bestmix.answers.linear_fit import fit_note
 
-    @property
-    def _untried_note(self) -> str:
-        """Which arms are known by others' trials alone."""
-        names = [self.problem.trial_names[a] for a in np.flatnonzero(self.counts == 0)]
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
-        return f" Never tried, so known by others' trials alone and not in the mix to deploy: {shown}." if names else ""
+        return fit_note(self) if self.problem.features else ""
 
     @cached_property
     def means(self) -> Floats:

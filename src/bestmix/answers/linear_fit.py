@@ -12,7 +12,7 @@ everywhere.
 
 Whether the arms are linear in their features is tested: by the distances of the arms' own means from the fit, all
 together and along a curve, and what the spread within arms makes of them (F tests for unequal variances, as Brown and
-Forsythe have them). A fit that is refuted is not used.
+Forsythe have them). In a metric whose fit is refuted each arm has its own mean.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -48,12 +48,13 @@ class LinearFit(NamedTuple):
         Of the measures (K0, M); NaN for an arm that no trial tells about.
     weights
         H of each measure (M, K0, K0): what the mean of each arm's trials counts in each estimate.
-    covariances, freedom
-        Of one trial of each arm (K0, M, M), blended, and the degrees of freedom in its own (K0,).
+    covariances
+        Of one trial of each arm (K0, M, M), blended.
     freedoms
         Degrees of freedom of the variance of each arm's estimates (K0,), as Satterthwaite has them.
     worth
-        As how many trials of its own an estimate counts (K0,): one over phi_a' A^-1 phi_a, without weights.
+        As how many trials of its own an estimate counts (K0,): one over phi_a' A^-1 phi_a, without weights; its own
+        where a measure is refuted.
     pooled
         Covariance of a trial of all arms together (M, M).
     counts
@@ -68,7 +69,6 @@ class LinearFit(NamedTuple):
     means: Floats
     weights: Floats
     covariances: Floats
-    freedom: Floats
     freedoms: Floats
     worth: Floats
     pooled: Floats
@@ -84,19 +84,23 @@ class LinearFit(NamedTuple):
 
     @property
     def refuted(self) -> Flags:
-        """Measures that are not linear in the features (M,)."""
-        with np.errstate(invalid="ignore"):
-            return np.asarray(self.misfit * max(len(self.misfit), 1) < REFUTED)
+        """Measures that are not linear in the features (M,): each arm's own trials speak for it alone in these."""
+        return _refuted(self.misfit)
 
 
 def linear_fit(
-    design: Floats, counts: Floats, means: Floats, scatters: Floats, events: Flags | None = None
+    design: Floats,
+    counts: Floats,
+    means: Floats,
+    scatters: Floats,
+    events: Flags | None = None,
+    asked: Flags | bool = True,
 ) -> LinearFit | None:
     """The fit of arms with rows (K0, d) to counts (K0,), means (K0, M) and scatters (K0, M, M) of their trials.
 
     ``events`` (K0, M) are measures that were 0 or 1 in all trials: their variance is at least that of a share which is
-    known as well as the fit tells it, for an event that was never seen may happen. None where there are no more trials
-    than free directions: nothing could be said of the noise.
+    known as well as the fit tells it, for an event that was never seen may happen. ``asked`` (M,) are those that have
+    to be linear. None where there are no more trials than free directions: nothing could be said of the noise.
 
     >>> line = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> found = linear_fit(line, np.array([4.0, 4.0, 0.0]), np.array([[1.0], [2.0], [np.nan]]), np.ones((3, 1, 1)))
@@ -104,6 +108,7 @@ def linear_fit(
     ([1.0, 2.0, 3.0], [-1.0, 2.0, 0.0])
     """
     counts, tried = np.asarray(counts, dtype=np.float64), counts > 0
+    asked = np.broadcast_to(asked, means.shape[1:])
     own = np.where(tried[:, None], means, 0.0)
     size, turn = np.linalg.eigh(design.T @ (counts[:, None] * design))
     told = size > SINGULAR * size.max(initial=0.0)
@@ -113,28 +118,41 @@ def linear_fit(
         return None
     together = (rows / size[told]) @ rows.T  # phi_a' A^-1 phi_b
     alike = together * counts
-    worth = np.clip(1.0 / np.maximum(np.diagonal(together), 1.0 / MOST_COUNTED), 1.0, MOST_COUNTED)
+    test = _misfit(counts, scatters, own, alike)
+    test[~asked] = 1.0
     spread = _expected_spread(rows, counts, scatters, np.zeros(own.shape, np.bool_) if events is None else events)
+    spread[:, _refuted(test)] = 1.0
     weights = np.array([_weighted(rows, counts / s**2) if np.ptp(s) else alike for s in spread.T])
+    weights[_refuted(test)] = np.diag(tried.astype(np.float64))  # each arm by itself
     fitted = np.einsum("mac,cm->am", weights, own)
     if events is not None:
         fitted = np.where(events, np.clip(fitted, 0.0, 1.0), fitted)
+    worth = np.clip(1.0 / np.maximum(np.diagonal(together), 1.0 / MOST_COUNTED), 1.0, MOST_COUNTED)
+    if _refuted(test).any():
+        worth = np.where(tried, np.minimum(worth, counts), worth)
     apart = np.where(tried[:, None], own - fitted, 0.0)
     square = scatters + counts[:, None, None] * apart[:, :, None] * apart[:, None, :]
-    spent = np.diagonal(weights, axis1=1, axis2=2).mean(axis=0)
-    freedom = np.where(tried, np.maximum(counts - spent, 0.0), 0.0)
+    spent = np.diagonal(weights, axis1=1, axis2=2).T  # (K0, M)
+    freedom = np.where(tried[:, None], np.maximum(counts[:, None] - spent, 0.0), 0.0)
+    shared = (freedom[:, :, None] + freedom[:, None, :]) / 2.0
     # Deviations over those that are to be expected have one covariance for all arms.
     both = spread[:, :, None] * spread[:, None, :]
-    pooled = (square / both).sum(axis=0) / total
-    blended = (square + PRIOR * pooled * both) / (freedom + PRIOR)[:, None, None]
+    pooled = (square / both).sum(axis=0) / np.maximum(shared.sum(axis=0), 1.0)
+    blended = (square + PRIOR * pooled * both) / (shared + PRIOR)
     if events is not None:
         _raise_events(blended, fitted, worth, events)
-    test = _misfit(counts, scatters, own, alike)
     lost = np.linalg.norm(aside, axis=1) > OUTSIDE * np.maximum(np.linalg.norm(design, axis=1), 1e-300)
     fitted[lost] = np.nan
-    pairs = zip(weights, _variances(blended).T, strict=True)
-    freedoms = np.min([_freedoms(weight, counts, variance, freedom) for weight, variance in pairs], axis=0)
-    return LinearFit(fitted, weights, blended, freedom, freedoms, worth, pooled, counts, rows, test)
+    fitted[np.ix_(~tried, _refuted(test))] = np.nan
+    parts = zip(weights, _variances(blended).T, freedom.T, strict=True)
+    freedoms = np.min([_freedoms(weight, counts, variance, free) for weight, variance, free in parts], axis=0)
+    return LinearFit(fitted, weights, blended, freedoms, worth, pooled, counts, rows, test)
+
+
+def _refuted(misfit: Floats) -> Flags:
+    """Measures that are not linear in the features, by these chances of their misfits (M,)."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(misfit * max(len(misfit), 1) < REFUTED)
 
 
 def _weighted(rows: Floats, trials: Floats) -> Floats:
@@ -301,3 +319,40 @@ def _skew(evidence: "Evidence", fit: LinearFit, variances: Floats, worth: Floats
     result = skew.copy()
     result[:unknown, :, SKEWNESS] = found * np.sqrt(worth)[:, None]
     return result
+
+
+def fit_note(evidence: "Evidence") -> str:
+    """What the trials say of the features; no text where that is nothing."""
+    fit, measures = evidence.fitted, evidence.problem.measures
+    if fit is None:
+        return "There are too few trials for a fit by features." if evidence.problem.features else ""
+    wrong = [f"{name} (p = {p:.2g})" for name, p, bad in zip(measures, fit.misfit, fit.refuted, strict=True) if bad]
+    told = "Means are of one fit of all trials by the arms' features"
+    if wrong:
+        said = f"The arms are not linear in their features: {', '.join(wrong)}."
+        if evidence.fit is None:
+            return f"{said} Each arm's own trials were used instead; add features, or leave them out."
+        said += " There each arm's own trials were used instead."
+        rest = [name for name, bad in zip(measures, fit.refuted, strict=True) if not bad]
+        told = f"{said} Means of {' and '.join(rest)} are of one fit of all trials by these features"
+    if fit.design.shape[1] >= np.count_nonzero(evidence.counts):
+        return f"{told}.{_untried(evidence, fit)}"
+    if np.isnan(fit.misfit).any():
+        return f"{told}, on which all of this rests; too few arms were tried twice to test it.{_untried(evidence, fit)}"
+    least = min(float(fit.misfit[~fit.refuted].min()) * len(fit.misfit), 1.0)
+    tested = f"they do not contradict it (lack of fit: p = {least:.2g})"
+    return f"{told}, on which all of this rests; {tested}.{_untried(evidence, fit)}"
+
+
+def _untried(evidence: "Evidence", fit: LinearFit) -> str:
+    """Which arms are known by others' trials alone, and of which nothing is known."""
+    never, lost = evidence.counts == 0, np.isnan(fit.means).any(axis=1)
+    text = ""
+    for what, some in (
+        ("Never tried, so known by others' trials alone and not in the mix to deploy", never & ~lost),
+        ("Never tried, and others' trials do not tell of", never & lost),
+    ):
+        names = [evidence.problem.trial_names[a] for a in np.flatnonzero(some)]
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
+        text += f" {what}: {shown}." if names else ""
+    return text

@@ -238,7 +238,8 @@ def _certificate(
     if not judgeable(evidence):
         return {}
     prices = solution.dual if solution.feasible else np.zeros(len(problem.bounds))
-    asked = (SAFETY, None) if safety is None else (safety, found.certified)
+    may = None if evidence.fit is None else evidence.deployable.counts > 0
+    asked = (SAFETY, None, may) if safety is None else (safety, found.certified, may)
     proof = certificate.certify(evidence.estimates, found.mixture, problem.bound, chance, prices, LEVEL, *asked)
     return {
         # Nothing is known of an arm without trials: it may be much better.

@@ -11,8 +11,7 @@ from bestmix import checks
 from bestmix.answers import certainty, noisy_program
 from bestmix.answers.certificate import reward_interval
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs.from_log import log_evidence
-from bestmix.answers.logs.tables import read_features
+from bestmix.answers.logs.from_log import log_evidence, log_features
 from bestmix.answers.markov import seen_along
 from bestmix.answers.noisy_program import NoisyProgram
 from bestmix.answers.program_certificate import value_interval
@@ -127,6 +126,8 @@ class TradeOff:
         The limit as it stands.
     estimated
         Whether the means are estimates, or given.
+    note
+        What else is to be said of the estimates.
     """
 
     cost: str
@@ -137,6 +138,7 @@ class TradeOff:
     goal: Goal = REWARD
     limit: Limit | None = None
     estimated: bool = True
+    note: str = ""
 
     @property
     def label(self) -> str:
@@ -315,7 +317,7 @@ def tradeoff(
         return _of_evidence(evidence, None, cost, safety, points)
     asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
     if features is not None:
-        asked["features"] = features if isinstance(features, Mapping) else read_features(source, arm, features)
+        asked["features"] = log_features(source, arm, features)
     return _of_evidence(*of_log(source, arm, reward, drop_missing, None, **asked), cost, safety, points)
 
 
@@ -335,6 +337,13 @@ def _more_certain(found: TradeOff, rec: Recommendation) -> bool:
 
 
 def _of_evidence(
+    evidence: Evidence, binary: Flags | None, cost: str | None, safety: float | None, points: int
+) -> TradeOff:
+    """The curve at the estimates with the safe mix, and what is to be said of them."""
+    return replace(_curve_of(evidence, binary, cost, safety, points), note=evidence.fit_note)
+
+
+def _curve_of(
     evidence: Evidence, binary: Flags | None, cost: str | None, safety: float | None, points: int
 ) -> TradeOff:
     """The curve at the estimates with the safe mix; ``binary`` says which measures are 0 or 1, None with segments."""

@@ -21,7 +21,7 @@ def sentences(found: "TradeOff") -> list[str]:
         return [f"Whatever the limit on {found.label}, no mix keeps the others."]
     changes = [_safe_change(found, bound) or _guess(found, _change(found, bound)) for bound in found.changed_bounds]
     now, ends = _guess(found, _now(found)), _guess(found, _range(found))
-    return [now, *_safe(found), *filter(None, changes), ends]
+    return [now, *_safe(found), *filter(None, [*changes, ends, found.note])]
 
 
 def _guess(found: "TradeOff", sentence: str) -> str:

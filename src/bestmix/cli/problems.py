@@ -24,7 +24,7 @@ Features = Annotated[
         "--feature",
         metavar="COLUMN",
         help="Column of what arms are made of (their model, their prompt), where all means are linear in it: "
-        "one fit of all trials; may be given several times.",
+        "one fit of all trials; may be given several times, and 'text(COLUMN)' is for numbers that are mere names.",
         show_default="each arm for itself",
     ),
 ]
@@ -113,7 +113,7 @@ def parse_features(texts: list[str], arms: list[str]) -> dict[str, dict[str, flo
     """
     from bestmix.answers.logs.tables import as_numbers
 
-    found = {}
+    found: dict[str, dict[str, float | str]] = {}
     for text in texts:
         named = max((arm for arm in arms if text.startswith(f"{arm}:")), key=len, default=None)
         pairs = [part.partition("=") for part in text[len(named or "") + 1 :].split(",")]
@@ -122,5 +122,5 @@ def parse_features(texts: list[str], arms: list[str]) -> dict[str, dict[str, flo
                 f"--feature: expected an arm that comes with --arm and what it is made of, as in "
                 f"tiny:model=small,heat=0.5, got {text!r}; write it so"
             )
-        found[named] = {name.strip(): as_numbers([value.strip()])[0] for name, _, value in pairs}
+        found[named] = found.get(named, {}) | {name.strip(): as_numbers([value.strip()])[0] for name, _, value in pairs}
     return found

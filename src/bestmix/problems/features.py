@@ -31,7 +31,7 @@ def read_features(arms: Sequence[str], given: Any) -> dict[str, Features]:
     if given is None:
         return {}
     if hasattr(given, "columns") and not isinstance(given, Mapping):
-        given = _of_frame(arms, given)
+        given = features_of_frame(given)
     if not isinstance(given, Mapping):
         if isinstance(given, np.ma.MaskedArray) and given.mask.any():
             raise checks.InvalidInput(
@@ -52,15 +52,12 @@ def read_features(arms: Sequence[str], given: Any) -> dict[str, Features]:
     return result
 
 
-def _of_frame(arms: Sequence[str], frame: Any) -> dict[str, Any]:
+def features_of_frame(frame: Any) -> dict[str, Any]:
     """Rows of a frame with the arms for its index, by the names of its columns."""
-    index = list(getattr(frame, "index", ()))
-    if sorted(map(str, index)) != sorted(arms):
+    if not hasattr(frame, "iterrows"):
+        got = type(frame).__name__
         raise checks.InvalidInput(
-            "features",
-            expected="a frame whose index are the arms",
-            got=f"the index {checks.shown(index[:3])}" if index else "one without",
-            remedy="set the index, or give a mapping by arm",
+            "features", expected="a frame with the arms for its index", got=got, remedy="give a mapping"
         )
     return {str(arm): row.to_dict() for arm, row in frame.iterrows()}
 
@@ -89,16 +86,18 @@ def _value(name: str, value: Any) -> float | str:
 
 def _check_kinds(features: Mapping[str, Features]) -> None:
     """A feature is a number in all arms, or a text in all."""
-    rows = [row for row in features.values() if isinstance(row, dict)]
-    for name in rows[0] if rows else ():
-        if len({isinstance(row[name], str) for row in rows}) > 1:
-            arm = next(arm for arm, row in zip(features, rows, strict=True) if isinstance(row[name], str))
-            raise checks.InvalidInput(
-                f"features[{arm!r}]",
-                expected=f"{name} as a number, as other arms have it",
-                got=checks.shown(rows[list(features).index(arm)][name]),
-                remedy="write numbers as texts, '7', where they are mere names",
-            )
+    rows = {arm: row for arm, row in features.items() if isinstance(row, dict)}
+    first = next(iter(rows.values()), {})
+    for arm, row in rows.items():
+        for name, value in row.items():
+            if isinstance(value, str) != isinstance(first[name], str):
+                kind = "text" if isinstance(first[name], str) else "number"
+                raise checks.InvalidInput(
+                    f"features[{arm!r}]",
+                    expected=f"{name} as a {kind}, as other arms have it",
+                    got=checks.shown(value),
+                    remedy="write numbers as texts, '7', where they are mere names",
+                )
 
 
 def design(features: Mapping[str, Features]) -> Floats:

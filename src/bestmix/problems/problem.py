@@ -184,9 +184,9 @@ class Problem:
         if self.features and (self.segments or other):
             raise checks.InvalidInput(
                 "features",
-                expected="one segment, and limits of at most or at least a number",
+                expected="one segment, and limits of at most or at least a number, with them",
                 got=f"'{other[0]}'" if other else f"{len(self.segments)} segments",
-                remedy="leave one of them out",
+                remedy="leave the features out, or what does not go with them",
             )
 
     def _check_known(self, name: str, known: Known) -> None:

@@ -73,7 +73,8 @@ class Variances:
     """
 
     def __init__(self, seen: Sight, coefficients: Floats, directions: Floats) -> None:
-        self.rows = seen.fit.design
+        # Where a metric is not linear a trial of an arm tells of that arm alone.
+        self.rows = np.eye(len(seen.fit.counts)) if seen.fit.refuted.any() else seen.fit.design
         self.wanted = coefficients @ self.rows  # u (J, d)
         noise = seen.evidence.problem.rows.scatters(seen.fit.covariances)
         spread = np.maximum(np.einsum("ji,cik,jk->jc", directions, noise, directions), 0.0)  # s (J, K0)

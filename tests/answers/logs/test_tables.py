@@ -222,6 +222,7 @@ def test_features_are_what_columns_say_of_each_arm():
         "b": {"model": 70.0, "name": "1_000", "heat": 0.5},
     }
     assert read_features(log, "arm", ["model", "name", "heat"]) == expected
+    assert read_features(log, "arm", ["text(model)"]) == {"a": {"model": "7"}, "b": {"model": "70"}}
     with pytest.raises(ValueError, match="no row of the arm says its model"):
         read_features({"arm": ["a", "b"], "model": ["s", None]}, "arm", ["model"])
     with pytest.raises(ValueError, match="expected one model in all rows of the arm, such as 's', got 'l'"):

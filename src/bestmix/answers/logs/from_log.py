@@ -18,6 +18,7 @@ from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums
 from bestmix.answers.recommendation import Recommendation
 from bestmix.arrays import Floats
+from bestmix.problems.features import features_of_frame
 from bestmix.problems.goals import Goal
 from bestmix.problems.items import Items
 from bestmix.problems.limits import Limit
@@ -91,7 +92,8 @@ def from_log(
         that of the state, and ``next_state`` that of the state which comes next. The answer is a policy.
     features
         Columns that say what each arm is made of, where the means of all metrics are linear in it, such as
-        ``["model", "prompt"]``; or as for ``Problem``, by arm, where arms that the log does not have may be among them.
+        ``["model", "text(version)"]``, the last one for numbers that are mere names; or as for ``Problem``, by arm,
+        where arms that the log does not have may be among them.
 
     Examples
     --------
@@ -115,7 +117,7 @@ def from_log(
                 raise checks.InvalidInput(name, "with features all arms have one fit, which knows none", "leave it out")
         if uncertainty == "bootstrap":
             raise checks.InvalidInput("uncertainty", "the bootstrap knows no features", "leave it out, 'delta' does")
-        asked["features"] = features if isinstance(features, Mapping) else read_features(frame, arm, features)
+        asked["features"] = log_features(frame, arm, features)
     if discount is not None:
         beside: dict[str, Any] = {"known": known, "segments": segments, "item": item, "block": block, "blocks": blocks}
         beside |= {"uncertainty": None if uncertainty == "delta" else uncertainty}
@@ -130,6 +132,22 @@ def from_log(
     chosen |= {"uncertainty": uncertainty, "items": item is not None}
     answer = recommend_sums(problem, found, number, "log", safety=safety, **chosen)
     return replace(answer, note=_note(Evidence(problem, moments_of(problem, found)), answer.note))
+
+
+def log_features(frame: Any, arm: str, features: Any) -> Mapping[str, Any]:
+    """Features by arm: as they are given, or what columns of the log say."""
+    if isinstance(features, Mapping):
+        return features
+    if hasattr(features, "columns"):
+        return features_of_frame(features)
+    if isinstance(features, str) or not all(isinstance(name, str) for name in features):
+        raise checks.InvalidInput(
+            "features",
+            expected="names of columns, or features by arm",
+            got=checks.shown(features),
+            remedy="write ['model', 'prompt'], or {'arm': {'model': 'large'}, ...}",
+        )
+    return read_features(frame, arm, features)
 
 
 def _of_steps(

@@ -191,11 +191,14 @@ def log_chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
 def read_features(frame: Any, arm: str, names: Sequence[str]) -> dict[str, dict[str, float | str]]:
     """What columns say of each arm, which is the same in all of its rows; numbers where a column has nothing else.
 
+    Of a column as in "text(version)" numbers are texts too.
+
     >>> log = {"arm": ["a", "b", "a"], "model": ["s", "l", "s"], "heat": ["0.5", 1, None]}
     >>> read_features(log, "arm", ["model", "heat"])
     {'a': {'model': 's', 'heat': 0.5}, 'b': {'model': 'l', 'heat': 1.0}}
     """
-    names = checks.names("features", names, "column")
+    wanted = checks.names("features", names, "column")
+    names = [name[5:-1] if name.startswith("text(") and name.endswith(")") else name for name in wanted]
     if isinstance(frame, (str, os.PathLike)) and str(frame) == STANDARD_INPUT:
         raise checks.InvalidInput("features", "standard input can be read but once", "write the log to a file first")
     found: dict[str, dict[str, str]] = {}
@@ -211,7 +214,10 @@ def read_features(frame: Any, arm: str, names: Sequence[str]) -> dict[str, dict[
         if missing := [name for name in names if name not in values]:
             fault = f"no row of the arm says its {missing[0]}"
             raise checks.InvalidInput(f"features[{of!r}]", fault, "fill it in, or leave the column out")
-    columns = {name: as_numbers([values[name] for values in found.values()]) for name in names}
+    columns: dict[str, Sequence[float | str]] = {}
+    for name, how in zip(names, wanted, strict=True):
+        said_of = [values[name] for values in found.values()]
+        columns[name] = said_of if how != name else as_numbers(said_of)
     return {of: {name: columns[name][a] for name in names} for a, of in enumerate(found)}
 
 
