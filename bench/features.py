@@ -24,16 +24,16 @@ JUDGED = 400  # the first seed of the instances whose answers are judged
 
 
 def measure(quick: bool) -> list[Figure]:
-    few, runs = (4, 20) if quick else (10, 20)
+    few, runs = (4, 20) if quick else (8, 20)
     figures = []
     for arms, levels in LEVELS.items():
         if not quick or arms == 27:
             figures += needed([random_features(levels, 1, seed=seed, margin=MARGIN) for seed in range(few)], arms, runs)
     for arms, costs, events in [(27, 1, False), (27, 2, False), (48, 1, False), (27, 1, True)][: 1 if quick else None]:
         for trials in (3, 10, 40):
-            figures += claims(arms, costs, events, trials, 60 if quick else 600)
-        figures += claims(arms, costs, events, 0, 40 if quick else 300)
-    return figures + stops(30 if quick else 200)
+            figures += claims(arms, costs, events, trials, 60 if quick else 300)
+        figures += claims(arms, costs, events, 0, 40 if quick else 150)
+    return figures + stops(30 if quick else 100)
 
 
 def needed(instances: Sequence[SegmentInstance], arms: int, runs: int) -> list[Figure]:
