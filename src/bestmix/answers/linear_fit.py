@@ -157,7 +157,15 @@ def _refuted(misfit: Floats) -> Flags:
 
 def _weighted(rows: Floats, trials: Floats) -> Floats:
     """H of trials with these weights (K0,)."""
-    return np.asarray(rows @ np.linalg.inv(rows.T @ (trials[:, None] * rows)) @ (rows.T * trials))
+    return np.asarray(rows @ solved(rows.T @ (trials[:, None] * rows), rows.T * trials))
+
+
+def solved(matrix: Floats, right: Floats) -> Floats:
+    """The solution of a linear system; the shortest one that comes nearest where the matrix is singular to rounding."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, right))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
 
 def _variances(covariances: Floats) -> Floats:

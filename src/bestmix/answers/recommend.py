@@ -198,6 +198,8 @@ def _further(evidence: Evidence, found: SafeMix) -> Floats:
     if evidence.fit is None or not used.any():
         return found.further
     times = float((found.further[used] / evidence.estimates.counts[used]).max())
+    if not math.isfinite(times):  # no number would do
+        return found.further
     return np.pad(np.ceil(evidence.counts * times), (0, len(used) - len(evidence.counts)))
 
 

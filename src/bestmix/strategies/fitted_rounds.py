@@ -13,7 +13,7 @@ import numpy as np
 
 from bestmix.answers import certainty, safety
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.linear_fit import LinearFit
+from bestmix.answers.linear_fit import LinearFit, solved
 from bestmix.answers.regret import quantiles, with_events
 from bestmix.arrays import Floats
 from bestmix.kernels import allocation, conditions, feasibility, jit, simplex, stopping
@@ -97,8 +97,8 @@ class Variances:
         for k, noise in enumerate(self.noise):
             some = self.which == k
             told = self.rows * np.sqrt(trials / noise)[:, None]
-            aim = np.linalg.solve(told.T @ told, self.wanted[some].T)  # A^-1 u (d, J)
-            variance[some] = (self.wanted[some] * aim.T).sum(axis=1)
+            aim = solved(told.T @ told, self.wanted[some].T)  # A^-1 u (d, J)
+            variance[some] = np.maximum((self.wanted[some] * aim.T).sum(axis=1), 0.0)
             less[some] = (self.rows @ aim).T ** 2 / noise
         scale = self.size * self.factor
         return scale * variance, scale[:, None] * less
