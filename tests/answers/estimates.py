@@ -1,11 +1,13 @@
-"""Estimates to try the safe mix on: given ones, and ones drawn from an instance of the catalog."""
+"""Estimates to try the safe mix on: given ones, and ones drawn, from the catalog and from arms with features."""
 
 import numpy as np
 
-from bestmix import catalog
+from bestmix import Problem, catalog
 from bestmix.answers import safety
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
+
+LINE = [[1, 0], [1, 1], [1, 2], [1, 3]]  # features of four arms, along one number
 
 
 def made(means, deviations, counts, binary=None):
@@ -31,3 +33,10 @@ def drawn(name, n, seed=0):
     """Estimates from n trials of every arm of a catalog instance, and its bounds."""
     instance = catalog.load(name)
     return evidence(instance, n, np.random.default_rng(seed)).estimates, instance.bound
+
+
+def with_features(trials, features, bounds=None, **asked):
+    """Evidence of these trials of arms with features (or None)."""
+    problem = Problem([f"arm{a}" for a in range(len(trials))], bounds or {}, features=features, **asked)
+    size = len(problem.measures)
+    return Evidence(problem, [Moments(size).plus(np.reshape(own, (len(own), size)).astype(float)) for own in trials])

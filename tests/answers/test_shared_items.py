@@ -7,9 +7,10 @@ from tests import naive
 from bestmix import Problem, from_log
 from bestmix.answers.blocks import Blocks
 from bestmix.answers.certainty import z_scores
+from bestmix.answers.correlations import mean_covariances
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
-from bestmix.answers.shared_items import PAIRS, mean_correlations, mean_covariances, possible
+from bestmix.answers.shared_items import PAIRS, mean_correlations, possible
 from bestmix.problems.solution import solve_means
 
 MEANS = np.array([[1.0, 0.2], [2.0, 1.6], [1.4, 0.7], [0.9, 1.1]])

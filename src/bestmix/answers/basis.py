@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestmix.answers.correlations import floored, mean_covariances
 from bestmix.answers.safety import Estimates, mean_variances
-from bestmix.answers.shared_items import floored, mean_covariances
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.solution import Solution
 

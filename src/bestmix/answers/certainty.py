@@ -13,9 +13,9 @@ that cost exactly their bound at a known price.
 
 import numpy as np
 
+from bestmix.answers.correlations import floored, mean_covariances
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.safety import Estimates
-from bestmix.answers.shared_items import floored, mean_covariances
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import conditions, jit, simplex
 from bestmix.problems.solution import Solution
@@ -80,7 +80,7 @@ def _loaded(data: Estimates, bound: Floats, basis: Integers) -> conditions.State
         return None
     speed(conditions.conditions)(state)
     if data.shared is not None:
-        share_items(state, data)
+        count_correlations(state, data)
     return state
 
 
@@ -96,7 +96,7 @@ def state_of(data: Estimates) -> conditions.State:
     return state
 
 
-def share_items(state: conditions.State, data: Estimates) -> None:
+def count_correlations(state: conditions.State, data: Estimates) -> None:
     """Multiply the terms of each condition's variance, so that it is the one with what arms have in common."""
     together, apart = condition_variances(state, data)
     factor = np.divide(floored(together, apart, data.fitted), apart, out=np.ones_like(apart), where=apart > 0)
@@ -106,7 +106,7 @@ def share_items(state: conditions.State, data: Estimates) -> None:
 
 def condition_variances(state: conditions.State, data: Estimates) -> tuple[Floats, Floats]:
     """Variance of each condition's gap (n,), with what arms have in common, and as if they had nothing."""
-    means, basis = mean_covariances_of(data, len(state.counts)), state.basis.column
+    means, basis = _mean_covariances(data, len(state.counts)), state.basis.column
     weights, directions = condition_weights(state)
     others = np.ones(len(weights), dtype=np.bool_)
     others[basis] = False
@@ -145,7 +145,7 @@ def condition_weights(state: conditions.State) -> tuple[Floats, Floats]:
     return weights, directions
 
 
-def mean_covariances_of(data: Estimates, unknown: int) -> Floats:
+def _mean_covariances(data: Estimates, unknown: int) -> Floats:
     """Covariances of the means of all arms that are tried (K0, K0, 1 + L, 1 + L); zero for one without trials."""
     tried = np.maximum(data.counts[:unknown], 1.0)
     spread = data.covariances[:unknown] / tried[:, None, None]

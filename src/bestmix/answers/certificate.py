@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.cone import DUST, spread
+from bestmix.answers.correlations import of_row
 from bestmix.answers.regret import by_themselves, least_bound
 from bestmix.answers.safe_search import best_alone, single_tail
 from bestmix.answers.safety import (
@@ -16,7 +17,6 @@ from bestmix.answers.safety import (
     rounded,
     usable,
 )
-from bestmix.answers.shared_items import of_row
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.solution import solve_means
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.answers.shared_items import floored
+from bestmix.answers.correlations import floored
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.solution import solve_means
 

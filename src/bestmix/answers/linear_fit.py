@@ -10,15 +10,15 @@ the means with coefficients v_a has the variance sum_c (sum_a v_a H_ac)^2 S_c / 
 covariances S_c of a trial of each arm, are: those of the residuals, blended with the ones of all arms together as
 everywhere.
 
-Whether the arms are linear in their features is tested: by the distances of the arms' own means from the fit, all
-together and along a curve, and what the spread within arms makes of them (F tests for unequal variances, as Brown and
-Forsythe have them). In a metric whose fit is refuted each arm has its own mean.
+Whether the arms are linear in their features is tested (``lack_of_fit.py``). In a metric whose fit is refuted each arm
+has its own mean.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from bestmix.answers.lack_of_fit import misfit
 from bestmix.answers.safety import FEW_EVENTS, Estimates
 from bestmix.arrays import Flags, Floats
 from bestmix.kernels.conditions import PRIOR
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 REFUTED = 0.01  # chance of such distances from the fit, of all measures together, below which it is not believed
 SINGULAR = 1e-12  # of the largest direction that trials tell of: in a smaller one they tell nothing
 OUTSIDE = 1e-6  # part of an arm's features in such directions: what is smaller is rounding
-DUST = 1e-9  # of the largest mean: rounding
-BENT = 1e-6  # of a curve that the features leave of the squares of what was fitted: what is smaller is rounding
-MOST_ALONE = 0.5  # part of the test that arms with a single trial may have
 UNEQUAL = 10.0  # times its variance: arms that differ by less weigh alike
 WIDEST = 1e4  # times the variance of all arms together: as far as any may differ
 SURELY = 4.0  # times what equal variances would show, for each free direction
@@ -118,7 +115,7 @@ def linear_fit(
         return None
     together = (rows / size[told]) @ rows.T  # phi_a' A^-1 phi_b
     alike = together * counts
-    test = _misfit(counts, scatters, own, alike)
+    test = misfit(counts, scatters, own, alike)
     test[~asked] = 1.0
     spread = _expected_spread(rows, counts, scatters, np.zeros(own.shape, np.bool_) if events is None else events)
     spread[:, _refuted(test)] = 1.0
@@ -215,63 +212,13 @@ def _freedoms(weights: Floats, counts: Floats, variances: Floats, freedom: Float
     return np.asarray(np.minimum(found, max(freedom.sum(), 1.0)))
 
 
-def _misfit(counts: Floats, scatters: Floats, own: Floats, weights: Floats) -> Floats:
-    """Chance that the arms' own means (K0, M) are so far from the fit (M,), by their spread within arms.
-
-    Of two tests the one that says more, times two: of all distances at once, and of one smooth curve, the square of
-    what was fitted (Ramsey). An arm with one trial is taken to spread as the others do.
-    """
-    tried, freedom = counts > 0, np.maximum(counts - 1.0, 0.0)
-    n, left_free, fitted = counts[tried], freedom[tried], (weights @ own)[tried]
-    inner = np.diagonal(scatters, axis1=1, axis2=2)[tried]
-    root = np.sqrt(n)
-    left = np.eye(len(n)) - root[:, None] * weights[np.ix_(tried, tried)] / root  # symmetric, a projection
-    result, twice = np.full(inner.shape[1], np.nan), left_free > 0
-    part = np.diagonal(left)
-    if np.trace(left) < 0.5 or part[~twice].sum() > MOST_ALONE * part.sum():
-        return result
-    pooled = inner.sum(axis=0) / left_free.sum()
-    spread = np.where(twice[:, None], inner / np.maximum(left_free, 1.0)[:, None], pooled)  # of one trial (T, M)
-    for m in range(len(result)):
-        size, largest = float(np.abs(own[:, m]).max(initial=0.0)), float(spread[:, m].max())
-        apart = own[tried, m] - fitted[:, m]
-        if not largest > 0.0:  # without any spread every distance is one, but for rounding
-            result[m] = float(np.abs(apart).max(initial=0.0) <= DUST * size)
-            continue
-        s, distance = spread[:, m] / largest, root * apart / np.sqrt(largest)
-        # A sample's squared variance is too large by (f + 2) / f, with f degrees of freedom.
-        both = left**2 * np.outer(s, s)
-        less = (np.diagonal(both) * 2.0 / (left_free + 2.0))[twice].sum()
-        spent = (distance**2).sum(), part * s, both.sum() - less
-        curve = left @ (root * (fitted[:, m] / (size or 1.0)) ** 2)
-        bent = (curve @ distance) ** 2, curve**2 * s, None
-        found = [_tail(*spent, left_free)]
-        if np.linalg.norm(curve) > BENT * np.sqrt(n.sum()):
-            found.append(_tail(*bent, left_free))
-        result[m] = min(len(found) * min(found), 1.0)
-    return result
-
-
-def _tail(seen: float, parts: Floats, squares: float | None, freedom: Floats) -> float:
-    """Chance of so large a square, or sum of squares, that should be the sum of ``parts``, each with its freedom.
-
-    ``squares`` are half of its variance; None for a single square.
-    """
-    from scipy.special import fdtrc
-
-    expected, twice = parts.sum(), freedom > 0
-    above = 1.0 if squares is None else expected**2 / squares
-    noise = (parts[twice] ** 2 / (freedom[twice] + 2.0)).sum() + parts[~twice].sum() ** 2 / freedom.sum()
-    return float(fdtrc(above, expected**2 / noise, seen / expected)) if noise > 0.0 else 1.0
-
-
 def fitted_estimates(evidence: "Evidence", fit: LinearFit) -> Estimates:
     """What the certainty of limits and supports is reckoned from, by a fit.
 
     An arm counts as many trials as would tell as much about it by itself.
     """
     problem, unknown, arms = evidence.problem, len(fit.counts), len(evidence.means)
-    covariances = mean_errors(evidence, fit)
+    covariances = _mean_errors(evidence, fit)
     variances = np.maximum(np.diagonal(covariances[np.arange(unknown), np.arange(unknown)], axis1=1, axis2=2), 0.0)
     errors = np.sqrt(variances)
     lost = np.isnan(fit.means).any(axis=1)
@@ -294,7 +241,7 @@ def fitted_estimates(evidence: "Evidence", fit: LinearFit) -> Estimates:
     )
 
 
-def mean_errors(evidence: "Evidence", fit: LinearFit) -> Floats:
+def _mean_errors(evidence: "Evidence", fit: LinearFit) -> Floats:
     """Covariances of the estimated goal and limits of every two arms (K0, K0, 1 + L, 1 + L); zero for what is known."""
     size, turn = fit.covariances.shape[1], evidence.problem.rows.transform
     each = fit.covariances / np.maximum(fit.counts, 1.0)[:, None, None]

@@ -14,8 +14,8 @@ which is in what the mix earns too, cancels. It is the lower bound where no othe
 import numpy as np
 
 from bestmix.answers.basis import basis_steps
+from bestmix.answers.correlations import floored, mean_covariances
 from bestmix.answers.safety import Estimates, freedoms, mean_variances
-from bestmix.answers.shared_items import floored, mean_covariances
 from bestmix.arrays import Floats
 from bestmix.problems.solution import Solution, solve_means
 

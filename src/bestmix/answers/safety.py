@@ -16,6 +16,7 @@ import numpy as np
 
 from bestmix.answers import likeliest, pooling
 from bestmix.answers.cone import DUST, Margins, cone_mix, scaled, spread, widest_mix
+from bestmix.answers.correlations import mean_covariances, of_row
 from bestmix.answers.safe_search import HALVINGS, judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
 from bestmix.answers.safe_search import Guess as Guess
@@ -26,7 +27,6 @@ from bestmix.answers.safe_search import described as describe
 from bestmix.answers.safe_search import regret_tail as regret_tail
 from bestmix.answers.safe_search import shown_odds as shown_odds
 from bestmix.answers.safe_search import told as told
-from bestmix.answers.shared_items import mean_covariances, of_row
 from bestmix.answers.skewness import SHARE, SIZE, SKEWNESS
 from bestmix.arrays import Flags, Floats, Integers, Signs
 from bestmix.kernels import conditions, jit

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from bestmix.answers.blocks import Blocks
 
 PAIRS = 20.0  # of results on one item: what no correlation counts beside all pairs, and these beside one pair of arms
-ROUNDING = 1e-12  # of the same: below it a difference is none
-LEAST = 1e-3  # of the variance that independent arms would have: no correlation is believed beyond it
 
 
 def mean_correlations(items: "Blocks", counts: Floats, transform: Floats) -> Floats:
@@ -84,31 +82,3 @@ def possible(correlations: Floats) -> Floats:
     rows = range(correlations.shape[2])
     least = min((float(np.linalg.eigvalsh(correlations[:, :, i, i]).min(initial=0.0)) for i in rows), default=0.0)
     return correlations / -least if least < -1.0 else correlations
-
-
-def of_row(correlations: Floats | None, rows: slice) -> Floats | None:
-    """Correlation matrices of all arms for some rows (rows, K, K), with ones within an arm; None for none at all.
-
-    >>> of_row(np.full((2, 2, 2, 2), 0.5) * (1 - np.eye(2))[:, :, None, None], slice(1, None))
-    array([[[1. , 0.5],
-            [0.5, 1. ]]])
-    """
-    if correlations is None:
-        return None
-    some = np.diagonal(correlations, axis1=2, axis2=3)[:, :, rows].transpose(2, 0, 1)
-    return np.asarray(some + np.eye(some.shape[1]))
-
-
-def mean_covariances(correlations: Floats, errors: Floats) -> Floats:
-    """Covariances of the means of different arms (K, K, R, R) from their standard errors (K, R)."""
-    return np.asarray(correlations * errors[:, None, :, None] * errors[None, :, None, :])
-
-
-def floored(variance: Floats, apart: Floats, known: bool = False) -> Floats:
-    """Variances with what arms have in common, at least a share of those of independent arms.
-
-    Correlations that are ``known``, and not estimated, are believed: what is left by rounding is nothing.
-    """
-    if known:
-        return np.where(variance > ROUNDING * apart, variance, 0.0)
-    return np.maximum(variance, LEAST * apart)

@@ -11,7 +11,8 @@ from bestmix import checks
 from bestmix.answers import certainty, noisy_program
 from bestmix.answers.certificate import reward_interval
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs.from_log import log_evidence, log_features
+from bestmix.answers.logs.feature_columns import log_features
+from bestmix.answers.logs.from_log import log_evidence
 from bestmix.answers.markov import seen_along
 from bestmix.answers.noisy_program import NoisyProgram
 from bestmix.answers.program_certificate import value_interval

@@ -111,7 +111,7 @@ def parse_features(texts: list[str], arms: list[str]) -> dict[str, dict[str, flo
     >>> parse_features(["a:1:model=small,heat=0.5"], ["a:1"])
     {'a:1': {'model': 'small', 'heat': 0.5}}
     """
-    from bestmix.answers.logs.tables import as_numbers
+    from bestmix.answers.logs.feature_columns import as_numbers
 
     found: dict[str, dict[str, float | str]] = {}
     for text in texts:

@@ -134,7 +134,7 @@ class Problem:
         limits: Sequence[str | Limit] = (),
         segments: Mapping[str, float] | Iterable[str] | None = None,
         tracked: Sequence[str] = (),
-        features: Mapping[str, Any] | Any = None,
+        features: Any = None,
     ) -> None:
         bounds = checks.mapping("bounds", bounds or {}, "of cost names to bounds")
         known = checks.mapping("known", known or {}, "of arm names to Known(reward, costs)")

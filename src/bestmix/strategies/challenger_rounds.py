@@ -136,8 +136,7 @@ class MoneyLot:
         """What gains most for its price, a part of the money at a time."""
         known = np.full(len(evidence.means) - len(evidence.counts), np.inf)
         of_all = money.plain_gains(lambda trials: gains(np.r_[trials, known]))
-        plan = money.plan_round(of_all, self.purse, self.amount)
-        return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
+        return self.spend(evidence, of_all, ())
 
     def spend(self, evidence: Evidence, gains: money.Gains, under_way: Sequence[int]) -> Memory:
         """What gains most for its price, a part of the money at a time; the purse knows what is under way."""

@@ -48,7 +48,7 @@ def look(evidence: Evidence, fit: LinearFit, memory: Memory) -> Sight:
     speed = jit.speed_for(state.scatter.size)
     check_settled(speed(conditions.solve)(evidence.means, problem.bound, np.arange(len(problem.columns)), state))
     speed(conditions.conditions)(state)
-    certainty.share_items(state, data)
+    certainty.count_correlations(state, data)
     return Sight(evidence, fit, data, state, certainty.settled_z_scores(state))
 
 
@@ -125,7 +125,7 @@ def condition_gains(seen: Sight, reserve: conditions.Reserve) -> money.Gains:
         spread, less = doubts.at(trials)
         square = money.squares(gap, spread)
         least.append(float(square.min(initial=np.inf)))
-        weight = money.condition_weights(square, spread, least[0], reserve if late else None)
+        weight = money.weighed(square, spread, least[0], reserve if late else None)
         return np.column_stack([(weight[:, None] * less).T * trials[:, None] ** 2, np.zeros(len(trials))])
 
     return gains

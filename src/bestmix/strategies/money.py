@@ -49,7 +49,7 @@ def condition_gains(doubts: Doubts, reserve: Reserve) -> Gains:
         spread = (terms / trials).sum(axis=1) + fixed
         square = squares(gap, spread)
         least.append(float(square.min(initial=np.inf)))
-        weight = condition_weights(square, spread, least[0], reserve if share >= 1.0 - reserve.share else None)
+        weight = weighed(square, spread, least[0], reserve if share >= 1.0 - reserve.share else None)
         return np.column_stack([(weight[:, None] * terms).T, nothing])
 
     return gains
@@ -61,7 +61,7 @@ def squares(gap: Floats, spread: Floats) -> Floats:
     return np.asarray(np.divide(gap**2, spread, out=np.full(len(gap), np.inf), where=some))
 
 
-def condition_weights(square: Floats, spread: Floats, least: float, reserve: Reserve | None) -> Floats:
+def weighed(square: Floats, spread: Floats, least: float, reserve: Reserve | None) -> Floats:
     """What a unit of variance less is worth to each condition; ``least`` is the smallest square of the round's start.
 
     With a ``reserve`` the condition most in doubt is left out, where another one is in doubt.
@@ -71,12 +71,12 @@ def condition_weights(square: Floats, spread: Floats, least: float, reserve: Res
         return weight
     near[near] = square[near] - least < weights.NEGLIGIBLE
     weight[near] = np.exp(0.5 * (least - square[near])) / ((1.0 + np.sqrt(square[near])) * spread[near])
-    if reserve is not None and others_in_doubt(square, reserve.doubt):
+    if reserve is not None and _others_in_doubt(square, reserve.doubt):
         weight[int(np.argmin(square))] = 0.0
     return weight
 
 
-def others_in_doubt(square: Floats, doubt: float) -> bool:
+def _others_in_doubt(square: Floats, doubt: float) -> bool:
     """Whether a condition beside the one most in doubt has a z-score below ``doubt``, where that is finite."""
     return doubt == np.inf or int(np.count_nonzero(square < doubt * doubt)) > 1
 

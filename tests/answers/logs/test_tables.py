@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from bestmix.answers.logs import tables
-from bestmix.answers.logs.tables import read_features, read_trials
+from bestmix.answers.logs.tables import read_trials
 
 LOG = {"arm": ["b", "a", "b"], "reward": [1.0, 2.0, 3.0], "x": [0.5, 1, -2.0], "other": ["?", None, ""]}
 
@@ -208,24 +208,3 @@ def test_an_export_with_trials_that_were_not_told_says_what_helps():
     log = {"token": ["x", "y"], "state": ["complete", "expired"], "arm": ["a", "a"], "reward": [1.0, None]}
     with pytest.raises(ValueError, match="export --state complete has the others"):
         tables.read_groups(log, "arm", "reward", [])
-
-
-def test_features_are_what_columns_say_of_each_arm():
-    log = {
-        "arm": ["a", "b", "a", "b"],
-        "model": ["7", "70", None, "70"],
-        "name": ["infinity", "1_000", "infinity", "1_000"],
-    }
-    log["heat"] = [1, 0.5, "1.0", 0.5]
-    expected = {
-        "a": {"model": 7.0, "name": "infinity", "heat": 1.0},
-        "b": {"model": 70.0, "name": "1_000", "heat": 0.5},
-    }
-    assert read_features(log, "arm", ["model", "name", "heat"]) == expected
-    assert read_features(log, "arm", ["text(model)"]) == {"a": {"model": "7"}, "b": {"model": "70"}}
-    with pytest.raises(ValueError, match="no row of the arm says its model"):
-        read_features({"arm": ["a", "b"], "model": ["s", None]}, "arm", ["model"])
-    with pytest.raises(ValueError, match="expected one model in all rows of the arm, such as 's', got 'l'"):
-        read_features({"arm": ["a", "a"], "model": ["s", "l"]}, "arm", ["model"])
-    with pytest.raises(ValueError, match="standard input can be read but once"):
-        read_features("-", "arm", ["model"])

@@ -9,16 +9,16 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.bootstrap import bootstrap
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs.feature_columns import log_features
 from bestmix.answers.logs.steps import read_steps, steps_evidence
 from bestmix.answers.logs.sum_tables import unit_column
 from bestmix.answers.logs.sums import LogColumns, read_log_sums
-from bestmix.answers.logs.tables import Group, read_features, read_groups, read_groups_on_items
+from bestmix.answers.logs.tables import Group, read_groups, read_groups_on_items
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums
 from bestmix.answers.recommendation import Recommendation
 from bestmix.arrays import Floats
-from bestmix.problems.features import features_of_frame
 from bestmix.problems.goals import Goal
 from bestmix.problems.items import Items
 from bestmix.problems.limits import Limit
@@ -132,22 +132,6 @@ def from_log(
     chosen |= {"uncertainty": uncertainty, "items": item is not None}
     answer = recommend_sums(problem, found, number, "log", safety=safety, **chosen)
     return replace(answer, note=_note(Evidence(problem, moments_of(problem, found)), answer.note))
-
-
-def log_features(frame: Any, arm: str, features: Any) -> Mapping[str, Any]:
-    """Features by arm: as they are given, or what columns of the log say."""
-    if isinstance(features, Mapping):
-        return features
-    if hasattr(features, "columns"):
-        return features_of_frame(features)
-    if isinstance(features, str) or not all(isinstance(name, str) for name in features):
-        raise checks.InvalidInput(
-            "features",
-            expected="names of columns, or features by arm",
-            got=checks.shown(features),
-            remedy="write ['model', 'prompt'], or {'arm': {'model': 'large'}, ...}",
-        )
-    return read_features(frame, arm, features)
 
 
 def _of_steps(

@@ -188,60 +188,6 @@ def log_chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
     return _slices({name: _sized(frame[column]) for name, column in found.items()})
 
 
-def read_features(frame: Any, arm: str, names: Sequence[str]) -> dict[str, dict[str, float | str]]:
-    """What columns say of each arm, which is the same in all of its rows; numbers where a column has nothing else.
-
-    Of a column as in "text(version)" numbers are texts too.
-
-    >>> log = {"arm": ["a", "b", "a"], "model": ["s", "l", "s"], "heat": ["0.5", 1, None]}
-    >>> read_features(log, "arm", ["model", "heat"])
-    {'a': {'model': 's', 'heat': 0.5}, 'b': {'model': 'l', 'heat': 1.0}}
-    """
-    wanted = checks.names("features", names, "column")
-    names = [name[5:-1] if name.startswith("text(") and name.endswith(")") else name for name in wanted]
-    if isinstance(frame, (str, os.PathLike)) and str(frame) == STANDARD_INPUT:
-        raise checks.InvalidInput("features", "standard input can be read but once", "write the log to a file first")
-    found: dict[str, dict[str, str]] = {}
-    for chunk in log_chunks(frame, [arm, *names]):
-        arms = chunk[arm].labels()
-        found |= {of: {} for of in arms.names if of not in found}
-        for name in names:
-            said = chunk[name].labels()
-            pairs = np.unique(np.column_stack([arms.codes, said.codes]), axis=0)
-            for of, what in pairs[(pairs >= 0).all(axis=1)]:
-                _note_feature(found[arms.names[of]], arms.names[of], name, said.names[what])
-    for of, values in found.items():
-        if missing := [name for name in names if name not in values]:
-            fault = f"no row of the arm says its {missing[0]}"
-            raise checks.InvalidInput(f"features[{of!r}]", fault, "fill it in, or leave the column out")
-    columns: dict[str, Sequence[float | str]] = {}
-    for name, how in zip(names, wanted, strict=True):
-        said_of = [values[name] for values in found.values()]
-        columns[name] = said_of if how != name else as_numbers(said_of)
-    return {of: {name: columns[name][a] for name in names} for a, of in enumerate(found)}
-
-
-def _note_feature(values: dict[str, str], arm: str, name: str, said: str) -> None:
-    """Write down what a row says of an arm, if no other has said anything else."""
-    before = values.setdefault(name, said)
-    if before != said and as_numbers([before, said]) != as_numbers([said, said]):
-        raise checks.InvalidInput(
-            f"features[{arm!r}]",
-            expected=f"one {name} in all rows of the arm, such as {checks.shown(before)}",
-            got=checks.shown(said),
-            remedy="leave the column out, or make arms of its values",
-        )
-
-
-def as_numbers(texts: list[str]) -> Sequence[float | str]:
-    """As numbers, where all of them are."""
-    try:
-        numbers = [float(text) for text in texts]
-    except ValueError:
-        return texts
-    return numbers if np.isfinite(numbers).all() and not any("_" in text for text in texts) else texts
-
-
 def has_column(frame: Any, name: str) -> bool:
     """Whether a log has a column that says anything; of standard input, which can be read but once, it is not known.
 
