@@ -20,6 +20,7 @@ LEVELS = {12: (3, 4), 27: (3, 3, 3), 48: (4, 3, 4)}
 GOALS = {12: 1.0, 27: 1.0, 48: 1.0}  # arms: times as many trials per arm that arms by themselves should need, at least
 MARGIN = 0.03  # by which the best mix is the only one, where trials are counted
 RISK = 0.05  # of what is certified, of the bound on the regret, and of stops
+BENDS = (0.0, 0.25, 0.5)  # departures from a line, at most, in deviations of a trial
 JUDGED = 400  # the first seed of the instances whose answers are judged
 
 
@@ -33,6 +34,7 @@ def measure(quick: bool) -> list[Figure]:
         for trials in (3, 10, 40):
             figures += claims(arms, costs, events, trials, 60 if quick else 300)
         figures += claims(arms, costs, events, 0, 40 if quick else 150)
+    figures += [figure for bend in BENDS for figure in bent(bend, 20 if quick else 200)]
     return figures + stops(30 if quick else 100)
 
 
@@ -97,6 +99,30 @@ def answer(instance: SegmentInstance, trials: int, rng: np.random.Generator) -> 
 def chosen(instance: SegmentInstance, seed: int) -> Recommendation:
     """The recommendation from as many trials as ten of each arm, where Challenger chooses them."""
     return identify(instance.problem, instance.sampler(seed), 10 * len(instance.arms))
+
+
+def bent(bend: float, runs: int) -> list[Figure]:
+    """What a curve does that nobody told of: thirty arms along one number, with costs below a line between its ends."""
+    t = np.linspace(0.0, 1.0, 30)
+    means = np.column_stack([2.0 * t, 2.0 * t - 4.0 * bend * (t - t * t)])
+    features = {f"arm{a}": [1.0, float(x)] for a, x in enumerate(t)}
+    noticed, certified, broken, beyond = 0, 0, 0, 0
+    for run in range(runs):
+        rng = np.random.default_rng([run, 30])
+        problem = Problem(list(features), {"cost": float(rng.uniform(0.4, 1.6))}, features=features)
+        instance = SegmentInstance(problem, means, sigma=1.0)
+        rec = answer(instance, 20, rng)
+        true = instance.judge(np.array([[rec.mixture.get(name, 0.0) for name in instance.arms]]))
+        noticed += "not linear" in rec.note
+        certified += rec.certified
+        broken += bool(rec.certified and true.violation[0] > 0)
+        beyond += bool(true.regret[0] > rec.regret)
+    what = f"30 arms bent by {bend:g} deviations, 20 trials each"
+    said = f"{certified} of {runs} certified; noticed in {100 * noticed / runs:.0f}%"
+    return [
+        Figure(f"{what}: broken of certified", 100 * broken / max(certified, 1), "%", note=said),
+        Figure(f"{what}: regret above its bound", 100 * beyond / runs, "%"),
+    ]
 
 
 def stops(runs: int) -> list[Figure]:
