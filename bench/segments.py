@@ -9,10 +9,12 @@ from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csr_array
 
 from bench.timing import Figure, fastest, shown
+from bestmix.answers import program_cone
 from bestmix.kernels import bounding, jit, segment_conditions, segments, simplex
 
 TITLE = "Segments under shared limits: the structured simplex against scipy.optimize.linprog(method='highs')"
 SEGMENTS, ARMS, LIMITS = 50, 30, 3
+FEW_SEGMENTS, FEW_ARMS = 4, 6
 STEP = 0.01  # noise of the estimates between two solutions, in units of what separates the arms
 ROUNDS = 50  # estimates that follow each other
 
@@ -43,7 +45,35 @@ def measure(quick: bool) -> list[Figure]:
         Figure(f"{what}, cold", theirs / ours, target=25.0, note=f"{shown(ours)} against {shown(theirs)}, same value"),
         Figure(f"{what}, from the last basis", theirs / again, target=200.0, note=f"{shown(again)}, new estimates"),
         Figure(f"{what}, all conditions", known / 1e-6, unit="us", note="gaps and variances"),
+        safe_mix(2 if quick else 5),
     ]
+
+
+def safe_mix(rounds: int) -> Figure:
+    """The best mix within margins that reward spreading, by planes alone against planes and a barrier."""
+    line, cones = spread_out()
+
+    def alone() -> None:
+        program_cone.MOST_COLUMNS, most = 0, program_cone.MOST_COLUMNS
+        try:
+            program_cone.cone_mix(line, cones)
+        finally:
+            program_cone.MOST_COLUMNS = most
+
+    planes, both = fastest([alone, partial(program_cone.cone_mix, line, cones)], rounds, least=0.05)
+    what = f"the safe mix of {FEW_SEGMENTS} segments x {FEW_ARMS} arms x {LIMITS} limits, planes / with a barrier"
+    return Figure(what, planes / both, target=3.0, note=f"{shown(planes)} against {shown(both)}")
+
+
+def spread_out() -> tuple[program_cone.Rows, program_cone.Cones]:
+    """Columns whose margins are of the size of what separates them: after few trials, that is."""
+    rng = np.random.default_rng(2)
+    n, segment = FEW_SEGMENTS * FEW_ARMS, np.repeat(np.arange(FEW_SEGMENTS), FEW_ARMS)
+    rows = rng.uniform(-1.0, 0.6, (n, LIMITS))
+    mu, weight = rows.sum(axis=1) + 0.3 * rng.standard_normal(n), rng.dirichlet(np.full(FEW_SEGMENTS, 5.0))
+    none = np.zeros((n, LIMITS))
+    line = program_cone.Rows(mu, rows, np.zeros(LIMITS), np.zeros(LIMITS, dtype=np.bool_), segment, weight)
+    return line, program_cone.Cones(rng.uniform(0.3, 0.9, (n, LIMITS)), none, np.zeros(LIMITS))
 
 
 def series() -> list[Case]:

@@ -199,3 +199,8 @@ def test_joiners_that_join_nothing_are_found(text):
 def test_a_whole_number_beyond_all_floats_is_refused():
     with pytest.raises(checks.InvalidInput, match="numbers in the shape"):
         checks.array("reward", [10**400], (1,), "(trials,)")
+
+
+def test_names_that_differ_by_spaces_alone_would_be_one_in_a_file():
+    with pytest.raises(ValueError, match="'a ' is listed twice"):
+        checks.names("arms", ["a", "a "], "arm")

@@ -254,9 +254,9 @@ def names(name: str, values: Iterable[Any], what: str) -> tuple[str, ...]:
             raise InvalidInput(name, expected="non-empty strings", got=shown(value), remedy=f"name every {what}")
         if unprintable(value) or unencodable(value):
             raise InvalidInput(name, f"{shown(value)} has a character that cannot be shown", "remove it")
-        if value in seen:
+        if value.strip() in seen:  # in a file they would be one
             raise InvalidInput(name, f"{shown(value)} is listed twice", f"give every {what} its own name")
-        seen.add(value)
+        seen.add(value.strip())
     return result
 
 

@@ -59,17 +59,6 @@ def test_a_mix_that_is_hardly_within_the_cones_is_found():
     assert (found @ means[:, 1:] + cone.spread(margin, found) <= bound + 0.006 * cone.spread(margin, found)).all()
 
 
-def test_a_step_is_that_of_all_its_equations(monkeypatch):
-    means, bound, margin = spread_program(90, 4, 30)
-    excess, margins = cone.scaled(means, bound, cone.Margins(margin))
-    x, arms = cone._inside(excess, margins), np.ones(90)
-    step, length = cone._newton(900.0 * means[:, 0], x, excess, margins, arms)
-    monkeypatch.setattr(cone, "MANY", 90)
-    dense, dense_length = cone._newton(900.0 * means[:, 0], x, excess, margins, arms)
-    np.testing.assert_allclose(step, dense, rtol=1e-7, atol=1e-9 * np.abs(dense).max())
-    assert length == pytest.approx(dense_length, rel=1e-9)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_mixes_of_many_arms_are_those_of_all_equations(monkeypatch, seed):
     program = spread_program(90, seed, 30)
@@ -131,16 +120,6 @@ def test_both_solvers_agree_with_a_general_one_where_arms_are_correlated(name, n
     assert cone.spread(margin, found, shared) == pytest.approx(width(found))
     assert (found @ c + width(found) <= bound + 0.006 * width(found)).all()
     assert found @ data.means[:, 0] >= -general.fun - 0.01 * abs(general.fun)
-
-
-def test_the_barrier_ends_where_the_planes_do_with_correlated_arms():
-    data, bound = drawn("D2P", 30, 2)
-    shared = correlated(len(data.means), len(bound), 3)
-    excess, margins = cone.scaled(data.means, bound, cone.Margins(safety.margins(data, 0.02), shared))
-    start = cone._inside(excess, margins)
-    end = cone._follow(data.means[:, 0], start, excess, margins)
-    planes = cone.cone_mix(data.means, bound, safety.margins(data, 0.02), shared)
-    assert end @ data.means[:, 0] == pytest.approx(planes @ data.means[:, 0], rel=5e-3)
 
 
 def test_correlated_margins_of_one_limit_have_room_for_a_share():

@@ -220,3 +220,12 @@ BAD_POLICIES = [
 def test_a_bad_policy_is_refused_by_name(make, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         make()
+
+
+def test_weights_are_read_back_to_the_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        weights = rng.dirichlet(np.ones(3))
+        policy = Policy({f"arm{a}": float(w) for a, w in enumerate(weights)})
+        policy.save(tmp_path / "policy.json")
+        assert Policy.load(tmp_path / "policy.json") == policy

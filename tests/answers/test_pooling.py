@@ -108,8 +108,8 @@ def test_equal_noise_claims_what_it_always_did(seed):
     values = np.array([instance.draw(a, 30, rng) for a in range(12)])
     evidence = evidence_of(values, instance.bound)
     guess = solve_means(evidence.means, np.array(instance.bound))
-    if guess.status == "optimal":
-        np.testing.assert_array_equal(z_scores(evidence, guess), z_scores(evidence, guess, evidence.estimates))
+    assert guess.status == "optimal"
+    np.testing.assert_array_equal(z_scores(evidence, guess), z_scores(evidence, guess, evidence.estimates))
 
 
 def test_limits_are_kept_and_certified_where_prices_are_skewed_and_differ_500_fold():

@@ -3,6 +3,7 @@ import pytest
 from tests.kernels.segment_states import plain_case, random_case
 from tests.kernels.states import random_instance, told
 
+from bestmix import from_log
 from bestmix.answers import certificate
 from bestmix.answers.noisy_program import noisy_program, solve
 from bestmix.answers.program_certificate import certify_program, value_interval
@@ -85,3 +86,12 @@ def test_where_no_arm_is_in_all_segments_there_is_no_common_mix():
     program = noisy_program(rows, np.full(2, 0.5), np.ones((2, 1)), np.ones((2, 1, 1)), np.full(2, 9.0))
     proof = certify_program(program, np.full(2, 0.5), 0.9, np.empty(0))
     assert (proof.common, proof.worth, proof.single) == (None, None, None)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1.0, 1e9])
+def test_whether_an_arm_alone_meets_an_equality_does_not_depend_on_the_unit(unit):
+    rows = [("a", 1 + 0.1 * (k % 5), (0.5 + 0.1 * (k % 3)) * unit) for k in range(30)]
+    rows += [("b", 2 + 0.1 * (k % 5), (1.5 + 0.1 * (k % 3)) * unit) for k in range(30)]
+    log = dict(zip(("arm", "reward", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+    rec = from_log(log, limits=[f"dollars = {unit!r}"])
+    assert (rec.single, rec.gain) == (None, None)

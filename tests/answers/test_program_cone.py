@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, linprog
 
-from bestmix.answers.program_cone import Cones, Rows, cone_mix, fails, optimum, planes, widths
+from bestmix.answers import program_cone
+from bestmix.answers.program_cone import Cones, Rows, by_barrier, cone_mix, fails, optimum, planes, widths
 
 SIZES = (3, 2, 3)
 
@@ -53,6 +54,52 @@ def test_widths_and_planes_are_those_of_the_formula():
         assert plane @ y <= line.rows[:, r] @ y + naive_width(line, cones, y, r) + 1e-12  # and is below it elsewhere
         slope = approx_fprime(x, lambda q, r=r: naive_width(line, cones, q, r))
         np.testing.assert_allclose(plane - line.rows[:, r], slope, atol=1e-6)
+
+
+def test_widths_as_matrices_are_those_of_the_formula():
+    rng = np.random.default_rng(6)
+    line = random_line(rng)
+    cones = random_cones(rng, line)
+    x = random_mix(rng, line)
+    assert program_cone._forms(line, cones).spread(x) == pytest.approx(widths(line, cones, x))
+
+
+@pytest.mark.parametrize("size", [0.3, 0.8])
+def test_planes_alone_come_to_the_same_as_the_barrier(size, monkeypatch):
+    settled = 0
+    for seed in range(6):
+        rng = np.random.default_rng([7, seed])
+        line = random_line(rng, right=0.3)
+        cones = random_cones(rng, line, size)
+        (found, sure), best = by_barrier(line, cones, None, finish=True), naive_mix(line, cones)
+        settled += sure
+        if sure:
+            assert (found is None) == (best == -np.inf)
+        if found is not None:
+            assert line.mu @ found == pytest.approx(best, abs=1e-3 * np.ptp(line.mu))
+    assert settled >= 5
+    monkeypatch.setattr(program_cone, "MOST_COLUMNS", 0)
+    alone = cone_mix(line, cones)
+    assert (alone is None) == (best == -np.inf)
+    assert alone is None or line.mu @ alone == pytest.approx(best, abs=2e-3 * np.ptp(line.mu))
+
+
+def test_equalities_and_segments_without_columns_are_left_to_the_planes():
+    rng = np.random.default_rng(8)
+    line = random_line(rng, right=0.3)
+    cones = random_cones(rng, line)
+    assert by_barrier(line._replace(equality=np.array([True, False])), cones, None, finish=True) == (None, False)
+    more = line._replace(weight=np.r_[0.9 * line.weight, 0.1])
+    assert by_barrier(more, cones, None, finish=True) == (None, False)
+
+
+def test_a_segment_that_nobody_is_in_has_no_shares():
+    rng = np.random.default_rng(9)
+    line = random_line(rng, right=1.0)
+    weight = np.array([0.6, 0.0, 0.4])
+    found, sure = by_barrier(line._replace(weight=weight), random_cones(rng, line, 0.1), None, finish=True)
+    assert sure
+    np.testing.assert_allclose(np.add.reduceat(found, [0, 3, 5]), weight)
 
 
 def naive_mix(line, cones):
@@ -126,3 +173,36 @@ def test_a_mix_has_no_shares_that_only_the_search_has_left():
     inside = found.mixture[found.mixture > 0] / 0.05
     assert found.certified
     assert inside.min() >= 0.01
+
+
+@pytest.mark.parametrize("total", [0.5, 1.0])
+def test_a_segment_without_columns_leaves_the_others_as_they_are(total, monkeypatch):
+    found = 0
+    for seed in range(6):
+        rng = np.random.default_rng([11, seed])
+        line = random_line(rng, right=0.3 * total)
+        line = line._replace(weight=total * line.weight)
+        cones = random_cones(rng, line, 0.4)._replace(share=np.zeros(2))
+        mine, sure = by_barrier(line, cones, None, finish=True)
+        best = naive_mix(line, cones)
+        if sure:
+            assert (mine is None) == (best == -np.inf)
+        if mine is not None:
+            found += 1
+            assert mine.sum() == pytest.approx(total)
+            assert line.mu @ mine == pytest.approx(best, abs=2e-3 * np.ptp(line.mu))
+    assert found >= 2
+
+
+def test_no_column_is_left_with_next_to_nothing():
+    rng = np.random.default_rng(12)
+    for _ in range(10):
+        line = random_line(rng, right=0.5)
+        cones = random_cones(rng, line, 0.5)
+        common = np.zeros((8, 2))
+        common[[0, 3, 5], 0], common[[1, 4, 6], 1] = line.weight, line.weight
+        for some in (None, common):
+            mix = cone_mix(line, cones, common=some)
+            if mix is not None:
+                share = mix / line.weight[line.segment]
+                assert ((share == 0) | (share > 1e-5)).all()

@@ -136,7 +136,7 @@ def test_the_limit_of_a_segment_has_the_price_of_its_users_alone():
 
 
 def test_no_chance_is_claimed_for_an_equality_of_means():
-    from bestmix.pages.views import Answer
+    from bestmix.pages.answer_view import Answer
 
     rng = np.random.default_rng(0)
     asked = Problem(["a", "b", "c"], {"dollars": 2.0}, limits=["load = 0.5", "share(c) = 20%"])
@@ -190,3 +190,32 @@ def test_a_segment_without_trials_has_no_answer():
     with pytest.raises(ValueError, match="policy: no arm was tried in v yet"):
         rec.policy()
     assert "There is no answer for v yet" in report(rec)
+
+
+@pytest.mark.parametrize("order", [("bad", "good"), ("good", "bad")])
+def test_segments_that_no_limit_is_about_get_their_best_arm_where_nothing_is_certain(order):
+    means = {"bad": 0.0, "good": 1.0}
+    rows = []
+    for segment in ("free", "paid"):
+        for arm in order:
+            rng = np.random.default_rng([len(arm), len(segment), ord(segment[0])])
+            rows += [(segment, arm, means[arm] + 0.1 * rng.normal(), 1.0 + 0.3 * rng.normal()) for _ in range(10)]
+    log = dict(zip(("tier", "arm", "reward", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+    for limits in (["dollars <= 1 in free"], ["dollars <= 1 in free", "p(dollars > 1.2) <= 25% in free"]):
+        rec = from_log(log, limits=limits, segment="tier", segments={"free": 0.5, "paid": 0.5})
+        assert not rec.certified
+        assert rec.by_segment["paid"] == {"good": pytest.approx(1.0, abs=1e-12)}
+
+
+def test_limits_on_shares_and_learnt_segments_warn_of_nothing():
+    rng = np.random.default_rng(3)
+    cells = [(arm, tier) for tier in ("x", "y", "z") for arm in range(3) for _ in range(12)]
+    log = {
+        "arm": [f"a{arm}" for arm, _ in cells],
+        "tier": [tier for _, tier in cells],
+        "reward": [arm + 0.5 * rng.normal() for arm, _ in cells],
+        "x": [arm + 0.3 + 0.5 * rng.normal() for arm, _ in cells],
+    }
+    rec = from_log(log, limits=["share(a0) >= 0.3", "x <= 1.5"], segment="tier")  # warnings are errors in tests
+    assert rec.mixture
+    assert all(share > 1e-5 for share in rec.common_mixture.values())

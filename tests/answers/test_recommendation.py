@@ -52,3 +52,10 @@ def test_what_json_cannot_hold_comes_back_as_what_it_was():
 
 def test_rounds_of_older_files_have_no_reasons():
     assert Round.from_dict({"number": 1, "pulls": {}, "scores": {}, "rejected": None, "margin": None}).reasons == {}
+
+
+@pytest.mark.parametrize("segments", [None, {"x": 0.5, "y": 0.5}])
+def test_before_any_trial_there_is_nothing_to_deploy(segments):
+    rec = Challenger().start(Problem(["a", "b"], segments=segments), 20).recommend()
+    with pytest.raises(ValueError, match="no arm was tried"):
+        rec.policy()

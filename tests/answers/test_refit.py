@@ -142,3 +142,44 @@ def test_arms_that_were_given_up_and_are_far_behind_change_little():
     before = {name: log(3)[name] + far[name] for name in far}
     alone, beside = refit(POLICY, log(1), before=log(3)), refit(POLICY, log(1), before=before)
     assert beside.limits["dollars"].mean == pytest.approx(alone.limits["dollars"].mean, abs=0.002)
+
+
+def drifted(factor, arms=("s", "l"), seed=1):
+    rng = np.random.default_rng(seed)
+    means = {"s": (0.5, 1.0), "l": (0.9, 4.0 * factor)}
+    rows = [(arm, *(means[arm] + 0.1 * rng.normal(size=2)).tolist()) for arm in arms for _ in range(60)]
+    return dict(zip(("arm", "reward", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def test_trials_before_that_differ_from_the_fresh_ones_do_not_count():
+    policy = Policy({"s": 0.5, "l": 0.5}, {"dollars": 2.5}, safety=0.95)
+    fresh = refit(policy, drifted(1.5))
+    together = refit(policy, drifted(1.5), before=drifted(1.0, seed=2))
+    assert together.mixture == fresh.mixture
+    assert together.limits["dollars"].mean < 2.5
+    assert "ones of l differ by more than chance: dollars 4" in together.note
+    assert "Those before do not count." in together.note
+    same = refit(policy, drifted(1.0), before=drifted(1.0, seed=2))
+    assert (same.trials, same.note) == (240, "")
+
+
+def test_trials_before_that_differ_count_where_the_fresh_ones_do_not_tell_of_all_arms():
+    policy = Policy({"s": 0.5, "l": 0.5}, {"dollars": 2.5}, safety=0.95)
+    rec = refit(policy, drifted(1.5, ["l"]), before=drifted(1.0, seed=2))
+    assert rec.trials == 180
+    assert "so both count: limits may be broken more often than told" in rec.note
+
+
+def test_an_arm_that_a_limit_is_relative_to_needs_trials_even_without_weight():
+    policy = Policy({"s": 0.0, "l": 1.0}, limits=["dollars <= 5 * dollars(s)"])
+    with pytest.raises(ValueError, match=r"fresh trials of 's', which 'dollars <= 5 \* dollars\(s\)' is relative to"):
+        refit(policy, drifted(1.0, ["l"]))
+    assert refit(policy, drifted(1.0, ["l"]), before=drifted(1.0)).feasible
+
+
+def test_an_arm_that_only_trials_before_told_of_stays_out_where_they_do_not_count():
+    policy = Policy({"l": 1.0, "s": 0.0}, {"dollars": 9.0}, safety=0.95)
+    alone = refit_whole(policy, drifted(1.5, ["l"]))
+    both = refit_whole(policy, drifted(1.5, ["l"]), before=drifted(1.0, seed=2))
+    assert both.idle == alone.idle == ("s",)
+    assert both.answer.regret == alone.answer.regret

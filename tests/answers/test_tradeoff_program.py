@@ -94,3 +94,10 @@ def test_a_log_and_its_recommendation_have_the_same_curve_and_the_safe_mix_costs
         assert point.value >= found.at(point.bound).value - 1e-9
         assert point.interval[0] <= point.value <= point.interval[1]
         assert sum(point.mixture.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("limit", ["c >= 0.5 * c(a)", "c <= 1.1 * c(a)", "b / c <= 1"])
+def test_what_divides_by_nothing_has_no_trade_off(limit):
+    log = {"arm": ["a", "b"] * 10, "reward": [1.0, 2.0, 1.5, 2.5] * 5, "c": [0.0, -1.0] * 10, "b": [1.0] * 20}
+    with pytest.raises(ValueError, match="has no trade-off: what it divides by, or is relative to, is not above zero"):
+        tradeoff(log, limits=[limit])

@@ -1,9 +1,10 @@
+import re
 from dataclasses import replace
 
-import pytest
+from tests.answers.tradeoffs import at_least, at_most
 
 from bestmix import Instance, Known, Problem, Uniform, tradeoff
-from bestmix.answers.tradeoff import SafePoint
+from bestmix.answers.tradeoff_curve import SafePoint
 from bestmix.answers.tradeoff_wording import pair, rows
 
 
@@ -34,12 +35,6 @@ def test_a_tighter_limit_is_one_that_a_mix_keeps():
     assert tradeoff(Instance([1.0, 2.0], [[1.0, 2.0]], [1.0])).changed_bounds == (1.2,)
 
 
-def test_a_chance_is_not_moved_beyond_one():
-    known = {"a": Known(1.0), "b": Known(2.0)}
-    rec = Uniform().start(Problem([], limits=["share(b) <= 90%"], known=known), budget=0).recommend()
-    assert tradeoff(rec).changed_bounds == (1.0, pytest.approx(0.72))
-
-
 def test_a_value_is_shown_with_the_longer_side_of_its_interval():
     one = tradeoff(Instance([1.0, 2.0], [[0.0, 2.0]], [1.0]))
     safe = (SafePoint(1.0, 1.4, (1.1, 1.5), {"arm0": 1.0}),)
@@ -59,3 +54,38 @@ def test_small_differences_keep_their_digits():
 
 def test_values_of_a_hundred_digits_are_written_short():
     assert pair(1.0e100, 1.5e100) == ("1e+100", "1.5e+100")
+
+
+def test_a_bound_that_no_mix_keeps_says_which_one_can_be_kept():
+    tight = Instance([1.0, 2.0], [[2.0, 3.0]], [1.0], costs=["dollars"])
+    first, *_ = tradeoff(tight).sentences()
+    assert first == "No mix keeps a limit on dollars of 1; the smallest that one keeps is 2."
+
+
+def test_sentences_tell_the_change_in_digits_that_mean_something():
+    found = at_most(points=3)
+    texts = found.sentences()
+    assert texts[2].startswith(
+        "Kept with 95% certainty, a limit on dollars that is 20% higher (3.6 instead of 3) would"
+    )
+    assert " more quality (" in texts[2]
+    assert " less quality (" in texts[3]
+    assert "Kept with 95% certainty, the best mix has a mean quality of " in texts[1]
+    assert "(now)" in str(found)
+
+
+def test_sentences_in_the_words_of_goal_and_limit():
+    texts = at_least(points=3).sentences()
+    assert texts[0].startswith("At the estimates, with a limit on quality of at least 0.72 the best mix is ")
+    assert "and has a mean dollars of " in texts[0]
+    tighter = (
+        r"At the estimates, a limit on quality of 0\.79\d+ instead of 0\.72, the largest that a mix keeps, would mean"
+    )
+    assert "Kept with 95% certainty, the best mix has a mean dollars of " in texts[1]
+    assert re.match(tighter, texts[2])
+    assert texts[3].startswith("Kept with 95% certainty, a limit on quality")
+    assert " less dollars (" in texts[3]
+    assert texts[4].startswith("At the estimates, below 0.")
+    header, *rows = str(at_least(points=3)).split("\n\n")[1].splitlines()
+    assert header.split("  ")[0] == "limit on quality of at least"
+    assert rows[1].startswith("up to 0.")

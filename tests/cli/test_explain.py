@@ -52,6 +52,32 @@ def test_a_log_with_all_its_segments_and_an_instance_of_segments(place):
     assert (place / "e.png").stat().st_size > 10_000
 
 
+def test_a_log_of_steps(place):
+    rows = [
+        f"{state},{action},{reward + step},{euros + step},{then}"
+        for state, action, reward, euros in (
+            ("on", "a", 1, 1),
+            ("on", "b", 2, 3),
+            ("off", "a", 0.5, 1),
+            ("off", "b", 2, 4),
+        )
+        for step, then in ((0.0, "on"), (0.1, "off"), (0.2, "on"))
+    ]
+    (place / "steps.csv").write_text("\n".join(["state,action,reward,euros,next", *rows]))
+    steps = ("--arm", "action", "--segment", "state", "--discount", "0.9", "--start", "on", "--bound", "euros=2")
+    assert "with a mix for each state" in invoke("explain", "steps.csv", *steps).stdout
+    moved = json.loads(invoke("tradeoff", "steps.csv", *steps, "--json").stdout)
+    assert (moved["cost"], len(moved["pieces"]) > 1) == ("euros", True)
+
+
+def test_a_log_of_arms_with_features(place):
+    lines = [f"{row};{row.split(';')[0]}" for row in ROWS.splitlines()[1:] * 2]
+    (place / "log.csv").write_text("\n".join([ROWS.splitlines()[0] + ";kind", *lines]))
+    data = json.loads(invoke("explain", "log.csv", *LOG, "--feature", "kind", "--json").stdout)
+    plain = json.loads(invoke("explain", "log.csv", *LOG, "--json").stdout)
+    assert data["mixture"] == pytest.approx(plain["mixture"])  # a name for each arm says nothing of the others
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -47,3 +47,17 @@ def test_gaps_that_are_proven_are_not_said_to_be_the_best_found():
     known = SimpleNamespace(proven=False, upper=1.0, budget=100, noise="n", sfsr_exponent=0.0, any_exponent=math.inf)
     assert "best found" not in gaps._bounds(known, gaps_proven=True)
     assert "best found" in gaps._bounds(known, gaps_proven=False)
+
+
+def test_a_log_has_the_gaps_of_its_estimates(place):
+    rows = [
+        f"{arm},{r + step},{c + step}"
+        for arm, r, c in (("s", 1, 0), ("m", 1.6, 1), ("l", 2, 2))
+        for step in (-0.2, 0.0, 0.2)
+    ]
+    (place / "pilot.csv").write_text("\n".join(["model,quality,dollars", *rows]))
+    result = invoke("gaps", "pilot.csv", "--arm", "model", "--reward", "quality", "--bound", "dollars=1.5", "--json")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert data["basis"] == ["m", "l"]
+    assert "expected with a log of trials only" in invoke("gaps", "A1", "--bound", "dollars=1").stderr

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bestmix import Known, Limit, Policy
+from bestmix.answers.number_text import chance_text
 from bestmix.answers.recommendation import MeanCost
-from bestmix.answers.wording import chance_text
 from bestmix.cli import app
 from bestmix.cli.refit import _would_have
 
@@ -96,7 +96,7 @@ def test_it_says_what_changes_and_what_is_left_out(place):
     verdict = "would have kept" if kept else "would not have kept"
     assert f"At the estimates the old weights {verdict} 'dollars <= 1' on the fresh trials: dollars " in told
     chance = json.loads(refit(*words, "--json").stdout)["deployed"]["dollars"]["chance"]
-    assert f"; chance that they keep it {chance_text(chance)}." in told
+    assert f"; chance of keeping it: {chance_text(chance)}." in told
     assert "Left out, because the policy has no such arm: 2 of 'xl'" in told
     data = json.loads(refit(*words, "--json").stdout)
     assert data["old_weights"] == {"s": 0.5, "l": 0.5}
@@ -142,3 +142,19 @@ def test_a_policy_that_gave_up_an_arm_can_be_fitted_again(place):
         assert result.exit_code == 0, result.stderr
         assert "Without weight and without trials, so it stays out: gone." in " ".join(result.stdout.split())
         assert Policy.load(place / "policy.json").weights["gone"] == 0.0
+
+
+def test_arms_that_a_segment_did_not_use_before_are_among_what_changes(place):
+    rows = [
+        f"{arm},{segment},{reward + step},{dollars + step}"
+        for segment in ("free", "paid")
+        for arm, reward, dollars in (("s", 1, 1), ("l", 3, 6))
+        for step in (-0.1, 0.0, 0.1, 0.05, -0.05)
+    ]
+    (place / "fresh.csv").write_text("\n".join(["arm,segment,reward,dollars", *rows]))
+    parts = {"free": {"s": 1.0}, "paid": {"l": 1.0}}
+    Policy(None, {"dollars": 2.0}, segments={"free": 0.5, "paid": 0.5}, by_segment=parts).save(place / "policy.json")
+    result = refit(place / "policy.json", place / "fresh.csv")
+    assert result.exit_code == 0, result.output
+    table = result.stdout.partition("What changes")[2]
+    assert all(name in table for name in ("s in free", "l in paid", "s in paid"))

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.commands import good, invoke
 from tests.processes import start_bestmix
 
-from bestmix import Problem, Uniform, open_storage
+from bestmix import Problem, Spend, Uniform, open_storage
 from bestmix.cli.process import TrialFailed
 from bestmix.cli.worker import LeasedTrials
 from bestmix.experiments import Closed
@@ -63,6 +63,20 @@ def test_a_worker_whose_trials_fail_ends_with_the_reason(made, tmp_path):
     assert result.exit_code == 2
     assert "2 trials failed" in result.stderr
     assert "no luck" in result.stderr
+
+
+def test_a_worker_whose_failures_took_a_hard_budget_of_money_says_so(tmp_path):
+    with open_storage(tmp_path / "x.db") as storage:
+        storage.create("r", PROBLEM, Spend(3.0, "dollars", most=0.5), Uniform())
+    result = invoke("worker", tmp_path / "x.db", "r", "--exec", trial(tmp_path, "raise SystemExit('no luck')"))
+    assert result.exit_code == 2
+    told = " ".join(result.stderr.split())
+    assert "The budget ended early: 0 of 3 dollars spent, 3 left, 3 of it set aside for trials that failed" in told
+    assert "6 trials of this worker failed, the last one because:" in told
+    assert "no luck" in told
+    works = trial(tmp_path, 'print(\'{"reward": 1, "costs": {"dollars": 0.5}}\')')
+    good("experiment", "extend", tmp_path / "x.db", "r", "--budget", "6 dollars")
+    assert "told 6 trials" in good("worker", tmp_path / "x.db", "r", "--exec", works)
 
 
 def test_what_a_failed_trial_wrote_is_kept_whatever_its_bytes(made, tmp_path):

@@ -1,6 +1,7 @@
 """The audit: every figure is derived again, whatever contradicts the trials is found, and figures are repaired."""
 
 import re
+import time
 
 import numpy as np
 import pytest
@@ -202,3 +203,22 @@ def test_planning_ahead_is_replayed_after_every_result(trials, ahead):
         assert audit(exp) == []
         queued += bool(exp.storage.store.contents(exp.record.key).run.memory.get("queue"))
     assert queued
+
+
+@pytest.mark.parametrize("url", ["memory://", "sqlite"])
+def test_leases_that_were_renewed_are_sound(url, tmp_path):
+    exp = open_experiment(url if url == "memory://" else tmp_path / "x.db", "e", Problem(["a", "b"]), 40)
+    given = exp.ask(2)
+    time.sleep(0.05)  # more than rounding adds to a deadline
+    exp.renew(given[0])
+    assert audit(exp) == []
+
+
+def test_arms_may_change_before_the_first_user_arrives():
+    exp = open_experiment("memory://", "e", Problem(["a", "b"], segments={"x": 0.6, "y": 0.4}), 40)
+    exp.change(arms=["a", "b", "c"])
+    for k in range(60):
+        for trial in exp.ask(1, segment="xy"[k % 2]):
+            exp.tell(trial, k % 7 / 7)
+    assert exp.state.status == "done"
+    assert audit(exp) == []

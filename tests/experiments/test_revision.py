@@ -4,9 +4,6 @@ from bestmix import Problem
 from bestmix.experiments.model import Record
 from bestmix.experiments.revision import Revision, revision
 
-PROBLEM = Problem(["a", "b"], {"dollars": 1.0, "seconds": 2.0}, limits=["quality >= 0.9"])
-RECORD = Record("0123456789ab", "a", PROBLEM.to_dict(), {"kind": "Uniform"}, 9, 60.0, 100)
-
 
 def test_numbers_in_the_store_never_change():
     segments = {"free": 0.7, "paid": 0.3}

@@ -217,3 +217,28 @@ def test_segments_have_weights_of_their_own(storage, name):
 def test_the_first_version_is_of_what_is_known():
     version = traffic.first_version(ROUTER, QUICK, [Moments(2), Moments(2)], now=5.0)
     assert (version.number, version.at, version.expected) == (1, 5.0, 400)
+
+
+@pytest.mark.parametrize("explore", ["0%", "5%"])
+def test_a_segment_all_of_whose_arms_are_new_is_served_them(explore):
+    problem = Problem(
+        ["a", "b"], goal="maximise quality", limits=["dollars <= 2"], segments={"free": 0.99, "paid": 0.01}
+    )
+    exp = open_experiment("memory://", "t", problem, traffic=Traffic(explore=explore, requests=50))
+
+    def row(version, segment, arm, n):
+        values = [1 + (0.1 if k % 2 else -0.1) for k in range(n)]
+        total, square = sum(values), sum(v * v for v in values)
+        products = {"quality*quality": square, "quality*dollars": square, "dollars*dollars": square}
+        sums = {"quality": total, "dollars": total}
+        return {"version": version, "segment": segment, "arm": arm, "n": n, "sums": sums, "products": products}
+
+    exp.tell_sums([row(1, s, a, 20) for s in ("free", "paid") for a in "ab"], key="w:1")
+    exp.change(arms=["c"])
+    version = exp.weights("free").version
+    exp.tell_sums([row(version, "free", "c", 100), row(version, "paid", "c", 1)], key="w:2")
+    for segment in ("free", "paid"):
+        assert dict(exp.weights(segment).weights) == {"c": 1.0}
+    assert not exp.weights("paid").certified
+    assert "nothing is certain" in exp.weights("paid").alarm
+    assert audit(exp) == []

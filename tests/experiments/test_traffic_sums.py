@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.experiments.flows import ROUTER, row
 
-from bestmix import Known, Problem, checks
+from bestmix import Known, Problem, Traffic, checks, open_experiment
 from bestmix.answers.moments import Moments
 from bestmix.experiments.revision import Revision
 from bestmix.experiments.traffic_sums import parse_key, parse_rows, place_of
@@ -82,3 +82,21 @@ def test_sums_in_floats_of_any_requests_are_taken(rewards, offset):
     (found,) = parse_rows(Revision.beginning(ROUTER), [row(1, "small", table)])
     assert found.moments.count == len(rewards)
     assert (np.diag(found.moments.scatter()) >= 0.0).all()
+
+
+@pytest.mark.parametrize("product", [1e10, -1e10, 1e100])
+def test_products_that_would_make_a_correlation_beyond_1_are_refused(product):
+    exp = open_experiment(
+        "memory://", "t", Problem(["a", "b"], goal="maximise q", limits=["d <= 1"]), traffic=Traffic()
+    )
+    products = {"q*q": 35.0, "q*d": product, "d*d": 35.0}
+    row = {"version": 1, "arm": "a", "n": 100, "sums": {"q": 50.0, "d": 50.0}, "products": products}
+    with pytest.raises(ValueError, match=r"the sum of q\*d would make a correlation beyond 1"):
+        exp.tell_sums([row], key="w:1")
+    assert exp.tell_sums([row | {"products": products | {"q*d": 34.9999999}}], key="w:1").value == "counted"
+
+
+def test_what_is_no_list_of_rows_is_told():
+    exp = open_experiment("memory://", "t", Problem(["a", "b"]), traffic=Traffic())
+    with pytest.raises(ValueError, match="rows: expected a list of rows, got 5"):
+        exp.tell_sums(5, key="w:1")

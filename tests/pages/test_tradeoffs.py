@@ -1,9 +1,11 @@
+import numpy as np
+import pytest
 from tests.pages.pages import HOSTILE, check_harmless
 
 from bestmix import Instance, from_log, tradeoff
+from bestmix.pages.answer_view import Answer
 from bestmix.pages.report import report
 from bestmix.pages.tradeoffs import tradeoff_chart
-from bestmix.pages.views import Answer
 
 
 def log(names=("a", "b", "c")):
@@ -44,13 +46,34 @@ def test_a_report_answers_what_if_and_is_computed_once():
     assert "What if" not in report(answer.rec, figure=False)
 
 
+def test_a_report_tells_what_is_certain_with_segments_too():
+    rng, size = np.random.default_rng(1), 160
+    data = {
+        "arm": ["s", "l"] * (size // 2),
+        "reward": [float(rng.random() < 0.6 + 0.3 * (k % 2)) for k in range(size)],
+        "dollars": [1.0 + 2.0 * (k % 2) + 0.3 * rng.normal() for k in range(size)],
+        "tier": ["free", "free", "paid", "paid"] * (size // 4),
+    }
+    asked = {"limits": ["dollars <= 2.5 in free", "dollars <= 2 in paid"], "segment": "tier"}
+    rec = from_log(data, **asked)
+    page = " ".join(report(rec).split())
+    for limit in asked["limits"]:
+        told = tradeoff(rec, limit, points=7).sentences()[1]
+        assert told.startswith("Kept with 95% certainty, the best mix")
+        assert told.replace("'", "&#39;") in page
+    live = Answer(rec, safe_points=6)
+    assert not any("Kept with" in sentence for row in live.whatifs for sentence in row.sentences)
+
+
 def test_names_are_harmless():
     rec = from_log(log(HOSTILE[:3]) | {HOSTILE[0]: log()["dollars"]}, bounds={HOSTILE[0]: 3.0})
     check_harmless(report(rec), HOSTILE[:3])
 
 
-def test_values_of_any_size_are_survived():
-    for size in (1e-320, 1e-160, 1e148):
-        data = log()
-        data["dollars"] = [d * size for d in data["dollars"]]
-        report(from_log(data, bounds={"dollars": 3.0 * size}))
+@pytest.mark.parametrize(("size", "told"), [(1e-320, False), (1e-160, False), (1.0, True), (1e148, True)])
+def test_of_values_whose_squares_are_no_floats_nothing_is_certain(size, told):
+    data = log()
+    data["dollars"] = [d * size for d in data["dollars"]]
+    page = report(from_log(data, bounds={"dollars": 3.0 * size}))
+    assert "What if the limit were different" in page
+    assert ("Kept with 95% certainty, the best mix" in page) == told

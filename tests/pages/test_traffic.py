@@ -5,7 +5,7 @@ import pytest
 from tests.experiments.flows import QUICK, ROUTER, report
 
 from bestmix import open_experiment
-from bestmix.pages import views
+from bestmix.pages import experiment_view
 from bestmix.pages.experiment import experiment_report
 from bestmix.pages.formats import number
 from bestmix.pages.rendering import render
@@ -32,11 +32,11 @@ def test_a_report_shows_versions_and_edges(live):
     assert "requests that count" in page
     assert "1,500 requests" in page
     assert "is not finished" not in page
-    assert views.read_answer(live).progress == "1,500 requests"
+    assert experiment_view.read_answer(live).progress == "1,500 requests"
 
 
 def test_the_live_page_shows_an_alarm_while_there_is_one(live):
-    view = views.read(live)
+    view = experiment_view.read(live)
     shown = render("live.html", view=view, cost=None, admin=True, most_rows=50)
     assert "Alarm" not in shown
     assert "1,500</b> requests" in shown
@@ -44,7 +44,7 @@ def test_the_live_page_shows_an_alarm_while_there_is_one(live):
     assert shown.index("Live traffic") < shown.index("The mix")
     assert shown.index("Earlier versions") < shown.index("Edges")
     fresh = open_experiment(live.storage, "fresh", ROUTER, traffic=QUICK)
-    shown = render("live.html", view=views.read(fresh), cost=None, admin=True, most_rows=50)
+    shown = render("live.html", view=experiment_view.read(fresh), cost=None, admin=True, most_rows=50)
     assert "Alarm: nothing is certain before every arm has 10 trials." in shown
     assert "Nobody has reported yet." in shown
 

@@ -1,9 +1,7 @@
-import pytest
 from matplotlib import pyplot
 from tests.plots.figures import assert_nothing_is_clipped
 
 from bestmix import Instance, plots, tradeoff
-from bestmix.answers.tradeoff import shown_range
 
 THREE = Instance([1.0, 1.75, 2.0], [[0.0, 1.0, 2.0]], [1.0], costs=["dollars"])
 
@@ -45,13 +43,9 @@ def test_a_certainty_that_is_almost_one_is_not_told_as_one():
     assert "limits kept with 99.9% certainty" in [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-def test_a_bound_far_beyond_is_left_out_and_one_below_is_shown():
-    at = lambda bound: tradeoff(Instance([1.0, 2.0], [[1.0, 2.0]], [bound]))  # noqa: E731
-    assert shown_range(at(1e9))[1] < 3.0
-    assert next(text.get_text() for text in plots.plot_tradeoff(at(1e9)).texts) == "now 1e+09: 2 \N{RIGHTWARDS ARROW}"
-    assert shown_range(at(2.4)) == (1.0, pytest.approx(2.88))  # what 20% more would do is seen
-    assert shown_range(at(2.9))[1] > 2.9
-    assert shown_range(at(0.5))[0] == 0.5
+def test_a_bound_far_beyond_is_left_out_and_pointed_to():
+    far = tradeoff(Instance([1.0, 2.0], [[1.0, 2.0]], [1e9]))
+    assert next(text.get_text() for text in plots.plot_tradeoff(far).texts) == "now 1e+09: 2 \N{RIGHTWARDS ARROW}"
 
 
 def test_nothing_is_clipped_at_small_prices():

@@ -90,22 +90,6 @@ def test_only_an_upper_bound_on_a_mean_is_a_bound(text):
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"dollars": 1.0}, r"metrics: expected one value for each metric: .*1 missing \('quality'\)"),
-        ({"dollars": 1.0, "quality": 1.0, "odd": 2.0}, r"metrics: .*1 unknown \('odd'\)"),
-        ({"dollars": [1.0, 2.0], "quality": [1.0, 1.0, 0.0]}, "metrics: they differ in length"),
-        ({"dollars": 1.0, "quality": float("nan")}, r"metrics\['quality'\]: .*finite"),
-    ],
-)
-def test_metrics_that_are_missing_unknown_or_odd_are_refused(values, message):
-    search = Challenger().start(Problem(["a", "b"], goal="minimise dollars", limits=["quality >= 0.5"]), 20)
-    with pytest.raises(ValueError, match=message):
-        search.tell("a", values)
-    assert search.trials == 0
-
-
-@pytest.mark.parametrize(
     ("goal", "limits", "column", "named"),
     [
         ("maximise reward", [], "quality", "maximise quality"),

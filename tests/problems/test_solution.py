@@ -249,3 +249,10 @@ def test_a_rare_but_very_rewarding_arm_keeps_its_small_share():
     solution = solve_means(means, np.array([1.0]))
     assert solution.value == pytest.approx(float(best[0]), rel=1e-6)
     assert solution.mixture[1] == pytest.approx(float(Fraction(1, 10**10)), rel=1e-6)
+
+
+@pytest.mark.parametrize("reward", [[0.0, 1.0], [1.0, 0.0]])
+def test_of_mixes_that_violate_as_little_the_best_is_told(reward):
+    found = solve(Instance(reward, [[2.0, 2.0]], [1.0]))
+    assert not found.feasible
+    assert found.mixture.tolist() == reward

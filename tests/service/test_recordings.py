@@ -16,10 +16,13 @@ SAME_AS = {"mixture": "best_guess", "value": "best_guess_value"}
 # arms are asked for from then on. Up to there, and wherever later answers do not depend on it, all is as it was.
 ANOTHER_COURSE, BEFORE_TIE = "000000000001", 15
 LAST_BEFORE_TIE = f"{ANOTHER_COURSE}-{BEFORE_TIE}"
-REWORDED = {  # sentences that tell of entries that version 0.1 did not have
+REWORDED = {  # sentences that tell of what version 0.1 did not have
+    "resume: the experiment is done, for good; create a new one": (
+        "resume: the experiment is done; extend goes on, with a larger budget"
+    ),
     "problem: expected the entries arms, bounds and known, got the unknown entry 'odd'; see the example": (
-        "problem: expected the entries arms, bounds, known, goal, limits and segments, got the unknown entry 'odd'; "
-        "see the example"
+        "problem: expected the entries arms, bounds, known, goal, limits, segments, tracked and features, got the "
+        "unknown entry 'odd'; see the example"
     ),
     "state: input should be 'leased', 'complete', 'expired', 'failed', 'surplus' or 'withdrawn'": (
         "state: input should be 'leased', 'complete', 'expired', 'failed', 'surplus', 'extra' or 'withdrawn'"

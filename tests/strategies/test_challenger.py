@@ -300,3 +300,22 @@ def test_data_without_spread_are_shared_out_evenly():
     assert search.evidence.counts.sum() == 90
     assert search.evidence.counts.min() >= 20
     assert chunks.CHUNKS == 10
+
+
+@pytest.mark.parametrize("options", [{}, {"confidence": 0.9, "tolerance": "20%"}])
+@pytest.mark.parametrize("arms", [["a", "b", "n"], ["n"]])
+@pytest.mark.parametrize("segments", [None, {"x": 0.6, "y": 0.4}])
+def test_arms_that_come_when_the_budget_is_spent_end_the_run(options, arms, segments):
+    rng = np.random.default_rng(1)
+    search = Challenger(**options).start(Problem(["a", "b"], {"d": 1.0}, segments=segments), budget=12)
+    while owed := search.ask():
+        for cell, n in owed.items():
+            where = {} if segments is None else {"segment": cell[0]}
+            arm = cell if segments is None else cell[1]
+            search.tell(arm, rng.normal(1.0, 0.05, n), rng.normal(0.5, 0.3, (n, 1)), **where)
+    if search.made < 12:
+        pytest.skip("it was sure before its budget was spent")
+    search.change(arms=arms)
+    assert search.done
+    assert search.ask() == {}
+    assert search.recommend().problem.arms == tuple(arms)

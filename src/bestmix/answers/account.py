@@ -33,7 +33,7 @@ class Account:
     prices
         Of a trial of each arm: as known, or the mean of what its trials cost.
     lost
-        What is set aside for trials that were handed out and never told: they may have been paid for.
+        What is set aside for trials that were handed out, and failed or never told: they may have been paid for.
 
     Examples
     --------
@@ -59,7 +59,8 @@ class Account:
 
     def __str__(self) -> str:
         rest = f"{-self.left:.3g} over" if self.overspent else f"{self.spend.number(max(self.left, 0.0))} left"
-        aside = f", {self.spend.number(self.lost)} of it set aside for trials that never told" if self.lost else ""
+        lost = self.spend.number(self.lost)
+        aside = f", {lost} of it set aside for trials that failed or never told" if self.lost else ""
         return f"{self.spend.number(self.spent)} of {self.spend} spent, {rest}{aside}"
 
     def sentence(self) -> str:

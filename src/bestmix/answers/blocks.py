@@ -128,14 +128,12 @@ def recommend_in_blocks(
     return _widened_answer(problem, blocks, answered)
 
 
-def recommend_on_items(evidence: Evidence, columns: Integers | None, **asked: Any) -> Recommendation:
+def recommend_on_items(evidence: Evidence, items: Blocks, columns: Integers | None, **asked: Any) -> Recommendation:
     """The recommendation where arms share items, and limits are not on means of one segment alone.
 
     Errors are widened until they are those of the mix that it recommends; nothing is narrowed.
     """
-    problem, items = evidence.problem, evidence.items
-    if items is None:
-        return recommend(evidence, columns, **asked)
+    problem = evidence.problem
 
     def answered(widening: Floats) -> Recommendation:
         moments = [_scaled(m, np.outer(widening, widening)) for m in evidence.moments]

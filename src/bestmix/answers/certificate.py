@@ -21,6 +21,7 @@ from bestmix.arrays import Flags, Floats
 from bestmix.problems.solution import solve_means
 
 REWARD = slice(0, 1)
+LIKELY = 0.5  # chance of the support from which on the lower end of the objective holds
 
 
 class Certificate(NamedTuple):
@@ -32,6 +33,19 @@ class Certificate(NamedTuple):
     single: int | None  # the best arm that alone keeps the limits with the wanted certainty
     gain: float | None  # of the mix over it
     gain_interval: tuple[float, float] | None
+
+
+def possible(regret: float, interval: tuple[float, float], ends: tuple[float, float], chance: float | None) -> float:
+    """A bound on the regret, no larger than what is possible where the objective of every mix is between two ends.
+
+    ``interval`` is that of the mix's objective, which errs too often where the support is not likely.
+
+    >>> possible(1.8, (0.4, 0.8), (0.0, 1.0), 0.9), possible(1.8, (0.4, 0.8), (0.0, 1.0), 0.3)
+    (0.6, 1.0)
+    """
+    low, high = ends
+    least = max(interval[0], low) if (chance or 0.0) >= LIKELY else low
+    return min(regret, high - least)
 
 
 def certify(

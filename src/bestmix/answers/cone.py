@@ -6,13 +6,14 @@ Where estimates of arms are correlated the sum has terms R_ab d_al d_bl p_a p_b 
 
 Cutting planes on the linear program settle it in one to three rounds when a few arms carry the mix. With few trials
 the margins reward spreading over many arms, planes then enclose the curved region slowly, and a barrier method takes
-over: Newton's steps on a problem of K variables.
+over (``barrier.py``): Newton's steps on a problem of K variables.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from bestmix.answers.barrier import divided, follow, inside
 from bestmix.answers.correlations import floored
 from bestmix.arrays import Flags, Floats
 from bestmix.problems.solution import solve_means
@@ -22,11 +23,7 @@ FEW_ROUNDS = 3  # the same with many arms: the fourth takes as long as the barri
 FINE = 0.005  # of a margin, by which a mix may miss its limit
 ROUGH = 0.99  # of the margins that a mix has room for, where it is looked for by bisection
 DUST = 1e-9  # relative to the data: rounding
-START, END, GROWTH = 30.0, 1e6, 3.1  # weight of the objective against the barrier
-STEPS = 60  # of Newton for one weight, at most: three on average, more where a mix is hardly within the cones
 MANY = 50  # arms, from which on it is quicker to make use of what the equations of a step look like
-GAP = 2.0  # times the gap of a point exactly on the path
-SETTLED = 0.3  # squared length of Newton's step, in its own metric, at which the weight may grow
 
 
 class Margins(NamedTuple):
@@ -56,6 +53,21 @@ class Margins(NamedTuple):
             return np.diag((self.width**2 * weight).sum(axis=1))
         return np.asarray(np.einsum("al,bl,lab,l->ab", self.width, self.width, self.shared, weight))
 
+    def divided(self, slope: Floats, room: Floats, x: Floats, excess: Floats, right: Floats) -> Floats:
+        """The barrier's second derivatives, in units of x itself, where they are well scaled, divided into ``right``.
+
+        As long as arms are not correlated they are a diagonal plus 2 L columns times their own rows: S (1 + Q R W R'
+        Q') S, where S is diagonal, Q has orthogonal columns and W the weights. Only 1 + R W R' remains to be solved.
+        """
+        if self.shared is not None or len(x) <= MANY:
+            return divided(self.square(2.0 / room), slope, room, x, excess, right)
+        scale = np.sqrt(1.0 + x**2 * (self.width**2 * (2.0 / room)).sum(axis=1))[:, None]
+        q, r = np.linalg.qr(np.hstack([slope, excess]) * (x[:, None] / scale))
+        inner = (r * np.r_[np.ones(len(room)), -2.0 / room]) @ r.T
+        known = right / scale
+        within = q.T @ known
+        return np.asarray((known + q @ (np.linalg.solve(np.eye(len(r)) + inner, within) - within)) / scale)
+
     def with_exact(self) -> "Margins":
         """With one more column, which has no margin."""
         width = np.vstack([self.width, 0.0 * self.width[:1]])
@@ -72,8 +84,8 @@ def cone_mix(means: Floats, bound: Floats, margin: Floats, shared: Floats | None
     mixture, settled = _by_planes(means[:, 0], excess, margins)
     if settled:
         return mixture
-    start = _inside(excess, margins)
-    return None if start is None else _cleaned(_follow(means[:, 0], start, excess, margins), excess, margins)
+    start = inside(excess, margins)
+    return None if start is None else _cleaned(follow(means[:, 0], start, excess, margins), excess, margins)
 
 
 def widest_mix(
@@ -93,11 +105,11 @@ def widest_mix(
     low, high, found = 0.0, 1.0, None
     for _ in range(halvings):
         middle = (low + high) / 2.0
-        inside = _inside(excess, margins.times(middle))
-        if inside is None:
+        start = inside(excess, margins.times(middle))
+        if start is None:
             high = middle
         else:
-            low, found = min(max(middle, _share(inside, excess, margins)), high), inside
+            low, found = min(max(middle, _share(start, excess, margins)), high), start
     return low, None if found is None else _cleaned(found, excess, margins.times(ROUGH * low))
 
 
@@ -120,10 +132,24 @@ def spread(margin: Floats, mixture: Floats, shared: Floats | None = None) -> Flo
     ``shared`` are correlations of the arms (L, K, K); weights and margins may have any sign.
     """
     if shared is None:
-        return np.asarray(np.sqrt((mixture * mixture) @ (margin * margin)))
+        return lengths(margin * mixture[:, None])
     weighted = margin * mixture[:, None]
     square = np.einsum("al,lab,bl->l", weighted, shared, weighted)
     return np.asarray(np.sqrt(floored(square, (weighted * weighted).sum(axis=0))))
+
+
+def lengths(columns: Floats) -> Floats:
+    """Lengths of columns (K, L), also of those whose squares are no floats.
+
+    >>> lengths(np.array([[3.0, 3e200], [4.0, 4e200]]))
+    array([5.e+000, 5.e+200])
+    """
+    with np.errstate(over="ignore"):
+        found = np.asarray(np.sqrt((columns * columns).sum(axis=0)))
+    if np.isfinite(found).all():
+        return found
+    size = np.maximum(np.abs(columns).max(axis=0), 1.0)
+    return np.asarray(size * np.sqrt(((columns / size) ** 2).sum(axis=0)))
 
 
 def _by_planes(reward: Floats, excess: Floats, margin: Margins) -> tuple[Floats | None, bool]:
@@ -160,104 +186,6 @@ def _cuts(excess: Floats, margin: Margins, point: Floats, failing: Flags) -> Flo
     width = margin.spread(point)
     use = failing & (width > 0)
     return np.asarray(excess[:, use] + margin.slope(point)[:, use] / width[use])
-
-
-def _inside(excess: Floats, margin: Margins) -> Floats | None:
-    """A mix strictly within all cones, by raising the room that is left from below; None when there is none."""
-    arms = len(excess)
-    even = np.full(arms, 1.0 / arms)
-    lift = float((even @ excess + margin.spread(even)).max()) + 1.0
-    rows = np.vstack([excess - lift, np.ones(excess.shape[1])])  # the last column is the room gained
-    point = np.r_[even, 0.5]
-    result = _follow(np.r_[np.zeros(arms), 1.0], point, rows, margin.with_exact(), lift)
-    return result[:arms] if result[arms] > lift else None
-
-
-def _follow(reward: Floats, point: Floats, excess: Floats, margin: Margins, enough: float = np.inf) -> Floats:
-    """Central path of max reward.x within the cones, x > 0.
-
-    With ``enough`` the last column is no arm, only the others add up to one, and the path ends as soon as the last
-    is above it, or by duality never will be.
-    """
-    arms = np.ones(len(point))
-    arms[-1] = float(np.isinf(enough))
-    weight, span = START, float(np.ptp(reward)) or 1.0
-    while weight <= END:
-        point = _centred(weight / span * reward, point, excess, margin, arms)
-        gap = GAP * (len(point) + 2 * excess.shape[1]) / weight
-        if point[-1] > enough or (np.isfinite(enough) and point[-1] + gap < enough):
-            break
-        weight *= GROWTH
-    return point
-
-
-def _centred(reward: Floats, point: Floats, excess: Floats, margin: Margins, arms: Floats) -> Floats:
-    """The point where objective and barrier balance, or as near as rounding lets it come."""
-    for _ in range(STEPS):
-        try:
-            step, length = _newton(reward, point, excess, margin, arms)
-        except np.linalg.LinAlgError:
-            break
-        point = _moved(reward, point, step, excess, margin, length)
-        if not length > SETTLED:
-            break
-    return point
-
-
-def _newton(reward: Floats, x: Floats, excess: Floats, margin: Margins, arms: Floats) -> tuple[Floats, float]:
-    """Newton's step for - reward.x - sum log x - sum_l log(y_l^2 - |d_l x|^2), y = - excess.x, and its length."""
-    y = -x @ excess
-    room = _room(x, excess, margin)
-    slope = 2.0 * (y * excess + margin.slope(x)) / room
-    gradient = slope.sum(axis=1) - 1.0 / x - reward
-    solved = _solved(slope, room, x, excess, margin, np.column_stack([gradient, arms]) * x[:, None])
-    step = x * (solved[:, 1] * ((arms * x) @ solved[:, 0] / ((arms * x) @ solved[:, 1])) - solved[:, 0])
-    return step, float(-gradient @ step)
-
-
-def _solved(slope: Floats, room: Floats, x: Floats, excess: Floats, margin: Margins, right: Floats) -> Floats:
-    """The barrier's second derivatives, in units of x itself, where they are well scaled, divided into ``right``.
-
-    As long as arms are not correlated they are a diagonal plus 2 L columns times their own rows: S (1 + Q R W R' Q') S,
-    where S is diagonal, Q has orthogonal columns and W the weights. Only 1 + R W R' remains to be solved.
-    """
-    if margin.shared is not None or len(x) <= MANY:
-        hessian = slope @ slope.T - (2.0 * excess / room) @ excess.T + margin.square(2.0 / room)
-        hessian.flat[:: len(x) + 1] += 1.0 / x**2
-        return np.asarray(np.linalg.solve(hessian * x * x[:, None], right), dtype=np.float64)
-    scale = np.sqrt(1.0 + x**2 * (margin.width**2 * (2.0 / room)).sum(axis=1))[:, None]
-    q, r = np.linalg.qr(np.hstack([slope, excess]) * (x[:, None] / scale))
-    inner = (r * np.r_[np.ones(len(room)), -2.0 / room]) @ r.T
-    known = right / scale
-    within = q.T @ known
-    return np.asarray((known + q @ (np.linalg.solve(np.eye(len(r)) + inner, within) - within)) / scale)
-
-
-def _moved(reward: Floats, x: Floats, step: Floats, excess: Floats, margin: Margins, length: float) -> Floats:
-    """The point after the longest halving of a step that lowers the barrier enough."""
-    here, size = _barrier(reward, x, excess, margin), _longest(x, step, excess)
-    while size > 1e-10 and not _barrier(reward, x + size * step, excess, margin) <= here - 0.1 * size * length:
-        size /= 2.0
-    return x + size * step if size > 1e-10 else x
-
-
-def _longest(x: Floats, step: Floats, excess: Floats) -> float:
-    """Share of a step, at most all of it, that stays where no weight and no limit is below zero."""
-    most = max((-step / x).max(), ((step @ excess) / (-x @ excess)).max())
-    return float(min(1.0, 0.99 / max(most, 0.99)))
-
-
-def _barrier(reward: Floats, x: Floats, excess: Floats, margin: Margins) -> float:
-    room = _room(x, excess, margin)
-    if not ((x > 0).all() and (room > 0).all() and (x @ excess < 0).all()):
-        return np.inf
-    return float(-reward @ x - np.log(x).sum() - np.log(room).sum())
-
-
-def _room(x: Floats, excess: Floats, margin: Margins) -> Floats:
-    """y_l^2 - |d_l x|^2, with few digits lost."""
-    y, width = -x @ excess, margin.spread(x)
-    return np.asarray((y - width) * (y + width))
 
 
 def _cleaned(x: Floats, excess: Floats, margin: Margins) -> Floats:

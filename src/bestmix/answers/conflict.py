@@ -82,10 +82,19 @@ def warning(found: Sequence[Difference]) -> str:
     'The log and the fresh results of small differ by more than chance: dollars 1.02 in the log, 1.31 since. If prices
     or traffic have changed, start without the log, or give it less weight.'
     """
-    first, *others = found
-    more = f" (and {len(others)} more such)" if others else ""
-    figures = f"{first.metric} {first.before:.3g} in the log, {first.now:.3g} since{more}"
+    figures = clearest(found, "in the log", "since")
     return (
-        f"The log and the fresh results of {first.arm} differ by more than chance: {figures}. "
+        f"The log and the fresh results of {found[0].arm} differ by more than chance: {figures}. "
         "If prices or traffic have changed, start without the log, or give it less weight."
     )
+
+
+def clearest(found: Sequence[Difference], before: str, now: str) -> str:
+    """The figures of the clearest difference, with words for when they were, and how many more there are.
+
+    >>> clearest([Difference("small", "dollars", 1.02, 1.31, 1e-5)] * 3, "before", "now")
+    'dollars 1.02 before, 1.31 now (and 2 more such)'
+    """
+    first, *others = found
+    more = f" (and {len(others)} more such)" if others else ""
+    return f"{first.metric} {first.before:.3g} {before}, {first.now:.3g} {now}{more}"

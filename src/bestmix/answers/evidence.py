@@ -220,6 +220,17 @@ class Evidence:
         found = mean_correlations(self.items, self.counts.astype(np.float64), self.problem.rows.transform)
         return np.pad(found, ((0, known), (0, known), (0, 0), (0, 0)))
 
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """Between what the objective of any mix is: of values of 0 and 1 it is a share; infinite ends for others."""
+        problem = self.problem
+        shares = self.measured[:, 0]
+        if problem.goal.quantity != problem.rows.measures[0] or not self.events[: len(self.moments), 0].all():
+            return -np.inf, np.inf
+        if ((shares < 0.0) | (shares > 1.0)).any():  # means that are known otherwise
+            return -np.inf, np.inf
+        return (0.0, 1.0) if problem.goal.maximise else (-1.0, 0.0)
+
     @cached_property
     def events(self) -> Flags:
         """Measures of each arm that were 0 or 1 in every trial of all arms (K, M).

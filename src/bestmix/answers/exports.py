@@ -70,7 +70,9 @@ def nginx(
     }
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", variable):
-        raise ValueError(f"variable: expected letters, digits and underscores, got {variable!r}; rename it")
+        raise checks.InvalidInput(
+            "variable", f"expected letters, digits and underscores, got {variable!r}", "rename it"
+        )
     _check_option("segment", segment, by_segment)
     if not by_segment:
         return _split(weights, key, variable)
@@ -101,18 +103,20 @@ def _check_letters(names: list[str]) -> None:
     for place, name in enumerate(lower):
         if name in lower[:place]:
             twin = names[lower.index(name)]
-            raise ValueError(f"segments: nginx cannot tell {twin!r} from {names[place]!r}; rename one")
+            raise checks.InvalidInput("segments", f"nginx cannot tell {twin!r} from {names[place]!r}", "rename one")
 
 
 def _check_option(name: str, value: str | None, by_segment: Segments) -> None:
     if value is not None and not by_segment:
-        raise ValueError(f"{name}: expected none, since the policy has no segments, got {value!r}; leave it out")
+        raise checks.InvalidInput(
+            name, f"expected none, since the policy has no segments, got {value!r}", "leave it out"
+        )
 
 
 def _quoted(what: str, text: str) -> str:
     """A string of nginx's language."""
     if not text or not text.isprintable():
-        raise ValueError(f"{what}: expected text that can be printed, got {text!r}; rename it")
+        raise checks.InvalidInput(what, f"expected text that can be printed, got {text!r}", "rename it")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -127,7 +131,7 @@ def envoy(weights: Weights, by_segment: Segments = NO_SEGMENTS, *, prefix: str =
     [{'name': 'small', 'weight': 620000}, {'name': 'large', 'weight': 380000}]
     """
     if not isinstance(prefix, str) or not prefix.startswith("/"):
-        raise ValueError(f"prefix: expected a path that starts with /, got {prefix!r}; write it so")
+        raise checks.InvalidInput("prefix", f"expected a path that starts with /, got {prefix!r}", "write it so")
     _check_option("header", header, by_segment)
     if not by_segment:
         return _route({"prefix": prefix}, weights)
@@ -203,7 +207,7 @@ def flagd(
     [['small', 6200], ['large', 3800]]
     """
     if not isinstance(flag, str) or not flag.strip():
-        raise ValueError(f"flag: expected a name, got {flag!r}; give one")
+        raise checks.InvalidInput("flag", f"expected a name, got {flag!r}", "give one")
     _check_option("attribute", attribute, by_segment)
     rule: dict[str, Any] = _fractional(weights)
     if by_segment:

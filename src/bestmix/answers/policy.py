@@ -14,13 +14,15 @@ import numpy as np
 
 from bestmix import checks, files
 from bestmix.answers import exports
-from bestmix.problems.problem import Known, Problem
+from bestmix.problems.known import Known
+from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Share
 from bestmix.problems.rows import is_bound, parse_limits
 
 if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
 
+ADDED_UP = 1e-12  # by which the sum of probabilities may differ from 1 through rounding
 VERSION = 3  # of the form of a file; 1 had no certainty, 2 no goal, no limits and no segments
 
 
@@ -349,7 +351,9 @@ def _weights(name: str, weights: Any) -> dict[str, float]:
             got=checks.shown(dict(weights)),
             remedy="a recommendation's policy() has them",
         )
-    return {arm: value / sum(values) for arm, value in zip(names, values, strict=True)}
+    total = sum(values)
+    scale = total if abs(total - 1.0) > ADDED_UP else 1.0  # what was read from a file stays what it is
+    return {arm: value / scale for arm, value in zip(names, values, strict=True)}
 
 
 def _shares(segments: Any, parts: list[str]) -> dict[str, float]:

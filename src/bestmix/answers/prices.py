@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
-from bestmix.problems.quantities import Ratio
 from bestmix.problems.rows import is_bound
 
 if TYPE_CHECKING:
@@ -55,9 +54,9 @@ def limit_words(limit: Limit, goal: Goal, price: float) -> str:
 
 
 def limit_price(rec: "Recommendation", cost: str) -> str | None:
-    """What 1% more of a limit would do; None where it costs nothing, or a step of its bound is not one of its row."""
+    """What 1% more of a limit would do; None where it costs nothing, or is an equality."""
     price, limit = rec.shadow_prices.get(cost, 0.0), rec.problem.limits[rec.problem.costs.index(cost)]
-    if not 0 < price < math.inf or limit.arm is not None or isinstance(limit.quantity, Ratio) or limit.equality:
+    if not 0 < price < math.inf or limit.equality:
         return None
     if is_bound(limit) and rec.problem.goal == Goal():
         return price_words(cost, limit.bound, price, _size(rec, cost))

@@ -13,6 +13,7 @@ from bestmix.answers.safe_search import best_alone, certain, regret_tail, single
 from bestmix.arrays import Floats, Integers
 
 REWARD = slice(0, 1)
+LEVEL = 1e-9  # of a limit's entries: by which an equality may be missed
 
 
 class ProgramCertificate(NamedTuple):
@@ -100,8 +101,9 @@ def _may_serve(program: NoisyProgram, limits: ProgramLimits, cones: program_cone
     """Whether an arm is in all segments, meets equalities, and keeps each limit were the others in no danger."""
     x, line = _alone(program, arm), limits.line
     served = np.bincount(line.segment, x, len(line.weight)) >= line.weight
-    level = np.abs(x @ line.rows - line.right)[line.equality]
-    return bool(served.all() and not program_cone.fails(line, cones, x, 0.0).any() and (level < 1e-9).all())
+    size = np.maximum(np.abs(line.rows).max(axis=0, initial=0.0), np.abs(line.right))
+    level = (np.abs(x @ line.rows - line.right) <= LEVEL * size)[line.equality]
+    return bool(served.all() and not program_cone.fails(line, cones, x, 0.0).any() and level.all())
 
 
 def common_mix(program: NoisyProgram, chance: float | None, safety: float | None) -> Floats | None:

@@ -6,13 +6,15 @@ The width of a limit is the length of a linear function of x: each column's marg
 reference of a relative limit with its weight less the factor times its segment's, and what estimated shares of segments
 add. A plane touches it at any point, so planes at the optima of the programs before enclose the cone from outside;
 planes between such an optimum and a mix that is within all cones do it faster, and that mix moves towards the optimum.
+Where a few planes do not settle it a barrier method does (``barrier.py``), unless equalities leave it no room.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.answers.cone import DUST, FINE
+from bestmix.answers.barrier import divided, follow, room_within
+from bestmix.answers.cone import DUST, FINE, lengths
 from bestmix.answers.noisy_program import loaded, maximised, mix_of, speed_of
 from bestmix.answers.safe_search import Guess
 from bestmix.arrays import Flags, Floats, Integers
@@ -25,6 +27,8 @@ CLOSE = 1e-3  # of the spread of the objective, at which a mix within the cones 
 DEEP = 4.0  # times the largest entry of a limit: more than any mix can keep from it
 TRACE = 0.01  # of a segment: a share that only the search has left
 IDLE = 1  # rounds without a price after which a plane is dropped
+DREGS = (1e-3, 1e-4, 1e-5)  # of a segment: shares that are left out, as long as the cones are kept
+MOST_COLUMNS = 400  # of a barrier, whose equations have all of them
 
 
 class Rows(NamedTuple):
@@ -80,7 +84,7 @@ def parts(line: Rows, cones: Cones, x: Floats) -> tuple[Floats, Floats]:
 def widths(line: Rows, cones: Cones, x: Floats) -> Floats:
     """By how much each limit may be off (R,)."""
     own, shared = parts(line, cones, x)
-    return np.asarray(np.sqrt((own**2).sum(axis=0) + (shared**2).sum(axis=0)))
+    return lengths(np.vstack([own, shared]))
 
 
 def planes(line: Rows, cones: Cones, x: Floats, some: Flags) -> tuple[Floats, Integers]:
@@ -158,6 +162,74 @@ def optimum(line: Rows, common: Floats | None = None) -> Guess:
     return Guess(mix if common is None else common @ mix, not solved.missing.any(), prices)
 
 
+class _Forms(NamedTuple):
+    """Widths as lengths of linear functions: the product of each one's matrix with itself, (R, n, n)."""
+
+    square: Floats
+
+    def spread(self, x: Floats) -> Floats:
+        """The widths (R,)."""
+        return np.asarray(np.sqrt(np.maximum(np.einsum("a,rab,b->r", x, self.square, x), 0.0)))
+
+    def slope(self, x: Floats) -> Floats:
+        """Half the slopes of their squares (n, R)."""
+        return np.asarray((self.square @ x).T)
+
+    def divided(self, slope: Floats, room: Floats, x: Floats, excess: Floats, right: Floats) -> Floats:
+        """As ``barrier.Widths`` has it."""
+        return divided(np.tensordot(2.0 / room, self.square, 1), slope, room, x, excess, right)
+
+    def with_exact(self) -> "_Forms":
+        """With one more column, which has no margin."""
+        return _Forms(np.pad(self.square, ((0, 0), (0, 1), (0, 1))))
+
+
+def _forms(line: Rows, cones: Cones) -> _Forms:
+    """What ``parts`` is, as matrices."""
+    same = line.segment[:, None] == line.segment
+    own = cones.margin.T[:, :, None] * (np.eye(len(same)) - cones.factor.T[:, :, None] * same)
+    belongs = line.segment == np.arange(len(line.weight))[:, None]
+    means = np.where(belongs, line.rows.T[:, None, :], 0.0) / np.where(line.weight > 0, line.weight, 1.0)[:, None]
+    around = means - np.einsum("s,rsa->ra", line.weight, means)[:, None, :]
+    shared = cones.share[:, None, None] * np.sqrt(line.weight)[:, None] * around
+    return _Forms(own.transpose(0, 2, 1) @ own + shared.transpose(0, 2, 1) @ shared)
+
+
+def by_barrier(line: Rows, cones: Cones, common: Floats | None, finish: bool) -> tuple[Floats | None, bool]:
+    """The mix of ``cone_mix``, and whether that is settled; not with equalities, or where mixes have no room.
+
+    The objective is that of the best mix but for a ten thousandth of its spread.
+    """
+    used = line.weight[line.segment] > 0
+    served = np.bincount(line.segment[used], minlength=len(line.weight)) > 0
+    if line.equality.any() or not used.any() or used.sum() > MOST_COLUMNS or not served[line.weight > 0].all():
+        return None, False
+    total = line.weight.sum()  # below 1 where a segment has no column to use
+    turn = total * np.eye(len(used))[:, used] if common is None else common  # of shares that add up to 1
+    reward, excess = turn.T @ line.mu, turn.T @ line.rows - line.right
+    square = turn.T @ _forms(line, cones).square @ turn
+    own = np.sqrt(np.maximum(np.diagonal(square, axis1=1, axis2=2), 0.0)).T
+    size = np.maximum(np.abs(excess), own).max(axis=0, initial=0.0)
+    size[size == 0] = 1.0
+    forms = _Forms(square / size[:, None, None] ** 2)
+    groups, even = np.ones((1, turn.shape[1])), np.full(turn.shape[1], 1.0 / turn.shape[1])
+    if common is None:
+        groups = (line.segment[used] == np.flatnonzero(line.weight > 0)[:, None]).astype(np.float64)
+        columns = np.maximum(np.bincount(line.segment, minlength=len(line.weight)), 1)
+        even = (line.weight / total / columns)[line.segment[used]]
+    start, none = room_within(excess / size, forms, even, groups)
+    if start is None:
+        return None, none
+    point = follow(reward, start, excess / size, forms, groups) if finish else start
+    share = groups.T @ (groups @ even)
+    for least in (*DREGS, 0.0):  # a barrier leaves something on every column
+        kept = np.where(point < least * share, 0.0, point)
+        found = turn @ (kept * (groups.T @ ((groups @ even) / (groups @ kept))))
+        if not fails(line, cones, found, 0.0 if least == 0.0 else FINE).any():
+            return found, True
+    return None, False
+
+
 class _Memory:
     """The last solution of a program that gains and loses limits: the next one starts from its basis."""
 
@@ -206,7 +278,8 @@ class _Enclosure:
     def search(self, finish: bool) -> Floats | None:
         """Cut until the optimum is within the cones, or as good as a mix that is."""
         if not finish:
-            return self.inside if self.enter() else None
+            found, settled = by_barrier(self.line, self.cones, self.common, finish)
+            return found if settled else self.inside if self.enter() else None
         for k in range(ROUNDS):
             outer = self.solve(self.line.mu)
             if outer is None:
@@ -214,8 +287,12 @@ class _Enclosure:
             failing = fails(self.line, self.cones, outer)
             if not failing.any():
                 return outer
-            if k == SLOW and self.inside is None and not self.enter():
-                return None
+            if k == SLOW:
+                found, settled = by_barrier(self.line, self.cones, self.common, finish)
+                if settled:
+                    return found
+                if self.inside is None and not self.enter():
+                    return None
             if self.inside is not None:
                 if self.line.mu @ (outer - self.inside) <= CLOSE * self.span:
                     break

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from bestmix.answers import likeliest, program_cone
-from bestmix.answers.cone import DUST
+from bestmix.answers.cone import DUST, ROUGH
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_cone import Cones, Rows
 from bestmix.answers.safe_search import (
@@ -136,6 +136,9 @@ class ProgramLimits:
                 low, best = max(middle, program_cone.room(line, cones, found)), found
             if high - low <= NEAR * high:
                 break
+        if best is not None:  # the best of those that have as much room, but for a little
+            finest = program_cone.cone_mix(line, cones.times(ROUGH * min(low, 1.0)), common=self.common)
+            best = best if finest is None else finest
         return min(low, 1.0), best
 
     def likeliest(self, mixture: Floats) -> Floats:
@@ -156,7 +159,15 @@ class ProgramLimits:
         def slopes(mix: Floats) -> tuple[Floats, Floats]:
             return -line.rows, program_cone.slopes(line, cones, mix)[1]
 
-        return likeliest.likeliest(mixture, scores, slopes, line.segment, line.weight)
+        found = likeliest.likeliest(mixture, scores, slopes, line.segment, line.weight)
+        return np.where(self.free[line.segment], mixture, found)
+
+    @property
+    def free(self) -> Flags:
+        """Segments that no limit is about (S,)."""
+        some = (self.line.rows != 0) | (self.cones(likeliest.TAIL).margin != 0) | (self.factor != 0)
+        limited = np.bincount(self.line.segment, some.any(axis=1), len(self.line.weight)) > 0
+        return np.asarray(~limited & ~(self.shared != 0).any())
 
     def tails(self, mixture: Floats) -> Floats:
         """Chance that each limit is broken by a mix that was fixed beforehand (R,); none for equalities."""

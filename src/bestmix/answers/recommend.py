@@ -12,7 +12,7 @@ from bestmix.answers import safety as margins
 from bestmix.answers.account import Account
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.recommend_program import recommend_program
-from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, Round, claimed
+from bestmix.answers.recommendation import LEVEL, Estimate, MeanCost, Recommendation, Round, claimed
 from bestmix.answers.safe_search import Selection
 from bestmix.answers.safety import SafeMix
 from bestmix.answers.skewness import skew_note
@@ -22,7 +22,6 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Column, Ratio
 from bestmix.problems.solution import Solution, solve_means
 
-LEVEL = 0.95  # of the intervals
 EQUAL = "Other mixes earn exactly as much at the estimates, so that no support is the only right one."
 SAFETY = 0.95  # certainty that all limits are kept, where nothing else is wanted
 
@@ -66,7 +65,9 @@ def recommend(
             from bestmix.answers.blocks import recommend_on_items
 
             asked = {"strategy": strategy, "budget": budget, "complete": complete, "history": history, "safety": safety}
-            return recommend_on_items(evidence, columns, **asked, mixes=mixes, certified=certified, account=account)
+            return recommend_on_items(
+                evidence, evidence.items, columns, **asked, mixes=mixes, certified=certified, account=account
+            )
         told = common | {"history": tuple(history)}
         return recommend_program(evidence, usable, estimates, told, certified, selection)
     solution = solve_means(evidence.means, problem.bound, usable)
@@ -90,7 +91,7 @@ def recommend(
         feasible=feasible,
         best_guess=_shares(problem, solution.mixture),
         best_guess_value=problem.goal.sign * solution.value,
-        shadow_prices=dict(zip(problem.costs, map(float, solution.dual), strict=True)) if feasible else {},
+        shadow_prices=_prices(evidence, solution) if feasible else {},
         basis=tuple(problem.columns[j] for j in solution.basis),
         estimates=estimates,
         support_probability=None if equal else chance,
@@ -171,6 +172,16 @@ def _unjudged(evidence: Evidence, solution: Solution) -> SafeMix:
     )
 
 
+def _prices(evidence: Evidence, solution: Solution) -> dict[str, float]:
+    """What one more unit of each bound would add; of a ratio, of the quotient."""
+    problem, prices = evidence.problem, solution.dual.astype(np.float64)
+    mix = measured_in(evidence, solution.mixture)
+    for l, limit in enumerate(problem.limits):
+        factor = limit.units(mix)[0] if isinstance(limit.quantity, Ratio) else 1.0
+        prices[l] /= abs(factor) if math.isfinite(factor) and factor else 1.0
+    return dict(zip(problem.costs, prices.tolist(), strict=True))
+
+
 def _shares(problem: Problem, mixture: Floats) -> dict[str, float]:
     return {name: float(p) for name, p in zip(problem.names, mixture, strict=True) if p > 0}
 
@@ -243,9 +254,10 @@ def _certificate(
     may = None if evidence.fit is None else evidence.deployable.counts > 0
     asked = (SAFETY, None, may) if safety is None else (safety, found.certified, may)
     proof = certificate.certify(evidence.estimates, found.mixture, problem.bound, chance, prices, LEVEL, *asked)
+    regret = certificate.possible(proof.regret, proof.value_interval, evidence.reward_range, chance)
     return {
         # Nothing is known of an arm without trials: it may be much better.
-        "regret": proof.regret if np.isin(np.arange(len(evidence.counts)), evidence.tried).all() else math.inf,
+        "regret": regret if np.isin(np.arange(len(evidence.counts)), evidence.tried).all() else math.inf,
         "value_interval": proof.value_interval if problem.goal.maximise else _opposite(proof.value_interval),
         "single": None if proof.single is None else problem.names[proof.single],
         "gain": proof.gain,

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from bestmix.answers import noisy_program, program_safety
+from bestmix.answers.certificate import possible
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.markov import policy_of, seen_along
 from bestmix.answers.noisy_program import NoisyProgram, Optimum
 from bestmix.answers.program_certificate import certify_program
 from bestmix.answers.program_safety import ProgramLimits, program_odds
 from bestmix.answers.programs import program_of, segment_shares
-from bestmix.answers.recommendation import Estimate, MeanCost, Recommendation, claimed
+from bestmix.answers.recommendation import LEVEL, Estimate, MeanCost, Recommendation, claimed
 from bestmix.answers.safe_search import Selection
 from bestmix.answers.safety import SafeMix
 from bestmix.answers.skewness import skew_note
@@ -26,7 +27,6 @@ from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Mean, Ratio
 
-LEVEL = 0.95  # of the intervals
 ROUNDING = 1e-14  # of the largest entry of a limit
 DUST = 1e-14  # of a bound: what is nearer to zero is zero
 BEST = ("prices", "slack", "excess", "contradicts")  # of an optimum, by row
@@ -62,7 +62,7 @@ def recommend_program(
     found = _unjudged(program, best)
     if spread:
         program, found = seen_along(program, problem, lambda p: _deployed(p, trusted, common["safety"], wanted))
-    worth = _worth(problem, program, trusted, found, common["safety"]) if spread else {}
+    worth = _worth(evidence, program, trusted, found, common["safety"]) if spread else {}
     by_segment = _by_segment(problem, judged, found.mixture, best.prices)
     best, found = _without_flows(problem, best), found._replace(**_first(found, FOUND, len(problem.limits)))
     return Recommendation(
@@ -205,19 +205,21 @@ def _units(evidence: Evidence, mixture: Floats) -> Floats:
 
 
 def _worth(
-    problem: Problem, program: NoisyProgram, best: Optimum, found: SafeMix, safety: float | None
+    evidence: Evidence, program: NoisyProgram, best: Optimum, found: SafeMix, safety: float | None
 ) -> dict[str, Any]:
     """What the mix is worth; nothing where there is no spread to go by."""
+    problem = evidence.problem
     if not found.mixture.any():
         return {}
     certified = None if safety is None else found.certified
     prices = noisy_program.solve(program).prices if problem.flows else best.prices  # of the flow as it is seen
     proof = certify_program(program, found.mixture, best.chance, prices, LEVEL, safety, certified)
     low, high = proof.value_interval
+    regret = possible(proof.regret, proof.value_interval, evidence.reward_range, best.chance)
     arms = [*problem.arms, *(name for name in problem.known if name not in problem.arms)]
     worth = {
         # Nothing is known of an arm without trials: it may be much better.
-        "regret": proof.regret if program.usable.all() else math.inf,
+        "regret": regret if program.usable.all() else math.inf,
         "value_interval": (low, high) if problem.goal.maximise else (-high, -low),
     }
     if problem.flows:  # an action in one state is no policy
@@ -243,11 +245,19 @@ def _by_arm(problem: Problem, weights: Floats) -> dict[str, float]:
 
 
 def _prices(evidence: Evidence, best: Optimum) -> dict[str, float]:
-    """What one more unit of each bound would add; a limit of one segment is for its users alone."""
-    problem, shares = evidence.problem, segment_shares(evidence)[0]
-    groups = segments_of(problem)
-    parts = [1.0 if limit.segment is None else shares[groups.index(limit.segment)] for limit in problem.limits]
-    return _by_cost(problem, best.prices * np.array(parts))
+    """What one more unit of each bound would add: of a relative limit of its factor, of a ratio of the quotient."""
+    steps = [_step(evidence, limit, best.weights) for limit in evidence.problem.limits]
+    return _by_cost(evidence.problem, best.prices * np.array(steps))
+
+
+def _step(evidence: Evidence, limit: Limit, mixture: Floats) -> float:
+    """By how much one more unit of its bound moves a limit's row; a limit of one segment is for its users alone."""
+    share, factor, bound = _scope(evidence, limit, mixture)
+    if isinstance(limit.quantity, Ratio) and math.isfinite(factor) and factor:
+        return share / abs(factor)
+    if limit.arm is not None and limit.bound:
+        return share * abs(bound / limit.bound)
+    return share
 
 
 def _contradiction(evidence: Evidence, best: Optimum) -> str:

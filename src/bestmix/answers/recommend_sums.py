@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from bestmix import checks
 from bestmix.answers.blocks import Blocks, recommend_in_blocks
 from bestmix.answers.bootstrap import same_support
@@ -63,3 +65,11 @@ def moments_of(problem: Problem, found: Mapping[Group, Sums]) -> list[Moments]:
     for group, part in found.items():
         moments[problem.index(*group)] = part.moments
     return moments
+
+
+def with_single_trials(evidence: Evidence, note: str) -> str:
+    """A note, with the arms that were tried but once."""
+    alone = np.flatnonzero(evidence.counts == 1) if evidence.fit is None else ()
+    single = [evidence.problem.trial_names[place] for place in alone]
+    lonely = f"One trial only, so no interval of its own: {', '.join(single[:5])}." if single else ""
+    return " ".join(filter(None, [lonely, note]))

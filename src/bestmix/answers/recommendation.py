@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any
 
 from bestmix import checks
-from bestmix.answers import wording
+from bestmix.answers import number_text, table_text, wording
 from bestmix.answers.account import Account
 from bestmix.answers.moments import Moments
 from bestmix.answers.policy import Policy
@@ -16,6 +16,7 @@ from bestmix.problems.problem import Problem
 
 Nullable = Annotated[float, "null in plain data where it is NaN or infinite"]
 Interval = tuple[Nullable, Nullable]
+LEVEL = 0.95  # of the intervals
 ELASTIC = "infeasibility"  # the condition that no mix is feasible, beside those of the columns
 
 
@@ -296,6 +297,9 @@ class Recommendation:
 
     def policy(self) -> Policy:
         """The mixture, ready to be deployed; an arm that a limit refers to is part of it, if only with no weight."""
+        if not self.mixture:
+            fault = "no arm was tried yet, so that there is no mix to deploy"
+            raise checks.InvalidInput("policy", fault, "make trials first")
         data = self.problem.to_dict()
         named = [limit.arm for limit in self.problem.limits if limit.arm is not None]
         asked: dict[str, Any] = {"goal": str(self.problem.goal), "limits": data.get("limits", ())}
@@ -305,7 +309,7 @@ class Recommendation:
             known = {arm: known for arm, known in self.problem.known.items() if arm in weights}
             return Policy(weights, data["bounds"], *judged, known, **asked)
         if unserved := [segment for segment, part in self.by_segment.items() if not part]:
-            fault = f"no arm was tried in {wording.listed(unserved)} yet, so that there is no mix to deploy there"
+            fault = f"no arm was tried in {number_text.listed(unserved)} yet, so that there is no mix to deploy there"
             raise checks.InvalidInput("policy", fault, "make trials there, or leave the segment out")
         parts = {name: dict.fromkeys(named, 0.0) | dict(part) for name, part in self.by_segment.items()}
         known = {arm: known for arm, known in self.problem.known.items() if any(arm in part for part in parts.values())}
@@ -348,13 +352,15 @@ class Recommendation:
 
     def rows(self) -> list[list[str]]:
         """The table of arms, as text, that the terminal and the notebook show; a header first."""
-        return wording.rows(self)
+        return table_text.rows(self)
 
     def __str__(self) -> str:
-        return wording.text(self)
+        return table_text.text(self)
 
     def _repr_html_(self) -> str:
-        return wording.fragment(self)
+        from bestmix.answers.table_html import fragment
+
+        return fragment(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without NaN or infinities: what cannot be said is None."""

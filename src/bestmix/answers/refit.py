@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.conflict import clearest, differences
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.logs.tables import Group, read_groups
 from bestmix.answers.moments import Moments
@@ -19,8 +20,9 @@ from bestmix.answers.recommend_program import mean_costs
 from bestmix.answers.recommendation import MeanCost, Recommendation
 from bestmix.answers.safe_search import Selection
 from bestmix.arrays import Floats
+from bestmix.problems.known import Known
 from bestmix.problems.layouts import places
-from bestmix.problems.problem import Known, Problem
+from bestmix.problems.problem import Problem
 
 Tables = Mapping[Group, Floats]
 
@@ -79,27 +81,65 @@ def refit_whole(
     asked = policy.knowing(known or {})
     first, *rest = asked.problem.metrics
     columns = arm, first if reward == "reward" else reward, rest, drop_missing, segment if policy.segments else None
-    tables = [read_groups(log, *columns) for log in (trials, before) if log is not None]
+    tables: Sequence[Tables] = [read_groups(log, *columns) for log in (trials, before) if log is not None]
+    tables, note = _without_drift(policy, _without(asked, _idle(asked, tables)).problem, tables)
     idle = _idle(asked, tables)
     problem = _without(asked, idle).problem
     all_ = _evidence(problem, tables)
-    pairs = zip(problem.cells, all_.counts, strict=True)
-    untried = [str(cell) for cell, n in pairs if not n and policy.of(cell.segment).get(cell.arm, 0.0) > 0]
-    if untried:
-        raise checks.InvalidInput(
-            "trials", expected=f"fresh trials of {untried[0]!r}", got="none", remedy="try every arm of the policy"
-        )
+    _check_tried(policy, all_)
     strange = Counter[str]()
     for (name, _), table in tables[0].items():
         strange[name] += len(table) if name not in policy.weights else 0
+    answer = recommend(
+        all_, all_.tried, strategy="refit", safety=policy.safety, selection=_selection(policy, problem, tables)
+    )
     return Refit(
-        recommend(
-            all_, all_.tried, strategy="refit", safety=policy.safety, selection=_selection(policy, problem, tables)
-        ),
+        replace(answer, note=" ".join(filter(None, [note, answer.note]))),
         _deployed(policy, _evidence(problem, tables[:1])),
         {name: rows for name, rows in strange.items() if rows},
         idle,
     )
+
+
+def _check_tried(policy: Policy, evidence: Evidence) -> None:
+    """Every arm that the policy uses, or that a limit is relative to, has trials."""
+    problem = evidence.problem
+    tried = {cell: n > 0 for cell, n in zip(problem.cells, evidence.counts, strict=True)}
+    for cell, some in tried.items():
+        if not some and policy.of(cell.segment).get(cell.arm, 0.0) > 0:
+            raise checks.InvalidInput(
+                "trials", expected=f"fresh trials of {str(cell)!r}", got="none", remedy="try every arm of the policy"
+            )
+    told = {cell.arm for cell, some in tried.items() if some} | set(problem.known)
+    for limit in problem.limits:
+        if limit.arm is not None and limit.arm not in told:
+            raise checks.InvalidInput(
+                "trials",
+                expected=f"fresh trials of {limit.arm!r}, which '{limit}' is relative to",
+                got="none",
+                remedy="give those before as well, or try it",
+            )
+
+
+def _without_drift(policy: Policy, problem: Problem, tables: Sequence[Tables]) -> tuple[Sequence[Tables], str]:
+    """The trials that count, and a note where those before differ from the fresh ones, which then count alone.
+
+    They count together all the same where the fresh ones alone do not tell of every arm.
+    """
+    if len(tables) < 2:
+        return tables, ""
+    fresh, before = (_evidence(problem, [table]) for table in tables)
+    found = differences(problem, before.moments, fresh.moments)
+    if not found:
+        return tables, ""
+    told = f"The trials before and the fresh ones of {found[0].arm} differ by more than chance: "
+    told += clearest(found, "before", "now")
+    try:
+        _check_tried(policy, fresh)
+    except checks.InvalidInput:
+        both = "Not all arms have fresh trials, so both count: limits may be broken more often than told"
+        return tables, f"{told}. {both}."
+    return tables[:1], f"{told}. Those before do not count."
 
 
 def _idle(policy: Policy, tables: Sequence[Tables]) -> tuple[str, ...]:

@@ -320,7 +320,7 @@ def shown_odds(limits: Limits, chance: float | None) -> float:
     """The odds with which to tell chances of a mix that is not certified: an estimate, where ``trust`` is a precaution.
 
     Where the chance of the support cannot be said, one over the number of arms covers the choice of any, and with one
-    arm there is no choice (measured: docs/howto/safety.md).
+    arm there is no choice (measured: docs/research/safety.md).
     """
     unknown = _unknown(limits)
     return CAUTION * (1.0 / unknown if chance is None or unknown == 1 else max(chance, LEAST_CHANCE))

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from bestmix import checks
 from bestmix.answers.noisy_program import NoisyProgram, loaded, mix_of, restricted, speed_of
 from bestmix.answers.tradeoff_sources import moved_limit
 from bestmix.arrays import Flags, Floats, Integers
@@ -88,8 +89,14 @@ def walk_limit(program: NoisyProgram, problem: Problem, place: int) -> tuple[lis
     """
     moving, columns = _moving(program, problem, place)
     found = moving.best(moving.mu, None) if len(columns) else (False, np.empty(0), 0.0, 0.0)
-    if not found[0] or not (found[1] @ moving.change < 0):
+    if not found[0]:
         return [], columns
+    if not found[1] @ moving.change < 0:
+        raise checks.InvalidInput(
+            "cost",
+            f"'{problem.limits[place]}' has no trade-off: what it divides by, or is relative to, is not above zero",
+            "solve it again with another limit and compare",
+        )
     loose = Point(moving.bound_of(found[1]), found[2], 0.0, found[1])
     tight = _tightest(moving, loose)
     if tight is None or tight.bound >= loose.bound:

@@ -1,4 +1,4 @@
-"""What a trade-off is found from: a log, or a recommendation; and which limits can move."""
+"""What a trade-off is found from besides a log: a recommendation; and which limits can move."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,15 +8,12 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs.tables import read_segment
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommend import LEVEL
-from bestmix.answers.recommendation import Estimate, Recommendation
+from bestmix.answers.recommendation import LEVEL, Estimate, Recommendation
 from bestmix.answers.safety import share_interval
 from bestmix.arrays import Flags
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Ratio
-from bestmix.problems.rows import log_rows
 
 EXACT = 1e-9  # relative rounding of a variance that was read back from an interval
 
@@ -54,12 +51,22 @@ def chosen_cost(problem: Problem, cost: str | None) -> str:
 
     >>> chosen_cost(Problem(["a", "b"], limits=["quality >= 0.9"]), "quality")
     'quality >= 0.9'
+    >>> chosen_cost(Problem(["a"], limits=["x <= 2 in free", "x <= 5 in paid"], segments=["free", "paid"]), "x in paid")
+    'x <= 5 in paid'
     """
     choices = movable(problem)
-    about = {str(problem.limits[problem.costs.index(name)].quantity): name for name in reversed(choices)}
-    found = next(iter(choices), None) if cost is None else cost if cost in choices else about.get(cost)
-    if found is not None:
-        return found
+    if cost is None and choices:
+        return choices[0]
+    if cost in choices:
+        return cost
+    limits = {name: problem.limits[problem.costs.index(name)] for name in choices}
+    meant = [name for name, limit in limits.items() if cost in (str(limit.quantity), limit.about)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise checks.InvalidInput(
+            "cost", expected=f"one of {', '.join(meant)}", got=checks.shown(cost), remedy="say which"
+        )
     equal = [name for name in problem.costs if name not in choices]
     cost = equal[0] if cost is None and equal else cost
     if cost in problem.costs:
@@ -70,41 +77,24 @@ def chosen_cost(problem: Problem, cost: str | None) -> str:
     raise checks.InvalidInput("cost", expected=expected, got=got, remedy=remedy)
 
 
-def of_log(
-    log: Any, arm: str, reward: str, drop_missing: bool, segment: tuple[str, str] | None = None, **asked: Any
-) -> tuple[Evidence, Flags]:
-    """Sums of a log's trials, and which measures (K0, M) were always 0 or 1; ``asked`` are arguments of ``Problem``.
-
-    Of a segment, which is a column and what it says, only its rows count.
-    """
-    wanted = log_rows(asked["goal"], asked["limits"], asked["bounds"], reward)
-    first, *rest = wanted.metrics
-    rows = read_segment(log, arm, reward if first == "reward" else first, rest, drop_missing, segment)
-    arms = list(dict.fromkeys([*rows, *(asked.get("features") or ())]))
-    problem, none = Problem(arms, **asked | {"goal": wanted.goal}), np.empty((0, len(wanted.metrics)))
-    tables = [problem.rows.measure(rows.get(name, none)) for name in arms]
-    moments = [Moments(len(problem.measures)).plus(table) for table in tables]
-    return Evidence(problem, moments), np.array([np.isin(table, (0.0, 1.0)).all(axis=0) for table in tables])
-
-
 def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
-    """Sums that have the recommendation's means and intervals; correlations of metrics are not known."""
-    ratios = (
-        [] if rec.problem.features else [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
-    )
-    if ratios:
-        fault = f"a recommendation has the ratio of '{ratios[0]}' alone, not its parts"
-        raise checks.InvalidInput("source", fault, "give the log of trials instead")
-    whole = bool(rec.problem.flows or rec.problem.features)
-    if whole and rec.told is None:
-        what = (
-            "probabilities of states that come next" if rec.problem.flows else "trials that could be fitted by features"
-        )
-        fault = f"a recommendation that was read from a file has no {what}"
-        raise checks.InvalidInput("source", fault, "give the one that was found")
-    if whole and rec.told is not None:
+    """The sums of its trials; of one that was read from a file, sums that have its means and intervals.
+
+    What arms have in common on items is in the intervals alone.
+    """
+    if rec.told is not None and rec.items is None:
         evidence = Evidence(rec.problem, list(rec.told))
         return evidence, evidence.events[: len(rec.told)]
+    if rec.problem.flows or rec.problem.features:
+        states = "probabilities of states that come next"
+        what = states if rec.problem.flows else "trials that could be fitted by features"
+        fault = f"a recommendation that was read from a file has no {what}"
+        raise checks.InvalidInput("source", fault, "give the one that was found")
+    ratios = [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
+    if ratios:
+        which = "that was read from a file" if rec.items is None else "of trials on items"
+        fault = f"a recommendation {which} has the ratio of '{ratios[0]}' alone, not its parts"
+        raise checks.InvalidInput("source", fault, "give the log of trials instead")
     problem = rec.problem.untracked  # whose means are not among the estimates, and change nothing
     evidence = Evidence(problem, [_moments(rec.estimates[name], _costs(problem)) for name in problem.trial_names])
     return evidence, _look_binary(evidence)
@@ -125,6 +115,9 @@ def _moments(e: Estimate, costs: Sequence[str]) -> Moments:
 
     n, mean = e.trials, np.array([e.reward, *(e.costs[c] for c in costs)])
     ends = np.array([e.reward_interval, *(e.cost_intervals[c] for c in costs)])
+    if n > 1 and not np.isfinite(ends).all():
+        fault = f"a recommendation that was read from a file has no intervals of '{e.arm}'"
+        raise checks.InvalidInput("source", fault, "give the log of trials instead")
     # half = t sqrt(scatter / (n - 1) / n)
     spread = (ends[:, 1] - ends[:, 0]) / 2.0 / stdtrit(n - 1, 0.5 + LEVEL / 2) if n > 1 else np.zeros_like(mean)
     shares = (mean >= 0) & (mean <= 1) & (n > 1)

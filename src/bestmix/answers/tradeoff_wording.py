@@ -2,20 +2,17 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from bestmix.answers.number_text import FIXED, level_text, measured, reach
 from bestmix.answers.prices import STEP
-from bestmix.answers.wording import FIXED, level_text, measured, reach
+from bestmix.answers.tradeoff_curve import Piece, TradeOff
 from bestmix.problems.goals import Goal
-
-if TYPE_CHECKING:
-    from bestmix.answers.tradeoff import Piece, TradeOff
 
 LONGEST = 1e12  # a value that is written in all its digits
 MOST_NAMES = 4  # of arms in a row of the table
 
 
-def sentences(found: "TradeOff") -> list[str]:
+def sentences(found: TradeOff) -> list[str]:
     """The limit as it is, 20% higher and lower where that is possible, the range in which it matters, the safe mix."""
     if not found.pieces:
         return [f"Whatever the limit on {found.label}, no mix keeps the others."]
@@ -24,14 +21,14 @@ def sentences(found: "TradeOff") -> list[str]:
     return [now, *_safe(found), *filter(None, [*changes, ends, found.note])]
 
 
-def _guess(found: "TradeOff", sentence: str) -> str:
+def _guess(found: TradeOff, sentence: str) -> str:
     """A sentence about the optimum, which says so where that is one of estimates."""
     if not found.estimated or not sentence:
         return sentence
     return f"At the estimates, {sentence[0].lower()}{sentence[1:]}"
 
 
-def _safe_change(found: "TradeOff", bound: float) -> str:
+def _safe_change(found: TradeOff, bound: float) -> str:
     """What another bound would earn with a mix that keeps all limits with certainty; no text where there is none."""
     now, then = found.safe_at(found.bound), found.safe_at(bound)
     if now is None or then is None or found.safety is None:
@@ -40,7 +37,7 @@ def _safe_change(found: "TradeOff", bound: float) -> str:
     return f"Kept with {level_text(found.safety)} certainty, {changed[0].lower()}{changed[1:]}"
 
 
-def text(found: "TradeOff") -> str:
+def text(found: TradeOff) -> str:
     """The sentences, and a table of the ranges."""
     lines = sentences(found)
     if not found.pieces:
@@ -51,7 +48,7 @@ def text(found: "TradeOff") -> str:
     return "\n".join([*lines, "", shown[0], "-" * max(map(len, shown)), *shown[1:]])
 
 
-def rows(found: "TradeOff") -> list[list[str]]:
+def rows(found: TradeOff) -> list[list[str]]:
     """The table of ranges, as text, with a header."""
     own = found.goal == Goal() and not found.at_least
     step = "1% more adds" if own else f"1% looser {'adds' if found.goal.maximise else 'saves'}"
@@ -60,7 +57,7 @@ def rows(found: "TradeOff") -> list[list[str]]:
     return [[*header, "mix of"], *(_row(found, piece) for piece in found.pieces)]
 
 
-def _row(found: "TradeOff", piece: "Piece") -> list[str]:
+def _row(found: TradeOff, piece: Piece) -> list[str]:
     mark = " (now)" if found.stands_in(piece) else ""
     names = ", ".join(piece.support[:MOST_NAMES]) + (", ..." if len(piece.support) > MOST_NAMES else "")
     if math.isinf(piece.high):
@@ -72,7 +69,7 @@ def _row(found: "TradeOff", piece: "Piece") -> list[str]:
     return [f"{piece.low:.4g} to {piece.high:.4g}{mark}", f"{low} to {high}", added, names]
 
 
-def _steps(found: "TradeOff", piece: "Piece") -> list[float]:
+def _steps(found: TradeOff, piece: Piece) -> list[float]:
     """What a limit that is looser by 1% changes, at the ends of a piece; it may lead beyond the piece.
 
     At the loose end of a piece that is wider than such a step, the step is the last one within it.
@@ -85,16 +82,16 @@ def _steps(found: "TradeOff", piece: "Piece") -> list[float]:
     return [abs(found.at(_looser(found, bound)).value - found.at(bound).value) for bound in ends]
 
 
-def _looser(found: "TradeOff", bound: float) -> float:
+def _looser(found: TradeOff, bound: float) -> float:
     return bound + (-STEP if found.at_least else STEP) * abs(bound)
 
 
-def _earns(found: "TradeOff", value: str) -> str:
+def _earns(found: TradeOff, value: str) -> str:
     """What a mix earns, in the words of the goal."""
     return f"earns {value}" if found.goal == Goal() else f"has a mean {found.goal.quantity} of {value}"
 
 
-def _now(found: "TradeOff") -> str:
+def _now(found: TradeOff) -> str:
     side = "at least " if found.at_least else ""
     now, limit = found.at(found.bound), f"a limit on {found.label} of {side}{found.bound:.4g}"
     if not now.feasible:
@@ -107,7 +104,7 @@ def _mix(mixture: Mapping[str, float]) -> str:
     return " with ".join(f"{share:.1%} {arm}" if share < 1 else arm for arm, share in mixture.items())
 
 
-def _change(found: "TradeOff", bound: float) -> str:
+def _change(found: TradeOff, bound: float) -> str:
     """What another bound would earn, with the optimum."""
     then, now = found.at(bound), found.at(found.bound)
     if now.feasible:
@@ -116,7 +113,7 @@ def _change(found: "TradeOff", bound: float) -> str:
     return f"A limit on {found.label}{_moved(found, bound)} {verb} {then.value:.4g}." if then.feasible else ""
 
 
-def _difference(found: "TradeOff", bound: float, now: float, then: float) -> str:
+def _difference(found: TradeOff, bound: float, now: float, then: float) -> str:
     """The values of two bounds, and how they differ."""
     limit, own = f"A limit on {found.label}{_moved(found, bound)}", found.goal == Goal()
     if _same(then, now):
@@ -134,7 +131,7 @@ def _same(then: float, now: float) -> bool:
     return abs(then - now) <= 1e-12 * max(abs(then), abs(now))
 
 
-def _moved(found: "TradeOff", other: float) -> str:
+def _moved(found: TradeOff, other: float) -> str:
     bound = found.bound
     if bound > 0 and math.isclose(abs(other - bound), 0.2 * bound):
         return f" that is 20% {'higher' if other > bound else 'lower'} ({other:.4g} instead of {bound:.4g})"
@@ -142,7 +139,7 @@ def _moved(found: "TradeOff", other: float) -> str:
     return f" of {other:.4g} instead of {bound:.4g}{end}"
 
 
-def _range(found: "TradeOff") -> str:
+def _range(found: TradeOff) -> str:
     if found.least == found.most:
         end = "largest" if found.at_least else "smallest"
         same = "and earns as much" if found.goal == Goal() else f"with the same {found.goal.quantity}"
@@ -151,7 +148,7 @@ def _range(found: "TradeOff") -> str:
     return f"{loose} {found.loosest:.4g} a looser limit adds nothing; {tight} {found.tightest:.4g} no mix keeps it."
 
 
-def _safe(found: "TradeOff") -> list[str]:
+def _safe(found: TradeOff) -> list[str]:
     """What the mix earns that keeps all limits with certainty, at the same bounds."""
     if found.safety is None:
         return []

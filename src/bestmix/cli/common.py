@@ -298,7 +298,8 @@ def conclude(rec: "Recommendation", outputs: Outputs, title: str, as_json: bool,
 def show(rec: "Recommendation", console: Console, live: bool = False) -> None:
     """The sentence, the table, the prices and the notes."""
     from bestmix.answers.prices import price_sentences
-    from bestmix.answers.wording import guess_text, items_text, other_limits
+    from bestmix.answers.table_text import other_limits
+    from bestmix.answers.wording import guess_text, items_text
 
     sure = rec.feasible and (rec.certified or rec.safety is None)
     console.print(Text(rec.sentence(), style="bold" if sure else "bold yellow"))
@@ -318,7 +319,7 @@ def show(rec: "Recommendation", console: Console, live: bool = False) -> None:
 
 def segments_table(rec: "Recommendation") -> Table:
     """The mix of each segment: its share of all users, and the shares of the arms within it."""
-    from bestmix.answers.wording import exact_share
+    from bestmix.answers.number_text import exact_share
 
     arms, users = rec.used_arms, rec.segment_shares
     group, everybody = rec.problem.group, rec.problem.everybody
@@ -333,7 +334,7 @@ def segments_table(rec: "Recommendation") -> Table:
 
 def arms_table(rec: "Recommendation") -> Table:
     """The arms with their estimates, those of the mix first and marked; the mix last. Of very many, the first ones."""
-    from bestmix.answers.wording import FOOTNOTE
+    from bestmix.answers.table_text import FOOTNOTE
 
     header, *rows, foot = rec.rows()
     left = f"; {len(rows) - MOST_ROWS} further arms are left out" if len(rows) > MOST_ROWS else ""

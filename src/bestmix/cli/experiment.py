@@ -333,8 +333,8 @@ def delete(
 
 
 def _limit(state: "State") -> str:
-    """The budget, where it is a number of trials."""
-    return "" if state.unlimited else str(state.budget)
+    """The budget: a number of trials, else an amount that the experiment itself tells."""
+    return "in money, or none" if state.unlimited else str(state.budget)
 
 
 app = typer.Typer(no_args_is_help=True, help="Experiments kept in a database, for any number of workers.")

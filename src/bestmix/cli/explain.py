@@ -2,32 +2,28 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from bestmix.cli import common, problems
-from bestmix.cli.plan import LogArm, LogBound, LogDrop, LogReward, LogSegment, find_guess
+from bestmix.cli.plan import InstanceOrLog, LogArm, LogBound, LogDrop, LogReward, LogSegment, find_guess
 from bestmix.cli.solve import DROP
 
 
 def explain(
-    instance: Annotated[
-        str,
-        typer.Argument(
-            metavar="INSTANCE",
-            help="A name from the catalog, or a file; or a log of trials (.csv, .csv.gz, .jsonl, .parquet or -), whose "
-            "estimates are taken for the truth.",
-            show_default=False,
-        ),
-    ],
+    instance: InstanceOrLog,
     bound: LogBound = None,
     goal: problems.Goal = None,
     limit: problems.Limits = None,
     arm: LogArm = "arm",
     reward: LogReward = "reward",
     segment: LogSegment = None,
+    discount: problems.Discount = None,
+    start: problems.Start = None,
+    next_state: problems.NextState = "next",
+    feature: problems.Features = None,
     drop_missing: LogDrop = False,
     figure: common.Figure = None,
     report: Annotated[
@@ -43,7 +39,8 @@ def explain(
     """
     common.Outputs(figure, report).check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
-        columns = {"arm": arm, "reward": reward, "drop_missing": drop_missing}
+        columns: dict[str, Any] = {"arm": arm, "reward": reward, "drop_missing": drop_missing}
+        columns |= problems.parse_steps(discount, start, next_state) | ({"features": feature} if feature else {})
         source, log = find_guess(instance, bound, goal, limit, segment, columns)
         from bestmix.theory import explain as make
 

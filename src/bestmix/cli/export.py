@@ -81,7 +81,7 @@ def export(
 
 def wanted_text(policy: "Policy") -> str:
     """The certainty that a policy has, and the one that was wanted."""
-    from bestmix.answers.wording import chance_text, level_text
+    from bestmix.answers.number_text import chance_text, level_text
 
     found = "is not known" if policy.certainty is None else f"is {chance_text(policy.certainty)}"
     return f"its certainty {found}, {level_text(policy.safety or 0.0)} was wanted"

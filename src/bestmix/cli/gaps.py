@@ -9,23 +9,29 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from bestmix.cli import common
+from bestmix.cli import common, problems
+from bestmix.cli.plan import InstanceOrLog, LogArm, LogBound, LogDrop, LogReward, LogSegment, find_guess
+from bestmix.cli.solve import DROP
 
 if TYPE_CHECKING:
     from bestmix.theory import ErrorBounds, Gaps, LowerBound
 
-ERROR = 0.05  # chance of a wrong answer for which the limit is told
 MOST_ROWS = 40  # bases in a printed table
 
 
 def gaps(
-    instance: Annotated[
-        str, typer.Argument(metavar="INSTANCE", help="A name from the catalog, or a file.", show_default=False)
-    ],
+    instance: InstanceOrLog,
     bases: Annotated[bool, typer.Option("--bases", help="The gap of every basis too.")] = False,
     budget: Annotated[
         int | None, typer.Option(min=1, help="Bounds on the error with so many trials.", show_default=False)
     ] = None,
+    bound: LogBound = None,
+    goal: problems.Goal = None,
+    limit: problems.Limits = None,
+    arm: LogArm = "arm",
+    reward: LogReward = "reward",
+    segment: LogSegment = None,
+    drop_missing: LogDrop = False,
     figure: Annotated[
         Path | None,
         typer.Option(help="Save a figure: bounds beside simulated error (.png, .svg or .pdf).", show_default=False),
@@ -38,15 +44,20 @@ def gaps(
     """How hard an instance is: the distance to the nearest instances with another answer.
 
     Example: [bold]bestmix gaps A2 --budget 100000 --figure a2.png[/bold]
+
+    Example: [bold]bestmix gaps pilot.csv --arm model --reward quality --bound dollars=5[/bold]
     """
     common.Outputs(figure).check()
-    with common.messages().status("Loading ...") as status:
-        from bestmix.cli.grid import find_instance
+    with common.messages().status("Loading ...") as status, common.missing_values(DROP):
         from bestmix.theory import error_bounds
         from bestmix.theory import gaps as measure
+        from bestmix.theory.explain import ERROR
         from bestmix.theory.limit.measure import limit_at_once
+        from bestmix.theory.planning.guesses import read_log
 
-        found = measure(find_instance(instance, Path.cwd(), f"instance {instance}"), bases=bases)
+        columns = {"arm": arm, "reward": reward, "drop_missing": drop_missing}
+        source, log = find_guess(instance, bound, goal, limit, segment, columns)
+        found = measure(read_log(source, **log)[0] if log else source, bases=bases)
         known = error_bounds(found, budget) if budget is not None else None
         least = limit_at_once(found.instance, ERROR)
         status.update("Simulating; the first time the arithmetic is compiled ...")

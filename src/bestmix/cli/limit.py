@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bestmix.cli import common, problems, stopping
-from bestmix.cli.plan import LogArm, LogBound, LogDrop, LogReward, LogSegment, find_guess
+from bestmix.cli.plan import InstanceOrLog, LogArm, LogBound, LogDrop, LogReward, LogSegment, find_guess
 from bestmix.cli.solve import DROP
 
 if TYPE_CHECKING:
@@ -20,15 +20,7 @@ LEAST_SHARE = 0.0005  # of an arm that the table shows
 
 
 def limit(
-    instance: Annotated[
-        str,
-        typer.Argument(
-            metavar="INSTANCE",
-            help="A name from the catalog, or a file; or a log of trials (.csv, .csv.gz, .jsonl, .parquet or -), whose "
-            "estimates are taken for the truth.",
-            show_default=False,
-        ),
-    ],
+    instance: InstanceOrLog,
     delta: Annotated[float, typer.Option(help="Chance of a wrong answer that is allowed.")] = 0.05,
     tolerance: Annotated[
         str | None,

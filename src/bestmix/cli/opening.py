@@ -15,6 +15,9 @@ Url = Annotated[
     str,
     typer.Argument(metavar="URL", help="A file, sqlite:///FILE, postgresql://... or http://...", show_default=False),
 ]
+DatabaseUrl = Annotated[
+    str, typer.Argument(metavar="URL", help="A file, sqlite:///FILE or postgresql://...", show_default=False)
+]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The experiment's name.", show_default=False)]
 Reason = Annotated[str, typer.Option(help="Why, for people.", show_default=False)]
 

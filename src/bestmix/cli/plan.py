@@ -14,6 +14,15 @@ from bestmix.cli.solve import DROP
 if TYPE_CHECKING:
     from bestmix.theory import Plan
 
+InstanceOrLog = Annotated[
+    str,
+    typer.Argument(
+        metavar="INSTANCE",
+        help="A name from the catalog, or a file; or a log of trials (.csv, .csv.gz, .jsonl, .parquet or -), whose "
+        "estimates are taken for the truth.",
+        show_default=False,
+    ),
+]
 LogArm = Annotated[str, typer.Option(help="Of a log: column of the arm.")]
 LogReward = Annotated[str, typer.Option(help="Of a log: column of the reward.")]
 LogSegment = Annotated[
@@ -54,6 +63,10 @@ def plan(
     arm: LogArm = "arm",
     reward: LogReward = "reward",
     segment: LogSegment = None,
+    discount: problems.Discount = None,
+    start: problems.Start = None,
+    next_state: problems.NextState = "next",
+    feature: problems.Features = None,
     drop_missing: LogDrop = False,
     arriving: common.Arriving = False,
     pilot: Annotated[float, typer.Option(help="Trials of each arm that guessed means are worth.")] = 100.0,
@@ -103,7 +116,8 @@ def plan(
     path = None if no_figure else figure or (Path(f"{Path(source).stem}-plan.png") if plots.available() else None)
     common.Outputs(path).check()
     with common.messages().status("Loading ...") as status, common.missing_values(DROP):
-        columns = {"arm": arm, "reward": reward, "drop_missing": drop_missing}
+        columns: dict[str, Any] = {"arm": arm, "reward": reward, "drop_missing": drop_missing}
+        columns |= problems.parse_steps(discount, start, next_state) | ({"features": feature} if feature else {})
         guess, log = find_guess(source, bound, goal, limit, segment, columns)
         from bestmix.cli.grid import find_strategy
         from bestmix.theory import plan as make
@@ -144,14 +158,17 @@ def find_guess(
     segment: str | None,
     columns: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
-    """What to plan from or to explain, and how to read it if it is a log."""
+    """What to plan from or to explain, and how to read it if it is a log: its columns, and what is asked of it."""
     from bestmix.answers.logs.files import is_log
 
     if is_log(source):
         bounds = common.parse_bounds(bound or [])
         asked = {"bounds": bounds, "goal": goal or "maximise reward", "limits": limit or ()}
         return source, {**asked, **columns, "segment": parse_segment(segment)}
-    for option, value in (("--bound", bound), ("--limit", limit), ("--goal", goal), ("--segment", segment)):
+    given = {"--bound": bound, "--limit": limit, "--goal": goal, "--segment": segment}
+    for option, value in (
+        given | {"--discount": columns.get("discount"), "--feature": columns.get("features")}
+    ).items():
         if value:
             raise ValueError(
                 f"{option}: expected with a log of trials only, got guessed means; their file has the bounds"

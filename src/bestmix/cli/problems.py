@@ -1,7 +1,7 @@
 """The question as options: a goal, limits and segments, alone or beside those of a problem's file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +27,23 @@ Features = Annotated[
         "one fit of all trials; may be given several times, and 'text(COLUMN)' is for numbers that are mere names.",
         show_default="each arm for itself",
     ),
+]
+Discount = Annotated[
+    float | None,
+    typer.Option(
+        help="Rows are steps between states, --arm is the action and --segment the state: what a step counts for, "
+        "compared with the one before.",
+        show_default="rows are trials",
+    ),
+]
+Start = Annotated[
+    str | None,
+    typer.Option(
+        help="With --discount: the first state, or probabilities, as in idle=0.8,busy=0.2.", show_default=False
+    ),
+]
+NextState = Annotated[
+    str, typer.Option("--next", metavar="COLUMN", help="With --discount: column of the state that comes next.")
 ]
 Limits = Annotated[
     list[str] | None,
@@ -81,6 +98,17 @@ def parse_segments(text: str) -> dict[str, float] | list[str]:
     if not any("=" in part for part in parts):
         return parts
     return common.parse_bounds([_as_number(part) for part in parts], "--segments", "free=0.7,paid=0.3")
+
+
+def parse_steps(discount: float | None, start: str | None, next_state: str) -> dict[str, Any]:
+    """Arguments of a log of steps between states; none for one of trials.
+
+    >>> parse_steps(0.9, "idle", "next")
+    {'discount': 0.9, 'start': 'idle', 'next_state': 'next'}
+    """
+    if discount is None and start is not None:
+        raise ValueError("--start: expected --discount with it, got none; rows are steps between states with both")
+    return {} if discount is None else {"discount": discount, "start": parse_start(start), "next_state": next_state}
 
 
 def parse_start(text: str | None) -> str | dict[str, float] | None:

@@ -104,14 +104,16 @@ def _end(policy: Path, kept: bool) -> None:
 
 def show_change(old: "Policy", new: "Policy", found: "Refit") -> None:
     """Old against new weights, what the old ones cost on the fresh trials, and which rows were left out."""
-    from bestmix.answers.wording import exact_share
+    from bestmix.answers.number_text import exact_share
 
     console, now, before = common.output(), _weights(new), _weights(old)
     table = Table(title="What changes", title_justify="left", title_style="bold")
     for name in ("arm", "old weight", "new weight"):
         table.add_column(name, justify="left" if name == "arm" else "right", overflow="fold")
-    for arm, weight in before.items():
-        table.add_row(Text(arm), exact_share(weight), exact_share(now[arm]))
+    for arm in dict.fromkeys([*before, *now]):
+        old_weight, new_weight = before.get(arm, 0.0), now.get(arm, 0.0)
+        if old_weight or new_weight or arm in before:
+            table.add_row(Text(arm), exact_share(old_weight), exact_share(new_weight))
     console.print(table)
     for cost, limit in zip(found.answer.problem.costs, found.answer.problem.limits, strict=True):
         if cost in found.deployed:
@@ -125,7 +127,8 @@ def show_change(old: "Policy", new: "Policy", found: "Refit") -> None:
 
 def _would_have(found: "MeanCost", limit: "Limit") -> str:
     """Whether the policy as it was deployed kept a limit on the fresh trials."""
-    from bestmix.answers.wording import kept_text, measured, reach
+    from bestmix.answers.number_text import measured, reach
+    from bestmix.answers.table_text import kept_text
 
     if math.isnan(found.mean):
         return f"'{limit}' cannot be judged on the fresh trials: what it divides by is not above zero."
@@ -134,7 +137,7 @@ def _would_have(found: "MeanCost", limit: "Limit") -> str:
         return f"With the old weights {limit.quantity} is {told} on the fresh trials, where '{limit}' was asked for."
     beyond = limit.sign * (found.mean - found.bound) > 0
     kept = "would not have kept" if beyond else "would have kept"
-    chance = "" if math.isnan(found.chance) else f"; chance that they keep it {kept_text(found)}"
+    chance = "" if math.isnan(found.chance) else f"; chance of keeping it: {kept_text(found)}"
     return f"At the estimates the old weights {kept} '{limit}' on the fresh trials: {limit.quantity} {told}{chance}."
 
 

@@ -145,7 +145,7 @@ def _say_ended(
     budget: "int | Spend",
 ) -> None:
     """Say it where the budget was over before what was wanted was reached."""
-    from bestmix.answers.wording import level_text
+    from bestmix.answers.number_text import level_text
 
     if rec.trials < search.budget and rec.account is None:
         return

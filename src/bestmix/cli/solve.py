@@ -75,21 +75,9 @@ def solve(
             show_default="one for each value",
         ),
     ] = None,
-    discount: Annotated[
-        float | None,
-        typer.Option(
-            help="Rows are steps between states, --arm is the action and --segment the state: what a step counts for, "
-            "compared with the one before.",
-            show_default="rows are trials",
-        ),
-    ] = None,
-    start: Annotated[
-        str | None,
-        typer.Option(help="With --discount: the first state, or probabilities, as in idle=0.8,busy=0.2."),
-    ] = None,
-    next_state: Annotated[
-        str, typer.Option("--next", metavar="COLUMN", help="With --discount: column of the state that comes next.")
-    ] = "next",
+    discount: problems.Discount = None,
+    start: problems.Start = None,
+    next_state: problems.NextState = "next",
     feature: problems.Features = None,
     uncertainty: Annotated[Uncertainty, typer.Option(help="How to judge the support.")] = Uncertainty.delta,
     seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
@@ -129,8 +117,7 @@ def solve(
         raise ValueError("--feature: sums have no columns of features; give the log of trials")
     if discount is not None and sums:
         raise ValueError("--discount: sums have no steps between states; give the log of steps")
-    if discount is None and start is not None:
-        raise ValueError("--start: expected --discount with it, got none; rows are steps between states with both")
+    steps = problems.parse_steps(discount, start, next_state)
     remedy = DROP_IN_QUERY if sums else DROP
     outputs = common.Outputs(figure, report, policy)
     outputs.check()
@@ -159,7 +146,5 @@ def solve(
             blocked: dict[str, Any] = {"block": block, "blocks": parse_blocks(blocks), "item": item}
             if feature:
                 asked["features"] = feature
-            if discount is not None:
-                asked |= {"discount": discount, "start": problems.parse_start(start), "next_state": next_state}
-            rec = from_log(trials, drop_missing=drop_missing, **blocked, **asked)
+            rec = from_log(trials, drop_missing=drop_missing, **blocked, **steps, **asked)
     common.conclude(rec, outputs, f"The best mix in {log_name(trials)}", as_json)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bestmix import __version__
 from bestmix.cli import common
-from bestmix.cli.opening import Url, check_there
+from bestmix.cli.opening import DatabaseUrl, check_there
 
 app = typer.Typer(no_args_is_help=True, help="The database that experiments are kept in.")
 
@@ -23,7 +23,7 @@ def storage() -> None:
 
 
 @app.command()
-def upgrade(url: Url, as_json: common.Json = False) -> None:
+def upgrade(url: DatabaseUrl, as_json: common.Json = False) -> None:
     """Bring a database of an older bestmix up to date; an SQLite file is copied first.
 
     Example: [bold]bestmix storage upgrade router.db[/bold]

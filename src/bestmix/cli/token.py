@@ -9,14 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from bestmix.cli import common
-from bestmix.cli.opening import Url, check_own, check_there
+from bestmix.cli.opening import DatabaseUrl, check_own, check_there
 
 app = typer.Typer(no_args_is_help=True, help="Tokens for the service: made, listed, revoked.")
 
 
 @app.command()
 def create(
-    url: Url,
+    url: DatabaseUrl,
     scope: Annotated[str, typer.Option(help="read; work: also ask and tell; admin: also create and steer.")] = "work",
     experiment: Annotated[str | None, typer.Option(help="For this one only.", show_default="all")] = None,
     days: Annotated[float | None, typer.Option(help="Days until it expires.", show_default="never")] = None,
@@ -43,7 +43,7 @@ def create(
 
 
 @app.command("list")
-def list_all(url: Url, as_json: common.Json = False) -> None:
+def list_all(url: DatabaseUrl, as_json: common.Json = False) -> None:
     """List tokens by the part that may be shown.
 
     Example: [bold]bestmix token list bestmix.db[/bold]
@@ -70,7 +70,7 @@ def list_all(url: Url, as_json: common.Json = False) -> None:
 
 @app.command()
 def revoke(
-    url: Url,
+    url: DatabaseUrl,
     prefix: Annotated[str, typer.Argument(metavar="PREFIX", help="As list shows it, such as bm_0123abcd.")],
     as_json: common.Json = False,
 ) -> None:

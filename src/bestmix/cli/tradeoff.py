@@ -12,7 +12,7 @@ from bestmix.cli import common, problems
 from bestmix.cli.solve import DROP
 
 if TYPE_CHECKING:
-    from bestmix.answers.tradeoff import TradeOff
+    from bestmix.answers.tradeoff_curve import TradeOff
 
 
 def tradeoff(
@@ -36,6 +36,9 @@ def tradeoff(
         str | None, typer.Option(help="Column of the segment.", show_default="one mix for all rows")
     ] = None,
     segments: problems.Segments = None,
+    discount: problems.Discount = None,
+    start: problems.Start = None,
+    next_state: problems.NextState = "next",
     feature: problems.Features = None,
     safety: common.Safety = "0.95",
     drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave out rows that miss a value.")] = False,
@@ -49,6 +52,7 @@ def tradeoff(
     Example: [bold]bestmix tradeoff trials.csv --goal 'minimise dollars' --limit 'quality >= 0.9'[/bold]
     """
     bounds, wanted = common.parse_bounds(bound or []), common.parse_safety(safety)
+    steps = problems.parse_steps(discount, start, next_state)
     common.Outputs(figure).check()
     with common.messages().status("Loading ..."), common.missing_values(DROP):
         from bestmix.answers.logs.files import is_log
@@ -58,12 +62,13 @@ def tradeoff(
             columns = {"arm": arm, "reward": reward, "bounds": bounds, "drop_missing": drop_missing}
             shares = None if segments is None else problems.parse_segments(segments)
             asked = {"goal": goal or "maximise reward", "limits": limit or (), "segment": segment, "segments": shares}
-            asked |= {"features": feature} if feature else {}
+            asked |= steps | ({"features": feature} if feature else {})
             found = find(Path(source), cost, safety=wanted, **columns, **asked)  # type: ignore[arg-type]
         else:
-            if limit or goal or segment or segments or feature:
+            if limit or goal or segment or segments or feature or steps:
                 raise ValueError(
-                    "--limit, --goal, --segment, --feature: an instance has its own, got others; leave them out"
+                    "--limit, --goal, --segment, --discount, --feature: an instance has its own, got others; "
+                    "leave them out"
                 )
             found = _of_instance(source, bounds, cost)
     saved = _save(found, figure)

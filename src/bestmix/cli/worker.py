@@ -98,6 +98,22 @@ def conclude(work: "LeasedTrials", url: str, caught: list[int], as_json: bool) -
     if state.status == "failed":
         common.complain(f"Error: {state.reason}; correct it, then run: bestmix experiment resume.")
         raise typer.Exit(2)
+    if state.status == "done" and work.failed:
+        _conclude_short(work)
+
+
+def _conclude_short(work: "LeasedTrials") -> None:
+    """Say it where failed trials took of a hard budget of money; nothing was found out if all of them failed."""
+    account = work.experiment.account
+    if account is None or not account.lost:
+        return
+    command = "bestmix experiment extend, with a larger amount,"
+    common.complain(
+        f"The budget ended early: {account}. {work.failed} trials of this worker failed, the last one because: "
+        f"{work.reason}. {command} goes on."
+    )
+    if not work.told:
+        raise typer.Exit(2)
 
 
 class LeasedTrials:
@@ -106,6 +122,7 @@ class LeasedTrials:
     def __init__(self, experiment: "Experiment | RemoteExperiment", who: str | None = None) -> None:
         self.experiment, self.who = experiment, who
         self.told = self.failed = self.surplus = 0
+        self.reason = ""  # of the last failure
         self.over = False
         self._renewed, self._next = time.monotonic(), 0.0
 
@@ -139,7 +156,8 @@ class LeasedTrials:
 
         self.failed += 1
         written = visible(error.written[-500:], keep="\n\r\t")  # a byte such as 0 cannot be stored
-        self.experiment.tell_failed(trial, f"{error}: {written}")
+        self.reason = f"{error}: {written}"
+        self.experiment.tell_failed(trial, self.reason)
 
     def keep(self, trials: "Sequence[Trial]") -> None:
         """Renew leases well before they run out."""

@@ -1,7 +1,9 @@
-"""A server's address, taken apart; with the standard library alone, for edges have nothing else."""
+"""A server's address, taken apart, and where its token is found; by the standard library alone, as edges need it."""
 
 from typing import NamedTuple
 from urllib.parse import urlsplit
+
+VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
 
 
 class Address(NamedTuple):

@@ -20,12 +20,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from bestmix.client.address import VARIABLE
 from bestmix.client.edge_choices import Choice, EdgeError, Measure, Place, Table
 from bestmix.client.edge_recorder import Recorder
 from bestmix.client.edge_reports import Reporter
 from bestmix.client.edge_server import AwayError, EdgeServer, Refused
 
-VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
 BATCH = 2048  # requests of one choice that are added up together
 DRAWS = 1024  # choices that are drawn ahead
 LONGEST_WAIT = 25.0  # seconds that a server is asked to wait for new weights

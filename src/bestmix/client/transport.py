@@ -11,12 +11,11 @@ from urllib.parse import quote, urlencode
 
 from bestmix import checks
 from bestmix.checks import AlreadyExists, InvalidInput, Missing
-from bestmix.client.address import Address, parse_address
+from bestmix.client.address import VARIABLE, Address, parse_address
 from bestmix.client.connection import Answer as RawAnswer
 from bestmix.client.connection import Connection
 from bestmix.experiments.errors import Closed, Conflict, OutOfOrder, StorageError, UnknownTrial
 
-VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
 LONGEST_PAUSE = 2.0  # seconds between two attempts
 TIMEOUT = 300.0  # seconds that an answer may take
 PASSING = (408, 429, 502, 503, 504)  # statuses of answers that may be better a little later

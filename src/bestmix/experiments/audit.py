@@ -15,7 +15,7 @@ from bestmix.experiments import item_audit, traffic_audit
 from bestmix.experiments.course import Course, problem_at
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.experiment import Experiment
-from bestmix.experiments.planning import QUEUE
+from bestmix.experiments.planning_ahead import QUEUE
 from bestmix.experiments.revision import Revision, revision
 from bestmix.experiments.store import Contents, ExperimentStore, Transaction, digest, fingerprint
 from bestmix.experiments.tally import MOST_SHOWN, SLACK, Log, Tally, read_log, read_trials

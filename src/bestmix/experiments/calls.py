@@ -7,7 +7,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
-from bestmix.experiments import item_slots, planning, purses
+from bestmix.experiments import item_slots, planning_ahead, unreported_costs
 from bestmix.experiments.clock import LeaseClock, Reading
 from bestmix.experiments.errors import Closed, Conflict, UnknownTrial
 from bestmix.experiments.exact_results import ExactResults
@@ -40,22 +40,22 @@ def ask(
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, f"all that round {head.round + 1} owes is out on lease"
     wanted = [*(row.arm for row in again), *arms]
-    if not wanted and purses.is_short(transaction, setup):
-        planning.begin_next(transaction)
+    if not wanted and unreported_costs.is_short(transaction, setup):
+        planning_ahead.begin_next(transaction)
         return ask(transaction, lease_clock, setup, n, worker, key)
-    most = purses.payable(transaction, setup, wanted)
+    most = unreported_costs.payable(transaction, setup, wanted)
     if most == len(wanted):
-        fresh = planning.fresh_slots(
-            transaction, setup, len(arms) if purses.is_short(transaction, setup) else n - len(again)
+        fresh = planning_ahead.fresh_slots(
+            transaction, setup, len(arms) if unreported_costs.is_short(transaction, setup) else n - len(again)
         )
         return lease(transaction, lease_clock, setup, worker, key, again, fresh), None, ""
     if most:
-        fresh = planning.fresh_slots(transaction, setup, max(most - len(again), 0))
+        fresh = planning_ahead.fresh_slots(transaction, setup, max(most - len(again), 0))
         return lease(transaction, lease_clock, setup, worker, key, again[:most], fresh), None, ""
     if head.leased:
         wait = max((transaction.earliest() or time) - time, 0.0)
         return [], wait, "the rest of the money is reserved for trials that are under way or never told"
-    advance(transaction, setup, lease_clock.clock.now(), purses.drop_slots(transaction, setup))
+    advance(transaction, setup, lease_clock.clock.now(), unreported_costs.drop_slots(transaction, setup))
     return ask(transaction, lease_clock, setup, n, worker, key)
 
 
@@ -130,7 +130,7 @@ def lease(
     head.trials += len(made)
     head.leased += len(made)
     head.freed -= len(again)
-    planning.note_cutoff(head, [row.number for row in made[len(again) :]])
+    planning_ahead.note_cutoff(head, [row.number for row in made[len(again) :]])
     keyed = {} if key is None else {"key": fingerprint(key)}
     if key is not None:
         transaction.write_key(key, number, len(made))
@@ -310,7 +310,7 @@ def _take(
         rival.open, changed[rival.number] = False, rival
     row.state, row.open = "complete", False
     head.complete += 1
-    head.owing -= planning.awaited(head, row.slot)
+    head.owing -= planning_ahead.awaited(head, row.slot)
     counted.append(row)
     return Outcome.counted
 
@@ -360,7 +360,7 @@ def advance(transaction: Transaction, setup: Setup, now: float, pulls: list[int]
     budget = left_budget(head.budget, revision, sums)
     try:
         moments = revision.chosen([sums[arm] for arm in sorted(sums)])
-        memory = purses.settled(purses.silent(head), setup, memory, sums)
+        memory = unreported_costs.settled(unreported_costs.silent(head), setup, memory, sums)
         pulls = pulls if left is None else _arrived(setup.recipe, budget, memory, left)
         step = rounds.finish(setup.recipe, budget, memory, moments, head.round, pulls)
         answer = rounds.mixture(setup.recipe, step.memory, moments)
@@ -387,11 +387,13 @@ def _advance_ahead(transaction: Transaction, setup: Setup, now: float) -> None:
     """Plan rounds as long as all slots are told that a decision waits for."""
     head, ahead = transaction.head, look_ahead(setup.strategy, setup.problem, transaction.memory())
     while True:
-        plan = planning.Plan(transaction, setup)
+        plan = planning_ahead.Plan(transaction, setup)
         budget = left_budget(head.budget, setup.revision, dict(enumerate(plan.sums)))
         moments = setup.revision.chosen(plan.sums)
         try:
-            memory = purses.settled(purses.silent(head), setup, plan.memory, dict(enumerate(plan.sums)))
+            memory = unreported_costs.settled(
+                unreported_costs.silent(head), setup, plan.memory, dict(enumerate(plan.sums))
+            )
             step = rounds.plan_ahead(setup.recipe, budget, memory, moments, plan.under_way, head.round + 1)
             answer = rounds.mixture(setup.recipe, step.memory, moments)
         except Exception as error:
@@ -406,7 +408,7 @@ def _advance_ahead(transaction: Transaction, setup: Setup, now: float) -> None:
             head.beyond = head.cutoff = 0
             enter(transaction, None, now)
             return
-        more_to_come = planning.goes_on(setup, budget, step.memory, plan.sums, plan.under_way, step.quota)
+        more_to_come = planning_ahead.goes_on(setup, budget, step.memory, plan.sums, plan.under_way, step.quota)
         plan.look(head, ahead if more_to_come else 0)
         if head.owing:
             return

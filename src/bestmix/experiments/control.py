@@ -16,6 +16,11 @@ from bestmix.strategies.protocol import Memory, extended
 from bestmix.strategies.rounds import Recipe
 from bestmix.strategies.traffic import Traffic
 
+AFTER = {  # what goes on where resume does not
+    "done": "extend goes on, with a larger budget",
+    "stopped": "that is for good, create a new one, from this one's log if you like",
+}
+
 
 def pause(transaction: Transaction) -> None:
     """Hand out nothing until it is resumed."""
@@ -33,7 +38,7 @@ def resume(transaction: Transaction, lease_clock: LeaseClock, setup: Setup) -> N
     if head.status == "running":
         return
     if head.status not in ("paused", "failed"):
-        raise Closed(f"resume: the experiment is {head.status}, for good; create a new one")
+        raise Closed(f"resume: the experiment is {head.status}; {AFTER[head.status]}")
     head.status, head.reason, head.strikes = "running", "", 0
     transaction.add_event("resumed")
     if isinstance(setup.strategy, Traffic):

@@ -11,11 +11,11 @@ from bestmix.arrays import Floats
 from bestmix.experiments.calls import left_budget
 from bestmix.experiments.control import grown
 from bestmix.experiments.model import Record
-from bestmix.experiments.planning import goes_on
-from bestmix.experiments.purses import with_retired
+from bestmix.experiments.planning_ahead import goes_on
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.store import Contents
 from bestmix.experiments.tally import Log, Tally, Turn
+from bestmix.experiments.unreported_costs import with_retired
 from bestmix.problems.problem import Problem
 from bestmix.strategies import Strategy, rounds
 from bestmix.strategies.paid import once_more
@@ -81,7 +81,7 @@ class Course:
         at.budget = data["budget"]
         if "problem" in data:
             at.setup = Setup(at.setup.revision.becoming(Problem.from_dict(data["problem"]), {}), strategy)
-            at.memory = data.get("memory", at.memory)
+            at.memory = self._as_arriving(data.get("memory", at.memory))
             if over and "memory" not in data and isinstance(strategy, Extendable):
                 again = once_more(strategy, at.setup.problem, at.here, at.memory)
                 step = rounds.settle(at.setup.recipe, at.here, again, at.moments, len(at.history))
@@ -115,8 +115,11 @@ class Course:
     def _as_begun(self, memory: Memory) -> Memory:
         """The memory at the beginning: users arrived from then on, or rounds that are bought waited for all slots."""
         now = self.contents.run.memory
-        memory = {name: value for name, value in memory.items() if name != AHEAD or AHEAD in now}
-        return {**memory, "arriving": True} if now.get("arriving") else memory
+        return self._as_arriving({name: value for name, value in memory.items() if name != AHEAD or AHEAD in now})
+
+    def _as_arriving(self, memory: Memory) -> Memory:
+        """The memory where users arrive: no event tells that, and arms that changed before changed without it."""
+        return {**memory, "arriving": True} if self.contents.run.memory.get("arriving") else memory
 
     def _start(self) -> list[Moments]:
         """Sums of the log, with its weight."""

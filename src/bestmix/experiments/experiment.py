@@ -13,11 +13,10 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.account import Account
-from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.item_sums import evidence_on_items, item_blocks
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommend import SAFETY, recommend
+from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.experiments import calls, control, replan, traffic
 from bestmix.experiments.errors import UnknownTrial
@@ -42,30 +41,26 @@ from bestmix.experiments.model import (
     moment,
     one_row,
 )
-from bestmix.experiments.purses import settled, silent_of
 from bestmix.experiments.revision import Revision, Setup, revision
 from bestmix.experiments.served import traffic_state
 from bestmix.experiments.store import NO_PREFETCH, Joint, Prefetch, T, Transaction
 from bestmix.experiments.traffic_model import Published, TrafficState, Weights, published
 from bestmix.experiments.traffic_sums import SumsRow, parse_key, parse_rows
+from bestmix.experiments.unreported_costs import settled, silent_of
 from bestmix.problems.changes import Wish
 from bestmix.problems.items import Items
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Cell, Problem
 from bestmix.problems.spend import Spend, number_of_trials
 from bestmix.strategies import Strategy
-from bestmix.strategies.ending import ending
 from bestmix.strategies.paid import account_of, check_chosen
 from bestmix.strategies.protocol import (
     MOST_TRIALS,
     Checking,
-    certified_mix,
     check_arrivals,
-    least_scatter,
-    left_out,
-    mixes,
     with_slacks,
 )
+from bestmix.strategies.run_answer import run_answer
 from bestmix.strategies.traffic import Traffic
 
 if TYPE_CHECKING:
@@ -370,22 +365,20 @@ class Experiment:
                 logs = current.chosen([*apart, *[None] * (len(now.moments) - len(apart))])
             evidence = evidence_on_items(problem, moments, blocks, logs)
         columns = self.strategy.columns(problem, now.memory)
-        rec = recommend(
-            replace(evidence, least=least_scatter(self.strategy, problem)),
+        return run_answer(
+            self.strategy,
+            evidence,
             with_slacks(problem, columns) if everything else columns,
-            strategy=self.strategy.name,
+            now.memory,
+            (moments, earlier, now.weight),
+            now.state.surplus,
+            now.state.complete,
             budget=None if now.state.unlimited else now.state.budget,
             complete=now.state.status == "done",
             history=now.rounds,
             safety=safety,
-            mixes=mixes(self.strategy),
-            certified=certified_mix(self.strategy, problem, now.memory),
             account=self._account(now),
         )
-        rec = with_conflict(rec, moments, earlier, now.weight)
-        missing = left_out(self.strategy, now.state.surplus)
-        ended = ending(self.strategy, rec, now.memory, now.state.complete)
-        return replace(rec, note=" ".join(filter(None, [rec.note, missing, ended])))
 
     def snapshot(self, safety: float | None = SAFETY) -> Snapshot:
         """Figures, answer and the answers after each round, all of one moment."""
@@ -682,7 +675,8 @@ def count_reports(
 
 def _parsed_sums(experiment: Experiment, rows: Any) -> list[SumsRow]:
     """Rows of a report; an arm that is not known may have come meanwhile, by another process."""
-    seen, rows = experiment._seen[0], rows if isinstance(rows, Mapping | str) else list(rows)
+    listed = isinstance(rows, Iterable) and not isinstance(rows, Mapping | str)
+    seen, rows = experiment._seen[0], list(rows) if listed else rows
     try:
         return parse_rows(experiment._seen[1], rows)
     except checks.InvalidInput:

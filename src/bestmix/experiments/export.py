@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bestmix import files
 from bestmix.answers.logs import csv_files
+from bestmix.checks import InvalidInput
 
 if TYPE_CHECKING:
     from bestmix.experiments.experiment import Experiment
@@ -35,9 +36,9 @@ def export(experiment: "Experiment", path: Path, state: str | None = None, sprea
     """
     kind = path.suffix.lower()
     if kind not in (".csv", ".parquet", ".json"):
-        raise ValueError(f"{path}: {HOW}, got {path.suffix or 'none'}; rename it")
+        raise InvalidInput(path, f"{HOW}, got {path.suffix or 'none'}", "rename it")
     if spreadsheet and kind != ".csv":
-        raise ValueError(f"{path}: an export for spreadsheets is a .csv file, got {kind}; rename it")
+        raise InvalidInput(path, f"an export for spreadsheets is a .csv file, got {kind}", "rename it")
     run, trials = experiment.contents(state)
     with files.replacing(path) as temporary:
         if kind == ".csv":

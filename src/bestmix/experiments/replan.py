@@ -9,7 +9,7 @@ change ends the round (``traffic.py``).
 import numpy as np
 
 from bestmix import checks
-from bestmix.experiments import calls, control, purses, traffic
+from bestmix.experiments import calls, control, traffic, unreported_costs
 from bestmix.experiments.clock import LeaseClock
 from bestmix.experiments.errors import Closed
 from bestmix.experiments.revision import Revision, Setup
@@ -170,8 +170,8 @@ def _replan(
     closed, revision, sums = _cut(transaction, revised.revision), revised.revision, transaction.moments()
     leased = np.bincount([row.arm for row in transaction.leases()], minlength=len(sums))
     moments, under_way = revision.chosen(sums), np.array(revision.chosen(leased.tolist()), dtype=np.int64)
-    unheard = purses.silent_so_far(transaction.head, setup, transaction.memory(), sums)
-    memory = purses.settled(purses.silent(transaction.head), revised, found.memory | unheard, sums)
+    unheard = unreported_costs.silent_so_far(transaction.head, setup, transaction.memory(), sums)
+    memory = unreported_costs.settled(unreported_costs.silent(transaction.head), revised, found.memory | unheard, sums)
     if found.shrinks or not set(revised.problem.cells) <= set(setup.problem.cells):
         check_payable(revised.recipe, moments, under_way, memory)
     here = calls.left_budget(found.trials, revision, sums)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.moments import Moments
-from bestmix.experiments import replay
+from bestmix.experiments import start_from_log
 from bestmix.experiments.clock import Clock, LeaseClock, SystemClock
 from bestmix.experiments.experiment import Experiment
 from bestmix.experiments.item_slots import described
@@ -53,7 +53,7 @@ class Terms:
     lease: float
     failures: int
     notes: str
-    log: replay.Log | None
+    log: start_from_log.Log | None
     items: Items | None = None
 
 
@@ -128,10 +128,10 @@ class Storage:
             draft = self._traffic_draft(record, recipe, recipe.strategy, notes, terms)
             return Experiment(self, record, recipe.strategy) if self.store.create(draft) else None
         if terms.log is None:
-            start = replay.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem), [])
+            start = start_from_log.Start(rounds.begin(recipe, record.first_budget), [], rounds.no_trials(problem), [])
         else:
             now = self.lease_clock.clock.now()
-            start = replay.replay(recipe, record.first_budget, terms.log, now, terms.items)
+            start = start_from_log.replay(recipe, record.first_budget, terms.log, now, terms.items)
         if start.on:
             record = replace(record, items={**(record.items or {}), **start.on})
         step, log = start.step, (start.earlier, 1.0 if terms.log is None else terms.log.weight)
@@ -146,7 +146,7 @@ class Storage:
         if terms.items is not None:
             raise checks.InvalidInput("items", "requests of live traffic bring their own", "leave them out")
         if terms.log is not None:
-            moments = replay.log_sums(recipe.problem, terms.log)
+            moments = start_from_log.log_sums(recipe.problem, terms.log)
         memory, quota = plan.begin(recipe.problem, record.first_budget), [0] * len(moments)
         version = first_version(recipe.problem, plan, moments, self.lease_clock.clock.now())
         return Draft(record, notes, memory, quota, [], moments, [], version=version)
@@ -388,7 +388,7 @@ def _check_same_items(found: Experiment, items: Items | None) -> None:
         )
 
 
-def _check_same_log(found: Experiment, log: replay.Log | None) -> None:
+def _check_same_log(found: Experiment, log: start_from_log.Log | None) -> None:
     """Refuse to go on with another log than the experiment began with; one whose file is elsewhere cannot be read."""
     if log is None or isinstance(found.strategy, Traffic):
         return
@@ -399,10 +399,10 @@ def _check_same_log(found: Experiment, log: replay.Log | None) -> None:
     if any(logged):
         held = [m or none for m, none in zip(logged, held, strict=True)]
     else:  # a schedule has filled its places with them
-        for row in found.storage.store.trials(found.record.key, TrialQuery(worker=replay.WORKER)):
+        for row in found.storage.store.trials(found.record.key, TrialQuery(worker=start_from_log.WORKER)):
             if row.expires == row.asked:  # unlike what a worker of this name was handed out
                 held[row.arm] = held[row.arm].plus(problem.rows.measure(np.array([row.values])))
-    given = replay.log_sums(problem, replace(log, weight=1.0))
+    given = start_from_log.log_sums(problem, replace(log, weight=1.0))
     same = len(given) == len(held) and all(map(Moments.matches, given, held))
     fault = "" if same else "another log" if any(m.count for m in held) else "no log"
     if not fault and log.weight != now.weight:
@@ -415,10 +415,10 @@ def _check_same_log(found: Experiment, log: replay.Log | None) -> None:
 
 def _log(
     frame: Any, arm: str, reward: str, segment: str | None, weight: float, item: str | None = None
-) -> replay.Log | None:
+) -> start_from_log.Log | None:
     if frame is None:
         return None
-    return replay.Log(frame, arm, reward, segment, checks.weight("log_weight", weight), item)
+    return start_from_log.Log(frame, arm, reward, segment, checks.weight("log_weight", weight), item)
 
 
 def _looking_ahead(strategy: Strategy, problem: Problem, budget: Any) -> Strategy:

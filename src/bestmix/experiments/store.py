@@ -36,7 +36,7 @@ error, the result is kept all the same and the experiment is *failed* with the e
 again.
 
 **Planning ahead.** A strategy may plan the next round when all but the last slots of the plan are told
-(``planning.py``): what is *planned* are slots, numbered as they are handed out, one round after another; what is
+(``planning_ahead.py``): what is *planned* are slots, numbered as they are handed out, one round after another; what is
 *decided* is decided from exactly the first of them, and the others count as under way, whatever came of them meanwhile.
 
 **Changes.** Bounds, limits, arms and the budget may change while it runs (``revision.py``, ``replan.py``). Another
@@ -48,7 +48,7 @@ the first round, whatever that had planned, and the budget is for further ones. 
 
 **Money.** Where the budget is one of money and hard, a round is planned so that all of its slots can be paid for. A
 trial that was handed out, is on no lease and was not told may have been paid for: the most that a trial can cost is set
-aside for it. A slot that can no longer be paid for is dropped, and the round ends without it (``purses.py``).
+aside for it. A slot that can no longer be paid for is dropped, and the round ends without it (``unreported_costs.py``).
 
 **Acknowledgement.** A call that returns has its effect safely on disk; a call that raises has none, unless it says
 that the outcome is unknown. Every call can be repeated, so that stores repeat them when a connection is lost. An ask

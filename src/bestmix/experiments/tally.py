@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bestmix.experiments.model import Event, Row, Status, TrialState
-from bestmix.experiments.replay import WORKER
+from bestmix.experiments.start_from_log import WORKER
 from bestmix.experiments.store import Contents
 
 MOST_SHOWN = 5  # findings of one kind that are listed

@@ -1,5 +1,6 @@
 """Sums that an edge reports, as rows of plain data: checked, and made exact."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -14,6 +15,8 @@ MOST_ROWS = 100_000  # in one report
 MOST_REQUESTS = 2**53  # in one row
 ROUNDING = 10**9  # one part in so many of a sum of squares may be missing of what the sums ask for
 ENTRIES = {"version", "arm", "n", "sums", "products"}  # of a row, beside its segment
+CORRELATED = 1e-6  # a correlation of rounded sums may be beyond 1 by so much
+SMALLEST = 1e-290  # what is smaller may have been rounded to zero
 UNDERFLOW = -1000  # bits: what is smaller may have been rounded to zero
 KEY = re.compile(r"(.+):([1-9][0-9]{0,15})")
 
@@ -103,7 +106,9 @@ def _row(now: Revision, names: _Names, place: str, row: Any) -> tuple[int, int, 
     products = _values(f"{place}.products", entry["products"], names.products)
     if now.served[arm] in now.problem.known_cells:
         return version, arm, Moments(len(names.sums), count)
-    return version, arm, _plausible(place, names, Moments.from_sums(count, sums, products))
+    moments = _plausible(place, names, Moments.from_sums(count, sums, products))
+    _check_products(place, names, count, sums, products)
+    return version, arm, moments
 
 
 def _values(place: str, given: Any, names: list[tuple[str, str]]) -> list[float]:
@@ -125,6 +130,24 @@ def _number(place: str, name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise checks.InvalidInput(f"{place}[{name!r}]", expected="a number", got=checks.shown(value))
     return checks.number(f"{place}[{name!r}]", value)
+
+
+def _check_products(place: str, names: _Names, count: int, sums: list[float], products: list[float]) -> None:
+    """Refuse products of two measures that no trials have: they would be correlated by more than 1."""
+    size, at = len(sums), [i * len(sums) - i * (i - 1) // 2 for i in range(len(sums))]
+    square = [products[at[i]] for i in range(size)]
+    spread = [max(square[i] - sums[i] * sums[i] / count, 0.0) for i in range(size)]
+    for i in range(size):
+        for j in range(i + 1, size):
+            own = products[at[i] + j - i] - sums[i] * sums[j] / count
+            most = math.sqrt(spread[i]) * math.sqrt(spread[j])
+            rounding = (math.sqrt(abs(square[i])) * math.sqrt(abs(square[j]))) / ROUNDING
+            if abs(own) > most * (1.0 + CORRELATED) + rounding + SMALLEST:
+                raise checks.InvalidInput(
+                    place,
+                    f"the sum of {names.products[at[i] + j - i][0]} would make a correlation beyond 1",
+                    "sum them again",
+                )
 
 
 def _plausible(place: str, names: _Names, moments: Moments) -> Moments:

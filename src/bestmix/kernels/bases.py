@@ -15,9 +15,7 @@ from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels import pairs, triples
 from bestmix.kernels.columns import MORE_COSTS, ONE_COST, TWO_COSTS, Program
 from bestmix.kernels.jit import borrowing, compiled, plain
-
-ZERO = 1e-11  # entries of scaled columns below this count as zero after elimination
-SIGN = 1e-12  # a weight above minus this counts as not negative
+from bestmix.kernels.triples import SIGN, ZERO
 
 
 @compiled

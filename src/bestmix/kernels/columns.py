@@ -142,10 +142,8 @@ def arms_among(e: Floats) -> int:
 
 
 @inlined
-def measure(program: Program, scale: Floats) -> None:
-    """Write the scale of loaded columns: (reward middle, reward spread, cost spreads), with finite reciprocals."""
-    mu, u, e = program
-    n, costs = arms_among(e), fixed(u.shape[1])
+def middle_and_spread(mu: Floats, n: int) -> tuple[float, float]:
+    """Middle of the first n rewards, and half of what they are apart, or their size where that is nothing."""
     low, high = np.inf, -np.inf
     for j in range(n):
         low = mu[j] if mu[j] < low else low
@@ -156,7 +154,15 @@ def measure(program: Program, scale: Floats) -> None:
         spread = max(abs(low), abs(high))
         if not SMALLEST <= spread < np.inf:
             spread = 1.0
-    scale[0], scale[1] = middle, spread
+    return middle, spread
+
+
+@inlined
+def measure(program: Program, scale: Floats) -> None:
+    """Write the scale of loaded columns: (reward middle, reward spread, cost spreads), with finite reciprocals."""
+    mu, u, e = program
+    n, costs = arms_among(e), fixed(u.shape[1])
+    scale[0], scale[1] = middle_and_spread(mu, n)
     for l in range(costs):
         largest = 0.0
         for j in range(n):

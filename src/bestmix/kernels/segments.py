@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Flags, Floats, Integers
-from bestmix.kernels.columns import LARGEST, NEGLIGIBLE, ROUNDING, SMALLEST
+from bestmix.kernels.columns import LARGEST, NEGLIGIBLE, SMALLEST, middle_and_spread
 from bestmix.kernels.jit import compiled
 
 PENALTY = 1e6  # price of an elastic column, in units of the reward spread
@@ -121,16 +121,7 @@ def load(program: SegmentProgram, mu: Floats, rows: Floats, right: Floats, weigh
 @compiled
 def rescale(mu: Floats, result: Floats) -> tuple[float, float]:
     """Write the objective into ``result`` so that it fills [-1, 1]; returns its middle and its spread."""
-    low, high = np.inf, -np.inf
-    for j in range(mu.shape[0]):
-        low = mu[j] if mu[j] < low else low
-        high = mu[j] if mu[j] > high else high
-    # Halves first: the sum or the difference of two very large rewards could overflow.
-    middle, spread = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-    if not spread > max(ROUNDING * max(abs(low), abs(high)), SMALLEST):
-        spread = max(abs(low), abs(high))
-        if not SMALLEST <= spread < np.inf:
-            spread = 1.0
+    middle, spread = middle_and_spread(mu, mu.shape[0])
     for j in range(mu.shape[0]):
         result[j] = (mu[j] - middle) / spread
     return middle, spread

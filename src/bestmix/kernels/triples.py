@@ -11,7 +11,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels.columns import Program
 from bestmix.kernels.jit import borrowing, compiled
 
-ZERO = 1e-11  # entries of scaled columns below this count as zero
+ZERO = 1e-11  # entries of scaled columns below this count as zero, after elimination too
 SIGN = 1e-12  # a weight above minus this counts as not negative
 FEW = 16  # up to this many columns looking at every triple is cheaper than the linear program
 SOME = 64  # up to this many evaluating one column exactly is cheaper than improving its bound

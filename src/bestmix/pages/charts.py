@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.history import role
+from bestmix.answers.number_text import measured, reach, share_text, shortened
+from bestmix.answers.planes import Plane, plane
 from bestmix.answers.recommendation import Estimate, Recommendation
-from bestmix.answers.wording import cost_text, half_width, measured, share_text, shortened
+from bestmix.answers.table_text import cost_text
 from bestmix.plots.axes import differ
 from bestmix.plots.labels import Box, place_names
 
@@ -241,32 +243,30 @@ class ArmsChart:
 
 def arms_chart(rec: Recommendation, cost: str) -> ArmsChart:
     """The arms with one cost across and what the goal is about upwards; a ratio may have no value for some."""
-    arms = [e for e in rec.estimates.values() if math.isfinite(e.reward) and math.isfinite(e.costs[cost])]
-    sign = rec.problem.goal.sign
-    arms = sorted(arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -sign * e.reward))[:MOST_MARKS]
-    bound = rec.bound(cost)
+    drawn, sign = plane(rec, cost), rec.problem.goal.sign
+    arms = sorted(drawn.arms, key=lambda e: (-rec.mixture.get(e.arm, 0.0), -sign * e.reward))[:MOST_MARKS]
+    bound = drawn.bound
     ends = (v for e in arms for v in e.cost_intervals[cost])
-    costs = [bound, rec.mean_cost(cost), *rec.cost_interval(cost), *(e.costs[cost] for e in arms)]
+    costs = [bound, drawn.mean, *drawn.interval, *(e.costs[cost] for e in arms)]
     x = fit_costs(costs, ends, LEFT, WIDTH - RIGHT)
     rewards = [v for e in arms for v in (e.reward, *e.reward_interval)]
-    y = fit([*rewards, *rec.value_interval], HEIGHT - BOTTOM, TOP)
-    marks = [_arm(rec, e, cost, x, y) for e in arms]
+    y = fit([*rewards, drawn.value, *drawn.value_interval], HEIGHT - BOTTOM, TOP)
+    marks = [_arm(rec, e, drawn, x, y) for e in arms]
     support = [(e.costs[cost], e.reward) for e in arms if e.arm in rec.mixture]
     line = _between(support, x, y) if len(support) == 2 and len(rec.problem.costs) == 1 else []
-    drawn = rec.mixture and math.isfinite(rec.value) and math.isfinite(rec.mean_cost(cost))
-    mix = [_mix(rec, cost, x, y)] if drawn else []
+    mix = [_mix(rec, drawn, x, y)] if drawn.has_mix else []
     taken = [box for mark in [*marks, *mix] for box in mark.boxes()]
     taken += [(left - 3, top - 3, left + 3, top + 3) for left, top in line]
     taken.append((x.at(bound) - 3, 0.0, x.at(bound) + 3, HEIGHT))
     names = _names([e.arm for e in arms], marks, taken, x.at(bound))
-    relation = rec.problem.limits[rec.problem.costs.index(cost)].relation
     marks = [*reversed(marks), *mix]
-    return ArmsChart(_goal(rec), _called(rec, cost), bound, relation, x, y, marks, names, line)
+    return ArmsChart(_goal(rec), drawn.label, bound, drawn.relation, x, y, marks, names, line)
 
 
-def _arm(rec: Recommendation, e: Estimate, cost: str, x: Axis, y: Axis) -> Mark:
+def _arm(rec: Recommendation, e: Estimate, drawn: Plane, x: Axis, y: Axis) -> Mark:
+    cost = drawn.cost
     share = f", {share_text(rec.mixture[e.arm])} of the mix" if e.arm in rec.mixture else ""
-    title = f"{e.arm}: {_goal(rec)} {e.reward:.4g}, {_called(rec, cost)} {e.costs[cost]:.4g}{share}"
+    title = f"{e.arm}: {_goal(rec)} {e.reward:.4g}, {drawn.label} {e.costs[cost]:.4g}{share}"
     ends = _ends(x, e.cost_intervals[cost]), _ends(y, e.reward_interval)
     return Mark(role(rec, e.arm), x.at(e.costs[cost]), y.at(e.reward), title, *ends)
 
@@ -275,16 +275,12 @@ def _goal(rec: Recommendation) -> str:
     return rec.problem.measures[0]
 
 
-def _called(rec: Recommendation, cost: str) -> str:
-    return rec.problem.charted[cost]
-
-
-def _mix(rec: Recommendation, cost: str, x: Axis, y: Axis) -> Mark:
+def _mix(rec: Recommendation, drawn: Plane, x: Axis, y: Axis) -> Mark:
     """The mix with its intervals: where it truly is, the estimates alone do not say."""
-    mean = rec.mean_cost(cost)
-    title = f"the mix: {_goal(rec)} {measured(rec.value, half_width(rec))}, {_called(rec, cost)} {cost_text(rec, cost)}"
-    ends = _ends(x, rec.cost_interval(cost)), _ends(y, rec.value_interval)
-    return Mark("mix", x.at(mean), y.at(rec.value), title, *ends)
+    value = measured(drawn.value, reach(drawn.value, drawn.value_interval))
+    title = f"the mix: {_goal(rec)} {value}, {drawn.label} {cost_text(rec, drawn.cost)}"
+    ends = _ends(x, drawn.interval), _ends(y, drawn.value_interval)
+    return Mark("mix", x.at(drawn.mean), y.at(drawn.value), title, *ends)
 
 
 def _ends(axis: Axis, interval: tuple[float, float]) -> tuple[float, float] | None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NotRequired, TypedDict
 
+from bestmix.answers.number_text import shortened
 from bestmix.answers.recommendation import Round
-from bestmix.answers.wording import shortened
 from bestmix.pages.charts import BOTTOM, HEIGHT, LEFT, TEXT_HEIGHT, TOP, WIDTH, Axis, Name, fit, text_width
 from bestmix.plots.rounds import spread
 

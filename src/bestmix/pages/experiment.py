@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from bestmix import files
 from bestmix.answers.tradeoff import POINTS
-from bestmix.pages import views
+from bestmix.pages import experiment_view
+from bestmix.pages.answer_view import SAFETY
 from bestmix.pages.rendering import render
 from bestmix.pages.report import check_path
-from bestmix.pages.views import SAFETY
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
@@ -21,7 +21,7 @@ MOST_ROUNDS = 50  # whose mixture is listed
 
 
 def experiment_report(
-    experiment: "Experiment | RemoteExperiment", figure: bool | None = None, safety: float | None = SAFETY
+    experiment: "Experiment | RemoteExperiment", figure: bool = True, safety: float | None = SAFETY
 ) -> str:
     """The experiment as an HTML page: the answer, and how the trials went, as they were at one moment.
 
@@ -30,7 +30,7 @@ def experiment_report(
     experiment
         One that is open, here or through a server.
     figure
-        Whether to draw the arms and the rounds, which is the default.
+        Whether to draw the arms and the rounds.
     safety
         The wanted certainty that the mix keeps all limits; None for the optimum at the estimates.
 
@@ -41,7 +41,7 @@ def experiment_report(
     >>> "How the trials went" in experiment_report(exp, figure=False)
     True
     """
-    view = views.read(experiment, RECENT_TRIALS, UNCOUNTED_TRIALS, safety)
+    view = experiment_view.read(experiment, RECENT_TRIALS, UNCOUNTED_TRIALS, safety)
     notes = [note for note in (*view.state.notes.splitlines(), view.answer.rec.note) if note]
     values = {
         "view": view,
@@ -50,7 +50,7 @@ def experiment_report(
         "notes": notes,
     }
     rounds = view.answer.rounds[-MOST_ROUNDS:]
-    return render("experiment_report.html", figure=figure is not False, rounds=rounds, **values)
+    return render("experiment_report.html", figure=figure, rounds=rounds, **values)
 
 
 def save_experiment_report(

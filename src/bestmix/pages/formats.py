@@ -2,7 +2,7 @@
 
 import math
 
-from bestmix.answers.wording import exact_share, measured, reach
+from bestmix.answers.number_text import exact_share, measured, reach
 
 FARTHEST_Z = 10.0  # standard errors, beyond which no more certainty can be claimed
 

@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from bestmix import __version__
-from bestmix.answers.wording import chance_text, share_text
+from bestmix.answers.number_text import chance_text, share_text
 from bestmix.pages import formats
 
 # Characters that turn the direction of all that follows: a name must not make a sentence read backwards. Names in

@@ -8,8 +8,9 @@ from markupsafe import Markup
 
 from bestmix import files
 from bestmix.answers.recommendation import Recommendation
+from bestmix.checks import InvalidInput
+from bestmix.pages.answer_view import Answer
 from bestmix.pages.rendering import render
-from bestmix.pages.views import Answer
 
 
 def report(
@@ -64,5 +65,5 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     """The path, if its ending is that of a page."""
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"{path}: expected a report's name to end in .html; rename it")
+        raise InvalidInput(path, "expected a report's name to end in .html", "rename it")
     return path

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestmix.answers.tradeoff import Piece, TradeOff, shown_range
-from bestmix.answers.wording import shortened
+from bestmix.answers.number_text import shortened
+from bestmix.answers.tradeoff_curve import Piece, TradeOff
+from bestmix.answers.tradeoff_safe import shown_range
 from bestmix.pages.charts import (
     BOTTOM,
     HEIGHT,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestmix.answers.wording import shortened
+from bestmix.answers.number_text import shortened
 from bestmix.arrays import Floats
 
 if TYPE_CHECKING:

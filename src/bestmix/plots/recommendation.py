@@ -7,8 +7,9 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.history import ROLES, role
+from bestmix.answers.number_text import exact_share, shortened
+from bestmix.answers.planes import Plane, plane, planes
 from bestmix.answers.recommendation import Estimate, Recommendation
-from bestmix.answers.wording import exact_share, shortened
 from bestmix.arrays import Floats
 from bestmix.plots.axes import join, scale_costs
 from bestmix.plots.labels import Box, bound_box, name_points, pixels, settle
@@ -43,7 +44,7 @@ def plot_recommendation(rec: Recommendation, cost: str | None = None, ax: "Axes 
     >>> plot_recommendation(from_log(log, bounds={"dollars": 1.0})).get_xlabel()
     'mean dollars'
     """
-    costs = tuple(rec.problem.charted)
+    costs = tuple(planes(rec.problem))
     if cost is not None and cost not in costs:
         raise checks.InvalidInput(
             "cost", expected=f"one of {', '.join(costs) or 'no costs'}", got=f"{cost!r}", remedy="check the spelling"
@@ -52,9 +53,10 @@ def plot_recommendation(rec: Recommendation, cost: str | None = None, ax: "Axes 
         ax = new_axes() if ax is None else ax
         if not costs:
             return _plot_rewards(rec, ax)
-        _plot_plane(rec, cost or costs[0], ax)
+        drawn = plane(rec, cost or costs[0])
+        _plot_plane(rec, drawn, ax)
         ax.legend(*_legend([ax]), fontsize=9)
-        _name_arms(rec, cost or costs[0], ax)
+        _name_arms(rec, drawn, ax)
         return ax
 
 
@@ -66,7 +68,7 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
     >>> len(recommendation_figure(from_log(log, bounds={"dollars": 1.0})).axes)
     2
     """
-    costs = tuple(rec.problem.charted)
+    costs = [plane(rec, cost) for cost in planes(rec.problem)]
     across = min(max(len(costs), 1), 3)
     down = math.ceil(max(len(costs), 1) / across)
     rows = min(len(rec.by_segment), MOST_SEGMENTS) or max(len(rec.mixture), 1)
@@ -84,32 +86,30 @@ def recommendation_figure(rec: Recommendation, shares: bool = True) -> "Figure":
         if not costs:
             _plot_rewards(rec, axes[0])
             return figure
-        for ax, cost in zip(axes, costs, strict=True):
-            _plot_plane(rec, cost, ax)
+        for ax, drawn in zip(axes, costs, strict=True):
+            _plot_plane(rec, drawn, ax)
         handles, labels = _legend(axes)
         figure.legend(handles, labels, loc="outside upper left", ncols=3 if across == 1 else len(labels), fontsize=9)
-        for ax, cost in zip(axes, costs, strict=True):
-            _name_arms(rec, cost, ax)
+        for ax, drawn in zip(axes, costs, strict=True):
+            _name_arms(rec, drawn, ax)
         return figure
 
 
-def _plot_plane(rec: Recommendation, cost: str, ax: "Axes") -> None:
+def _plot_plane(rec: Recommendation, plane: Plane, ax: "Axes") -> None:
     """Everything but the arms' names and the legend."""
-    arms = [e for e in rec.estimates.values() if math.isfinite(e.reward) and math.isfinite(e.costs[cost])]
+    arms, cost, bound = plane.arms, plane.cost, plane.bound
     for kind in ROLES:
         for known in (False, True):
             _draw_arms(ax, [e for e in arms if role(rec, e.arm) == kind and e.known == known], cost, kind)
-    if rec.mixture and math.isfinite(rec.value) and math.isfinite(rec.mean_cost(cost)):
-        _draw_mix(ax, rec, cost)
-    bound = rec.bound(cost)
-    relation = rec.problem.limits[rec.problem.costs.index(cost)].relation
+    if plane.has_mix:
+        _draw_mix(ax, rec, plane)
     ax.axvline(bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, label="bound", zorder=2)
-    ax.set_xlabel(f"mean {rec.problem.charted[cost]}", parse_math=False)  # a name may hold a dollar sign
+    ax.set_xlabel(f"mean {plane.label}", parse_math=False)  # a name may hold a dollar sign
     ax.set_ylabel(f"mean {rec.problem.measures[0]}", parse_math=False)
     ax.margins(0.1)
     _cut_long_intervals(ax, arms)
     scale_costs(ax, [bound, *(e.costs[cost] for e in arms)])
-    _shade(ax, bound, relation)
+    _shade(ax, bound, plane.relation)
 
 
 def _cut_long_intervals(ax: "Axes", arms: list[Estimate]) -> None:
@@ -177,17 +177,17 @@ def _draw_arms(ax: "Axes", arms: list[Estimate], cost: str, kind: str) -> None:
         cross.set_alpha(1.0 if kind == "support" else 0.55)
 
 
-def _draw_mix(ax: "Axes", rec: Recommendation, cost: str) -> None:
+def _draw_mix(ax: "Axes", rec: Recommendation, plane: Plane) -> None:
     """The mix's own point with its intervals; with one cost it lies on the line between its arms."""
     support = [rec.estimates[arm] for arm in rec.mixture]
-    if len(rec.problem.costs) == 1 and len(support) == 2:
-        start, end = ((e.costs[cost], e.reward) for e in support)
+    if len(rec.problem.costs) == 1 and len(support) == 2 and all(e in plane.arms for e in support):
+        start, end = ((e.costs[plane.cost], e.reward) for e in support)
         join(ax, start, end, color=COLOURS["support"], linewidth=1.3, zorder=2)
     label = "the mix" if rec.feasible else "the closest mix"
-    point = rec.mean_cost(cost), rec.value
+    point = plane.mean, plane.value
     look: dict[str, Any] = {"markersize": 15, "markeredgecolor": COLOURS["ink"], "markeredgewidth": 0.9}
     look |= {"ecolor": COLOURS["ink"], "elinewidth": 1.3}
-    across, upwards = _sides([point[0]], [rec.cost_interval(cost)]), _sides([point[1]], [rec.value_interval])
+    across, upwards = _sides([point[0]], [plane.interval]), _sides([point[1]], [plane.value_interval])
     star = ax.errorbar(*point, xerr=across, yerr=upwards, fmt=MARKERS["mix"], color=COLOURS["mix"], zorder=5, **look)
     star.lines[0].set_label(label)
 
@@ -223,9 +223,9 @@ def _plot_shares(rec: Recommendation, ax: "Axes") -> "Axes":
     return ax
 
 
-def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
+def _name_arms(rec: Recommendation, plane: Plane, ax: "Axes") -> None:
     """Write each arm's name next to its point; of many arms only those that matter."""
-    arms = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
+    arms = plane.arms
     names: dict[int, tuple[str, str]] = {}
     for a in sorted(range(len(arms)), key=lambda a: (arms[a].arm not in rec.mixture, -arms[a].reward)):
         kind = role(rec, arms[a].arm)
@@ -234,17 +234,16 @@ def _name_arms(rec: Recommendation, cost: str, ax: "Axes") -> None:
     if len(names) > MOST_LABELS:  # of many segments the table tells more
         return
     settle(ax)
-    points = [(e.costs[cost], e.reward) for e in arms]
-    name_points(ax, points, names, _occupied(rec, cost, ax), wall=rec.bound(cost))
+    points = [(e.costs[plane.cost], e.reward) for e in arms]
+    name_points(ax, points, names, _occupied(plane, ax), wall=plane.bound)
 
 
-def _occupied(rec: Recommendation, cost: str, ax: "Axes") -> list[Box]:
+def _occupied(plane: Plane, ax: "Axes") -> list[Box]:
     """Boxes (left, low, right, high), in pixels, of what names should leave free."""
-    point = pixels(ax)
-    known = [e for e in rec.estimates.values() if math.isfinite(e.reward)]
-    crosses = [((e.costs[cost], e.reward), (e.cost_intervals[cost], e.reward_interval), 5) for e in known]
-    if math.isfinite(rec.value):
-        crosses.append(((rec.mean_cost(cost), rec.value), (rec.cost_interval(cost), rec.value_interval), 9))
+    point, cost = pixels(ax), plane.cost
+    crosses = [((e.costs[cost], e.reward), (e.cost_intervals[cost], e.reward_interval), 5) for e in plane.arms]
+    if plane.has_mix:
+        crosses.append(((plane.mean, plane.value), (plane.interval, plane.value_interval), 9))
     boxes: list[Box] = []
     for middle, intervals, size in crosses:
         below, above = np.hstack([_sides([x], [ends]) for x, ends in zip(middle, intervals, strict=True)])
@@ -252,6 +251,6 @@ def _occupied(rec: Recommendation, cost: str, ax: "Axes") -> list[Box]:
         (left, low), (x, y), (right, high) = ax.transData.transform([begin, middle, middle + above])
         boxes += [(x - size * point, y - size * point, x + size * point, y + size * point)]
         boxes += [(left, y - 2 * point, right, y + 2 * point), (x - 2 * point, low, x + 2 * point, high)]
-    boxes.append(bound_box(ax, rec.bound(cost)))
+    boxes.append(bound_box(ax, plane.bound))
     legend = ax.get_legend()
     return boxes if legend is None else [*boxes, tuple(legend.get_window_extent().extents)]

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bestmix import checks
+from bestmix.answers.number_text import share_text, shortened
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.wording import share_text, shortened
 from bestmix.plots.theme import COLOURS, style
 from bestmix.problems.segment_instance import SegmentInstance
 

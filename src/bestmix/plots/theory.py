@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bestmix.answers.wording import shortened
+from bestmix.answers.number_text import shortened
 from bestmix.plots.curves import LINE, plot_errors, styles
 from bestmix.plots.instances import plot_instance
 from bestmix.plots.segments import MOST_SEGMENTS, plot_best_shares

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from bestmix.answers.tradeoff import Piece, SafePoint, TradeOff, shown_range
-from bestmix.answers.wording import level_text
+from bestmix.answers.number_text import level_text
+from bestmix.answers.tradeoff_curve import Piece, SafePoint, TradeOff
+from bestmix.answers.tradeoff_safe import shown_range
 from bestmix.plots.axes import CURVE, MARGIN, differ
 from bestmix.plots.labels import SIZE
 from bestmix.plots.theme import COLOURS, new_axes, style

@@ -11,7 +11,8 @@ import numpy as np
 from bestmix import checks, files
 from bestmix.arrays import Floats
 from bestmix.problems import noise as models
-from bestmix.problems.problem import Known, Problem
+from bestmix.problems.known import Known
+from bestmix.problems.problem import Problem
 
 
 @dataclass(frozen=True, init=False, eq=False)

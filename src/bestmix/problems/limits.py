@@ -115,6 +115,15 @@ class Limit:
         return self.metrics[0]
 
     @property
+    def about(self) -> str:
+        """What it is about, as sentences and axes call it.
+
+        >>> Limit.parse("dollars <= 2 in free").about, Limit.parse("quality >= 0.9").about
+        ('dollars in free', 'quality')
+        """
+        return str(self.quantity) if self.segment is None else f"{self.quantity} in {self.segment}"
+
+    @property
     def on_share(self) -> bool:
         """Whether it concerns the share of an arm and no trials."""
         return isinstance(self.quantity, Share)

@@ -21,6 +21,7 @@ from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import SHARES_ADD_UP, Cell, Problem, asked_rows
 from bestmix.problems.quantities import Visit
+from bestmix.problems.rows import read_limits
 
 NEXT = Visit.metric  # the metric that says which state comes next
 ENTRIES = ("states", "actions", "discount", "start", "bounds", "limits", "goal", "tracked")  # of a file
@@ -231,8 +232,9 @@ class MarkovProblem(Problem):
             raise checks.InvalidInput(
                 "problem", expected=f"the entries {', '.join(ENTRIES)}", got=what, remedy="see the example"
             )
-        rest = {name: data[name] for name in ENTRIES[4:] if name in data}
-        return cls(*(data[name] for name in needed), **rest)
+        rest = {name: data[name] for name in ENTRIES[4:] if name in data and name not in ("bounds", "limits")}
+        states, actions, discount, start = (data[name] for name in needed)
+        return cls(states, actions, discount, start, read_limits(data), **rest)
 
 
 def _actions(states: Sequence[str], given: Any) -> dict[str, tuple[str, ...]]:

@@ -14,57 +14,16 @@ import numpy as np
 
 from bestmix import checks, files
 from bestmix.arrays import Floats
+from bestmix.problems import trial_values
 from bestmix.problems.features import Features, design, read_features
 from bestmix.problems.goals import Goal
+from bestmix.problems.known import Known, check_known
 from bestmix.problems.limits import Limit
 from bestmix.problems.notation import written_name
 from bestmix.problems.quantities import Mean
-from bestmix.problems.rows import Rows, is_bound, parse_limits
+from bestmix.problems.rows import Rows, is_bound, parse_limits, read_limits
 
 SHARES_ADD_UP = 1e-6  # shares of segments may miss a total of 1 by so much
-
-
-@dataclass(frozen=True)
-class Known:
-    """Means of an arm that are known: all of them, so that it needs no trials, or some, such as its price.
-
-    Parameters
-    ----------
-    reward
-        The mean of what the goal is about; None where trials must tell.
-    costs
-        Means of other metrics, by name.
-
-    Examples
-    --------
-    >>> Known(reward=0.61, costs={"dollars": 0.0}).costs
-    {'dollars': 0.0}
-    >>> Known(costs={"dollars": 0.001}).reward is None
-    True
-    """
-
-    reward: float | None
-    costs: Mapping[str, float]
-
-    def __init__(self, reward: float | None = None, costs: Mapping[str, float] | None = None) -> None:
-        costs = checks.mapping("costs", costs or {}, "of cost names to means")
-        object.__setattr__(self, "reward", None if reward is None else checks.number("reward", reward))
-        object.__setattr__(self, "costs", {n: checks.number(f"costs[{n!r}]", c) for n, c in costs.items()})
-        if reward is None and not costs:
-            raise checks.InvalidInput("known", expected="a mean, or several", got="none", remedy="leave the arm out")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        reward = {} if self.reward is None else {"reward": self.reward}
-        return reward | {"costs": dict(self.costs)}
-
-    @classmethod
-    def from_dict(cls, name: str, data: Any) -> "Known":
-        """Inverse of ``to_dict``; ``name`` is the arm's, for errors."""
-        entry = checks.mapping(f"known[{name!r}]", data, "with reward and costs")
-        if set(entry) - {"reward", "costs"} or not (entry.get("costs") or "reward" in entry):
-            raise checks.InvalidInput(f"known[{name!r}]", expected="the entries reward and costs", got=sorted(entry))
-        return cls(entry.get("reward"), entry.get("costs"))
 
 
 class Cell(NamedTuple):
@@ -151,7 +110,7 @@ class Problem:
         set_(self, "arms", arms)
         set_(self, "rows", rows)
         set_(self, "bounds", {n: limit.bound for n, limit in zip(rows.names, rows.limits, strict=True)})
-        set_(self, "known", {n: _known(n, k) for n, k in known.items()})
+        set_(self, "known", {n: check_known(n, k) for n, k in known.items()})
         set_(self, "segments", segments)
         set_(self, "features", {})
 
@@ -449,35 +408,11 @@ class Problem:
         return float(text)
 
     def _named_rows(self, values: Mapping[str, Any]) -> Floats:
-        given = dict(values)
-        checks.same_names("metrics", given, self.metrics, "metric")
-        sizes = {len(column) for column in given.values() if _depth(column) > 0}
-        if len(sizes) > 1:
-            raise checks.InvalidInput(
-                "metrics", f"they differ in length: {sorted(sizes)}", "give one value for each trial"
-            )
-        rows = sizes.pop() if sizes else 1
-        return np.column_stack([_column(f"metrics[{name!r}]", given[name], rows) for name in self.metrics])
+        return trial_values.named_rows(self.metrics, values)
 
     def cost_rows(self, costs: Any, rows: int) -> Floats:
         """Metrics but for the goal's of ``rows`` trials as (rows, L), by name or in the problem's order."""
-        names = self.metrics[1:]
-        size = len(names)
-        if isinstance(costs, Mapping):
-            checks.same_names("costs", costs, names, "cost")
-            columns = [_column(f"costs[{c!r}]", costs[c], rows) for c in names]
-            return np.array(columns, dtype=np.float64).reshape(size, rows).T
-        if costs is None and names:
-            wanted = f"a value of {', '.join(map(repr, names))}"
-            raise checks.InvalidInput("costs", expected=wanted, got="none", remedy="tell it beside the reward")
-        if costs is None:
-            costs = np.empty((rows, 0))
-        if _depth(costs) == 0:
-            costs = [checks.number("costs", costs)]
-        flat = checks.array("costs", costs, (None,) * _depth(costs), "(trials, costs)")
-        if flat.ndim < 2 and flat.size == rows * size and (rows == 1 or size == 1):
-            flat = flat.reshape(rows, size)
-        return checks.array("costs", flat, (rows, size), "(trials, costs)")
+        return trial_values.cost_rows(self.metrics[1:], costs, rows)
 
     def __eq__(self, other: object) -> bool:
         same_order = isinstance(other, Problem) and self.columns == other.columns
@@ -528,14 +463,14 @@ class Problem:
             what = f"the unknown entry {sorted(unknown)[0]!r}" if unknown else "no entry 'arms'"
             raise checks.InvalidInput(
                 "problem",
-                expected="the entries arms, bounds, known, goal, limits and segments",
+                expected=f"the entries {', '.join(entries[:-1])} and {entries[-1]}",
                 got=what,
                 remedy="see the example",
             )
         known = checks.mapping("known", data.get("known", {}), "of arm names to reward and costs")
         means = {name: Known.from_dict(name, entry) for name, entry in known.items()}
-        rest = {name: data[name] for name in ("goal", "limits", "segments", "tracked", "features") if name in data}
-        return cls(data["arms"], data.get("bounds", {}), means, **rest)
+        rest = {name: data[name] for name in ("goal", "segments", "tracked", "features") if name in data}
+        return cls(data["arms"], None, means, limits=read_limits(data), **rest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the problem to a .toml or .json file."""
@@ -547,21 +482,6 @@ class Problem:
         return cls.from_dict(files.read(path))
 
 
-def _depth(values: Any) -> int:
-    """Number of axes; a ragged list counts as two."""
-    try:
-        return np.ndim(values)
-    except ValueError:
-        return 2
-
-
-def _column(name: str, values: Any, rows: int) -> Floats:
-    """One metric of every trial, given as one value or as ``rows`` of them."""
-    if _depth(values) == 0:
-        return np.full(rows, checks.number(name, values))
-    return checks.array(name, values, (rows,), "(trials,)")
-
-
 def asked_rows(
     goal: str | Goal, limits: Sequence[str | Limit], bounds: Mapping[str, float], tracked: Sequence[str]
 ) -> Rows:
@@ -569,14 +489,6 @@ def asked_rows(
     checks.names("bounds", bounds, "cost")
     goal = goal if isinstance(goal, Goal) else Goal.parse(goal)
     return Rows(goal, parse_limits(limits, bounds), checks.names("tracked", tracked, "metric"))
-
-
-def _known(name: str, known: Any) -> Known:
-    if not isinstance(known, Known):
-        raise checks.InvalidInput(
-            f"known[{name!r}]", expected="Known(reward, costs)", got=checks.shown(known), remedy="wrap it in Known"
-        )
-    return known
 
 
 def _segments(given: Mapping[str, float] | Iterable[str] | None) -> dict[str, float | None]:

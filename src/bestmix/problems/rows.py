@@ -9,6 +9,7 @@ trials follows with "at most".
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -143,6 +144,16 @@ def parse_limits(limits: Sequence[str | Limit] | str, bounds: Mapping[str, float
                 "limits", f"'{first}' and '{result[place]}' limit the same quantity", "leave one out"
             )
     return tuple(result)
+
+
+def read_limits(data: Mapping[str, Any]) -> tuple[Limit, ...]:
+    """The limits of a file, bounds among them; one of the goal's own metric is a limit like any other there.
+
+    >>> [str(limit) for limit in read_limits({"bounds": {"reward": 2.0}, "limits": ["quality >= 0.9"]})]
+    ['reward <= 2', 'quality >= 0.9']
+    """
+    bounds = checks.mapping("bounds", data.get("bounds") or {}, "of cost names to bounds")
+    return parse_limits(data.get("limits") or (), bounds)
 
 
 def log_rows(

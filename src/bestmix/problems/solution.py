@@ -12,6 +12,8 @@ from bestmix.kernels.columns import Program
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 
+TIE_BREAK = 1e-7  # of the price of a violation: what a reward counts among mixes that violate as little
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -166,7 +168,7 @@ def scaled(means: Floats, bound: Floats, allowed: Integers) -> tuple[Program, Fl
 
 
 def _elastic(allowed: Integers, arms: int, program: Program) -> tuple[Integers, Program]:
-    """Columns of the least violation: minus the unit vector on each row, at a price of one.
+    """Columns of the least violation: minus the unit vector on each row, at a price of one; among equals the reward.
 
     A row whose slack is not allowed could be missed on either side, and gets both signs.
     """
@@ -174,7 +176,7 @@ def _elastic(allowed: Integers, arms: int, program: Program) -> tuple[Integers, 
     missed = [l for l in range(costs) if arms + l not in allowed]
     extra = np.vstack([-np.eye(costs), np.eye(costs)[missed]])
     size = len(extra)
-    rewards = np.r_[np.zeros(len(allowed)), -np.ones(size)]
+    rewards = np.r_[TIE_BREAK * program.mu, -np.ones(size)]
     longer = Program(rewards, np.vstack([program.u, extra]), np.r_[program.e, np.zeros(size)])
     return np.r_[allowed, np.full(size, -1)], longer
 

@@ -19,6 +19,7 @@ NAMES = {  # as they are written as well
     "hours": ("h", "hr", "hrs", "hour"),
     "days": ("d", "day"),
 }
+FEWEST_LETTERS = 4  # of a unit that is taken for another one's misspelling
 ENTRIES = ("amount", "unit", "prices", "most")
 
 
@@ -147,8 +148,17 @@ class Spend:
         >>> spend = Spend(9.0, "dollars")
         >>> spend.missing(Problem(["a", "b"])), spend.missing(Problem(["a"], {"dollars": 1.0}))
         (('dollars',), ())
+        >>> Spend(9.0, "dolars").missing(Problem(["a"], {"dollars": 1.0}))
+        Traceback (most recent call last):
+        bestmix.checks.InvalidInput: budget: no trial tells 'dolars', but they tell 'dollars'; check the spelling
         """
-        return () if self.prices is not None or self.unit in problem.measures else (self.unit,)
+        if self.prices is not None or self.unit in problem.measures:
+            return ()
+        meant = next((name for name in problem.metrics if _misspelt(self.unit, name)), None)
+        if meant is not None and self.unit not in problem.metrics:
+            fault = f"no trial tells {self.unit!r}, but they tell {meant!r}"
+            raise checks.InvalidInput("budget", fault, "check the spelling")
+        return (self.unit,)
 
     def of_cells(self, problem: "Problem", amounts: float | Mapping[str, float], name: str) -> Floats:
         """Prices, or the most that trials cost, of everything that can be tried (K0,)."""
@@ -234,6 +244,17 @@ def number_of_trials(budget: Any, remedy: str, most: int = 2**62, name: str = "b
             spend = Spend(200.0, "dollars")
         remedy = f"{remedy}, or for money or time bm.Spend({spend.amount:g}, {spend.unit!r})"
     return checks.whole(name, budget, 0, remedy, most)
+
+
+def _misspelt(given: str, name: str) -> bool:
+    """Whether the two differ by capitals alone, or by one letter that is missing or too much; not by a number.
+
+    >>> _misspelt("dolars", "dollars"), _misspelt("Dollars", "dollars"), _misspelt("cost1", "cost2")
+    (True, True, False)
+    """
+    short, long = sorted((given.lower(), name.lower()), key=len)
+    without = (long[:place] + long[place + 1 :] for place, letter in enumerate(long) if letter.isalpha())
+    return short == long or (len(short) >= FEWEST_LETTERS and short in without)
 
 
 def _amounts(name: str, given: Mapping[str, Any]) -> dict[str, float]:

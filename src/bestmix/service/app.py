@@ -18,9 +18,9 @@ from bestmix.service import dashboard, errors
 from bestmix.service.access import Authenticator, rules
 from bestmix.service.bodies import Buffers, GuardedRoute
 from bestmix.service.caches import Cache, OpenExperiments
-from bestmix.service.document import Service, allowed
 from bestmix.service.metrics import Metrics
 from bestmix.service.middleware import RequestMiddleware
+from bestmix.service.openapi import Service, allowed
 from bestmix.service.plain_call import PlainCall
 from bestmix.service.pools import Pool, Slots
 from bestmix.service.routes import control, experiments, operations, streams, traffic

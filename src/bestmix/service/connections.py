@@ -20,15 +20,15 @@ FEWEST = 64  # connections below which it is not worth starting
 SWEEP = 0.5  # seconds between two looks at the clock
 
 
-def ceiling(most: int = MOST_DESCRIPTORS) -> int:
+def ceiling() -> int:
     """How many connections fit into the descriptors of this process, after asking the system for more."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = most if hard == resource.RLIM_INFINITY else min(hard, most)
+    wanted = MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MOST_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
-    room = (wanted if soft == resource.RLIM_INFINITY else min(soft, most)) - RESERVED
+    room = (wanted if soft == resource.RLIM_INFINITY else min(soft, MOST_DESCRIPTORS)) - RESERVED
     if room < FEWEST:
         fault = f"the system allows {soft}, and the service needs {RESERVED + FEWEST}"
         raise InvalidInput("open files", fault, "raise it with ulimit -n")

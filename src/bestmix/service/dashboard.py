@@ -9,8 +9,9 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from bestmix.answers.planes import planes
 from bestmix.experiments import Closed, Experiment, State, TrialState
-from bestmix.pages import rendering, views
+from bestmix.pages import answer_view, experiment_view, rendering
 from bestmix.pages.experiment import experiment_report
 from bestmix.problems.spend import Spend
 from bestmix.service import sessions
@@ -127,12 +128,12 @@ def home(request: Request, after: str = "") -> Response:
     return render(request, "home.html", rows=shown, more=more, first=not after)
 
 
-def _card(opened: OpenExperiments, key: str, state: State) -> views.Summary:
+def _card(opened: OpenExperiments, key: str, state: State) -> experiment_view.Summary:
     """What the list shows of an experiment; one whose strategy is a function of somebody's own has no answer here."""
     try:
-        return views.read_answer(opened.known(key) or opened.open(key))
+        return experiment_view.read_answer(opened.known(key) or opened.open(key))
     except (ValueError, Closed, Refusal):
-        return views.Summary(key, state)
+        return experiment_view.Summary(key, state)
 
 
 @router.get("/experiments/{experiment}", dependencies=[Depends(READ_SLOW)])
@@ -155,11 +156,11 @@ async def follow(request: Request, experiment: Annotated[list[str], Query(max_le
 
 
 def _shown(request: Request, experiment: Experiment, cost: str | None) -> dict[str, Any]:
-    cache: Cache[views.View] = request.app.state.views
-    view = cache.get(experiment.record.key, lambda: experiment.state, lambda: views.read(experiment))
-    charted = experiment.problem.charted
-    chosen = cost if cost in charted else next(iter(charted), None)
-    return {"view": view, "cost": chosen, "most_rows": views.MOST_ROWS}
+    cache: Cache[experiment_view.View] = request.app.state.views
+    view = cache.get(experiment.record.key, lambda: experiment.state, lambda: experiment_view.read(experiment))
+    drawn = planes(experiment.problem)
+    chosen = cost if cost in drawn else next(iter(drawn), None)
+    return {"view": view, "cost": chosen, "most_rows": answer_view.MOST_ROWS}
 
 
 @router.get("/experiments/{experiment}/trials", dependencies=[Depends(READ)])

@@ -16,6 +16,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from bestmix.checks import InvalidInput
 from bestmix.service.connections import Connections, ceiling
 from bestmix.service.http_protocol import Limited
 from bestmix.service.logs import GatheredLines, JsonLines, Sampled
@@ -62,7 +63,7 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         made.close()
         said = getattr(error, "strerror", None) or str(error)
-        raise ValueError(f"--port: cannot listen on {host}:{port} ({said.lower()}); choose another one") from None
+        raise InvalidInput("--port", f"cannot listen on {host}:{port} ({said.lower()})", "choose another one") from None
     made.set_inheritable(True)
     return made
 

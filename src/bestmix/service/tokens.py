@@ -118,7 +118,9 @@ class Tokens:
 
     def __init__(self, storage: Storage) -> None:
         if not isinstance(storage.store, SqlStore):
-            raise ValueError("storage: tokens are kept in a database; give sqlite:///FILE or postgresql://...")
+            raise checks.InvalidInput(
+                "storage", "tokens are kept in a database", "give sqlite:///FILE or postgresql://..."
+            )
         self._database: Database = storage.store.database
         self._storage = storage
 
@@ -128,7 +130,9 @@ class Tokens:
         """A new token for an experiment, or for all; the text is returned this once."""
         allowed = Scope(checks.choice("scope", scope, [s.value for s in Scope]))
         if days is not None and not 0 < checks.number("days", days) <= 36_500:
-            raise ValueError(f"days: expected more than 0 and at most 36500, got {days:g}; say when it shall expire")
+            raise checks.InvalidInput(
+                "days", f"expected more than 0 and at most 36500, got {days:g}", "say when it shall expire"
+            )
         key = None if experiment is None else self._storage.open(experiment).record.key
         token, text = new_token(allowed, check_label("label", label, empty=True), key, days)
         row = {**vars(token), "role": token.scope.value}
@@ -152,7 +156,9 @@ class Tokens:
         """End a token for good; servers notice within a second."""
         found = self.find(prefix)
         if found is None:
-            raise ValueError(f"prefix: there is no token {checks.shown(prefix)}; bestmix token list shows them")
+            raise checks.InvalidInput(
+                "prefix", f"there is no token {checks.shown(prefix)}", "bestmix token list shows them"
+            )
         change = sa.update(tables.tokens).where(c.prefix == prefix, c.revoked.is_(None)).values(revoked=time.time())
         self._database.write(lambda connection: connection.execute(change))
         return found

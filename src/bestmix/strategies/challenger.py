@@ -25,7 +25,7 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import check_settled, solve_means
 from bestmix.problems.spend import Spend
-from bestmix.strategies import enough, enough_program, fitted_rounds
+from bestmix.strategies import fitted_rounds, tolerance_stop, tolerance_stop_program
 from bestmix.strategies.challenger_rounds import Lot, MoneyLot, TrialLot, labels
 from bestmix.strategies.protocol import MOST_TRIALS, UNDER_WAY, Memory, arriving, check_budget, check_plain
 from bestmix.strategies.proven import scales as proven_scales
@@ -206,7 +206,7 @@ class Challenger:
             raise checks.InvalidInput("sigma", "the scale of the noise is only used with proven=True", "leave it out")
         if self.tolerance is None:
             return
-        enough.parse_tolerance(self.tolerance)
+        tolerance_stop.parse_tolerance(self.tolerance)
         if not self._delta or self.heuristic_stop is not None:
             raise checks.InvalidInput(
                 "tolerance",
@@ -341,10 +341,14 @@ class Challenger:
         evidence = replace(evidence, least=self.least_scatter(evidence.problem))
         if evidence.fit is not None:
             return self._close_fitted(evidence, evidence.fit, memory, lot)
+        if lot.empty and not evidence.counts.all():  # arms came, with nothing left to try them
+            over: Memory = {"quota": None, "basis": [], "reasons": {}}
+            if self.tolerance is not None:
+                none = tolerance_stop.Verdict(np.zeros(len(evidence.problem.names)), np.inf, 0.0, certified=False)
+                over["certificate"] = none.to_dict()
+            return over, {"reasons": memory["reasons"]}
         if not evidence.problem.plain:
             return self._close_program(evidence, memory, lot)
-        if lot.empty and not evidence.counts.any():  # other arms took the place of all, with nothing left to try them
-            return {"quota": None, "basis": [], "reasons": {}}, {"reasons": memory["reasons"]}
         speed = _speed(evidence)
         settings = self._settings(evidence.problem)
         state = _state(speed, evidence, memory, settings.events)
@@ -372,7 +376,7 @@ class Challenger:
             return closed, told
         gains = None
         if self._narrows(lot, float(speed(conditions.z_scores)(state).min())):
-            gains = enough.margin_gains(evidence.estimates, evidence.problem.bound, len(evidence.counts))
+            gains = tolerance_stop.margin_gains(evidence.estimates, evidence.problem.bound, len(evidence.counts))
         state.counts[:] += np.array(memory.get(UNDER_WAY, 0))  # they count for what is planned, not for what is known
         if gains:
             return closed | lot.plan(evidence, gains), told
@@ -420,21 +424,21 @@ class Challenger:
         settings, flow = self._settings(evidence.problem), arriving(evidence.problem, memory)
         verdict = None
         if self.tolerance is not None:
-            tolerance = enough.parse_tolerance(self.tolerance)
-            verdict = enough_program.judge(evidence, self._delta, tolerance)
+            tolerance = tolerance_stop.parse_tolerance(self.tolerance)
+            verdict = tolerance_stop_program.judge(evidence, self._delta, tolerance)
         stop = settings if verdict is None else settings._replace(delta=0.0, tail=0.0)
         found = lot.decide(evidence, stop, flow, memory.get(UNDER_WAY, ()))
         closed: Memory = {"quota": None if found.over else found.quota, "basis": [], "reasons": found.reasons}
         if verdict is not None:
             closed |= self._good_enough_program(evidence, lot, memory, verdict, flow)
         elif not found.over and self._narrows(lot, found.least):
-            gains = enough_program.margin_gains(evidence, _users(lot, flow))
+            gains = tolerance_stop_program.margin_gains(evidence, _users(lot, flow))
             closed |= lot.plan(evidence, gains) if gains else {}
         closed |= {"arriving": True} if memory.get("arriving") else {}
         return closed, {"scores": found.scores, "reasons": memory["reasons"]}
 
     def _good_enough_program(
-        self, evidence: Evidence, lot: Lot, memory: Memory, verdict: enough.Verdict, flow: bool
+        self, evidence: Evidence, lot: Lot, memory: Memory, verdict: tolerance_stop.Verdict, flow: bool
     ) -> Memory:
         """What a tolerance changes in the memory after a round; the rounds alternate between the two allocations."""
         told: Memory = {"certificate": verdict.to_dict()}
@@ -442,7 +446,7 @@ class Challenger:
             return told | {"quota": None, "reasons": {}}
         if memory.get("narrows"):
             return told | {"narrows": False}
-        gains = enough_program.regret_gains(evidence, self._delta, _users(lot, flow))
+        gains = tolerance_stop_program.regret_gains(evidence, self._delta, _users(lot, flow))
         return told | {"narrows": True} | lot.plan(evidence, gains)
 
     def _good_enough(
@@ -455,17 +459,17 @@ class Challenger:
         if lot.empty or verdict is None or verdict.enough:
             return closed
         if not memory.get("narrows") and not _says_infeasible(state):
-            gains = enough.regret_gains(data, problem.bound, chance, self._delta, by_basis=not self.proven)
+            gains = tolerance_stop.regret_gains(data, problem.bound, chance, self._delta, by_basis=not self.proven)
             return closed | {"narrows": True} | lot.plan(evidence, gains)
         return (
             closed | {"narrows": False} | lot.settle(_speed(evidence), problem, state, self._settings(problem).reserve)
         )
 
-    def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> enough.Verdict | None:
+    def _verdict(self, evidence: Evidence, data: Estimates, chance: float) -> tolerance_stop.Verdict | None:
         """What is certain; None when it is proven that no mix keeps the limits."""
-        problem, tolerance = evidence.problem, enough.parse_tolerance(self.tolerance or 0.0)
+        problem, tolerance = evidence.problem, tolerance_stop.parse_tolerance(self.tolerance or 0.0)
         if not self.proven:
-            verdict = enough.judge(data, problem.bound, chance, self._delta, tolerance)
+            verdict = tolerance_stop.judge(data, problem.bound, chance, self._delta, tolerance)
             return verdict._replace(certified=False) if evidence.vanishing.any() else verdict
         scales = proven_scales.scales(problem, self.sigma, self.ranges)
         return proven_tolerance.judge(evidence, scales, self._delta, tolerance)

@@ -11,7 +11,7 @@ from bestmix.answers.recommendation import ELASTIC
 from bestmix.arrays import Floats
 from bestmix.kernels import allocation, chunks, conditions, feasibility, jit
 from bestmix.problems.problem import Problem
-from bestmix.strategies import enough, money, program_rounds
+from bestmix.strategies import money, program_rounds, tolerance_stop
 from bestmix.strategies.protocol import Memory
 from bestmix.strategies.purse import Purse
 
@@ -34,7 +34,7 @@ class Lot(Protocol):
     ) -> Memory:
         """Trials for the conditions in doubt, with what they are for."""
 
-    def plan(self, evidence: Evidence, gains: enough.Gains) -> Memory:
+    def plan(self, evidence: Evidence, gains: tolerance_stop.Gains) -> Memory:
         """Trials for whatever gains the most."""
 
     def spend(self, evidence: Evidence, gains: money.Gains, under_way: Sequence[int]) -> Memory:
@@ -83,9 +83,9 @@ class TrialLot:
             spent[label[reason[k]]] = spent.get(label[reason[k]], 0) + min(step, self.size - k * step)
         return {"quota": owed.tolist(), "reasons": reasons}
 
-    def plan(self, evidence: Evidence, gains: enough.Gains) -> Memory:
+    def plan(self, evidence: Evidence, gains: tolerance_stop.Gains) -> Memory:
         """A chunk at a time."""
-        plan = enough.plan_trials(gains, evidence.estimates.counts, self.size, len(evidence.counts))
+        plan = tolerance_stop.plan_trials(gains, evidence.estimates.counts, self.size, len(evidence.counts))
         return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
 
     def spend(self, evidence: Evidence, gains: money.Gains, under_way: Sequence[int]) -> Memory:
@@ -95,7 +95,7 @@ class TrialLot:
         def now(trials: Floats) -> Floats:
             return gains(trials, float((trials - counts).sum()) / self.size)
 
-        plan = enough.plan_trials(now, counts, self.size, len(counts))
+        plan = tolerance_stop.plan_trials(now, counts, self.size, len(counts))
         return {"quota": plan.trials.tolist(), "reasons": _named(evidence.problem, plan.reasons)}
 
     def decide(
@@ -132,7 +132,7 @@ class MoneyLot:
         plan = money.plan_round(money.condition_gains(doubts(speed, state), reserve), self.purse, self.amount)
         return {"quota": plan.trials.tolist(), "reasons": _named(problem, plan.reasons)}
 
-    def plan(self, evidence: Evidence, gains: enough.Gains) -> Memory:
+    def plan(self, evidence: Evidence, gains: tolerance_stop.Gains) -> Memory:
         """What gains most for its price, a part of the money at a time."""
         known = np.full(len(evidence.means) - len(evidence.counts), np.inf)
         of_all = money.plain_gains(lambda trials: gains(np.r_[trials, known]))

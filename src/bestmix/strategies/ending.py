@@ -3,8 +3,8 @@
 import math
 from typing import Protocol, runtime_checkable
 
+from bestmix.answers.number_text import mix_text
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.wording import mix_text
 from bestmix.strategies.protocol import MOST_TRIALS, Memory, Strategy
 
 SAME = 1e-9  # of a share: rounding

@@ -18,7 +18,7 @@ from bestmix.answers.regret import quantiles, with_events
 from bestmix.arrays import Floats
 from bestmix.kernels import allocation, conditions, feasibility, jit, simplex, stopping
 from bestmix.problems.solution import check_settled, solve_means
-from bestmix.strategies import enough, money
+from bestmix.strategies import money, tolerance_stop
 from bestmix.strategies.protocol import Memory
 
 LEAST_NOISE = 1e-8  # of the largest variance of a trial: an arm without noise settles what it is about at once
@@ -189,11 +189,11 @@ class _Margins:
 
 
 def regret_gains(seen: Sight, chance: float, delta: float) -> money.Gains:
-    """What trials do for the bound on the regret and for the margin (K0, n + 1), as ``enough.regret_gains``."""
+    """What trials do for the bound on the regret and for the margin (K0, n + 1), as ``tolerance_stop.regret_gains``."""
     data, bound, unknown = seen.data, seen.evidence.problem.bound, len(seen.fit.counts)
     guess, chance = solve_means(data.means, bound), max(chance, safety.LEAST_CHANCE)
     lam = np.where(np.isfinite(guess.dual), np.maximum(guess.dual, 0.0), 0.0)
-    wider, tail = with_events(data), delta * enough.REGRET * chance
+    wider, tail = with_events(data), delta * tolerance_stop.REGRET * chance
     level = data.means[:, 0] - (data.means[:, 1:] - bound) @ lam - guess.value
     q = quantiles(wider, guess.mixture, tail)
     # Arm j's bound has the noise of its own score less that of the mix.
@@ -201,7 +201,7 @@ def regret_gains(seen: Sight, chance: float, delta: float) -> money.Gains:
     noise = Variances(seen, arms[:, :unknown], np.tile(np.r_[1.0, -lam], (len(level), 1)))
     made = safety.Guess(guess.mixture, guess.status != "infeasible", lam)
     odds = safety.choice(safety.CostLimits(data, bound), chance, made).odds
-    risk = safety.affordable(delta * enough.LIMITS, odds) / max(len(bound), 1)
+    risk = safety.affordable(delta * tolerance_stop.LIMITS, odds) / max(len(bound), 1)
     margins = _Margins(seen, guess.mixture, lam, float(quantiles(data, guess.mixture, risk).min(initial=np.inf)))
 
     def gains(trials: Floats) -> Floats:
@@ -209,7 +209,7 @@ def regret_gains(seen: Sight, chance: float, delta: float) -> money.Gains:
         deviation = np.sqrt(variance)
         upper = level + q * deviation
         top = int(np.argmax(upper))
-        near = np.exp(enough.SHARP * (upper - upper[top]) / max(deviation[top], TINY))
+        near = np.exp(tolerance_stop.SHARP * (upper - upper[top]) / max(deviation[top], TINY))
         worth = q * near / near.sum() / (2.0 * np.where(deviation > 0, deviation, np.inf))
         result = margins.gains(trials)
         result[:, : len(level)] += (worth[:, None] * less).T * trials[:, None] ** 2

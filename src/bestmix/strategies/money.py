@@ -12,8 +12,8 @@ import numpy as np
 from bestmix.arrays import Flags, Floats
 from bestmix.kernels import allocation, chunks, weights
 from bestmix.kernels.conditions import Reserve
-from bestmix.strategies.enough import Plan
 from bestmix.strategies.purse import Purse
+from bestmix.strategies.tolerance_stop import Plan
 
 Gains = Callable[[Floats, float], Floats]  # of trials so far and the share of the round given, for (arm, condition)
 

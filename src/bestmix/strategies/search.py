@@ -10,11 +10,10 @@ import numpy as np
 
 from bestmix import checks, files
 from bestmix.answers.account import Account
-from bestmix.answers.conflict import with_conflict
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.logs.from_log import read_metrics, read_on_items
 from bestmix.answers.moments import Moments
-from bestmix.answers.recommend import SAFETY, recommend
+from bestmix.answers.recommend import SAFETY
 from bestmix.answers.recommendation import Recommendation, Round
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.changes import Wish, amended, changes, same_shape
@@ -33,7 +32,6 @@ from bestmix.strategies.budget_changes import (
     totals,
 )
 from bestmix.strategies.earlier import Earlier, Sums, from_sums, from_tables, marks_of, ranges_of, sums_of_answer
-from bestmix.strategies.ending import ending
 from bestmix.strategies.exact_values import check_exact
 from bestmix.strategies.paid import Paid, account_of, check_chosen, once_more, paid
 from bestmix.strategies.protocol import (
@@ -44,16 +42,13 @@ from bestmix.strategies.protocol import (
     Strategy,
     after_log,
     arriving,
-    certified_mix,
     check_arrivals,
     check_problem,
     decides_from_counts,
     extended,
-    least_scatter,
-    left_out,
-    mixes,
     with_slacks,
 )
+from bestmix.strategies.run_answer import run_answer
 from bestmix.strategies.saved_search import FORMAT, begun, check_entries, check_path, check_whole, saved_strategy
 from bestmix.strategies.search_items import ItemTrials, check_items
 
@@ -564,22 +559,20 @@ class Search:
         if everything and self._earlier.left_out:
             moments = [m.joined(rest) for m, rest in zip(moments, self._earlier.left_out, strict=True)]
             columns = with_slacks(self.problem, columns)
-        rec = recommend(
-            replace(self._evidence(moments), least=least_scatter(self.strategy, self.problem)),
+        return run_answer(
+            self.strategy,
+            self._evidence(moments),
             columns,
-            strategy=self.strategy.name,
+            self.memory,
+            (self.moments, self._earlier.sums, self.log_weight),
+            0 if everything else self.left_out,
+            self.made,
             budget=self.budget,
             complete=self.done,
             history=self.history,
             safety=safety,
-            mixes=mixes(self.strategy),
-            certified=certified_mix(self.strategy, self.problem, self.memory),
             account=self.account,
         )
-        rec = with_conflict(rec, self.moments, self._earlier.sums, self.log_weight)
-        missing = "" if everything else left_out(self.strategy, self.left_out)
-        ended = ending(self.strategy, rec, self.memory, self.made)
-        return replace(rec, note=" ".join(filter(None, [rec.note, missing, ended])))
 
     @property
     def evidence(self) -> Evidence:

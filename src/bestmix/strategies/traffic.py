@@ -21,12 +21,12 @@ from bestmix.answers import noisy_program
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.noisy_program import NoisyProgram, Optimum, restricted
+from bestmix.answers.number_text import level_text
 from bestmix.answers.program_regret import regret_bound
 from bestmix.answers.program_safety import ProgramLimits, safe_program_mix
 from bestmix.answers.programs import program_of, segment_shares
 from bestmix.answers.safe_search import regret_tail
 from bestmix.answers.traffic_mix import served_mix
-from bestmix.answers.wording import level_text
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.problems.layouts import places, segments_of
 from bestmix.problems.problem import Problem
@@ -304,7 +304,11 @@ def _joined(evidence: Evidence, rest: Evidence, new: Flags, traffic: Traffic, ex
     inside = np.where(total > 0, program.weight / np.where(total > 0, total, 1.0), 0.0)[program.segment] * lacking
     explored = np.where(total[program.segment] > 0, inside, alone.traffic)
     weights = (1.0 - traffic.share) * alone.traffic + traffic.share * explored
-    plan = _told(evidence, traffic, weights, alone.traffic, traffic.share, carry, False, alone.certain)
+    empty = (np.bincount(program.segment, alone.traffic, size) <= 0) & (program.weight > 0)  # all of its arms are new
+    first, before = _first(evidence, traffic, empty), _served_first(evidence, traffic)
+    weights = np.where(empty[program.segment], first, weights)
+    served = np.where(empty[program.segment], before, alone.traffic)
+    plan = _told(evidence, traffic, weights, served, traffic.share, carry, bool(empty.any()), alone.certain)
     if not traffic.share:
         return plan
     arms = list(dict.fromkeys(cell.arm for cell, lacks in zip(evidence.problem.cells, new, strict=True) if lacks))

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bestmix.answers.prices import price_words
+from bestmix.problems.goals import Goal
 from bestmix.problems.instance import Instance
-from bestmix.problems.problem import Known
+from bestmix.problems.known import Known
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
-from bestmix.theory.explain_segments import SegmentExplanation, explain_segments
+from bestmix.theory.explain_segments import CLEAR, MOST_NAMES, SegmentExplanation, explain_segments
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
 from bestmix.theory.limit.bound import LowerBound
 from bestmix.theory.limit.measure import limit_at_once
@@ -19,7 +20,6 @@ from bestmix.theory.planning.guesses import read_guess
 from bestmix.theory.sentences import reasons, rival_sentence, trials_to_tell
 
 ERROR = 0.05  # chance of a wrong answer for which the limit is told
-CLEAR = 3.0  # times the smallest margin: a ninth of the trials tells
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,8 @@ class Explanation:
         smallest = float(found.margin.min())
         nearest = min(float(found.margin[self.instance.arms.index(name)]) for name in names)
         few = trials_to_tell(nearest) if math.isfinite(nearest) else 1
-        shown = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+        more = len(names) - MOST_NAMES
+        shown = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
         return (
             f"{shown}: about {few:,} trials of each arm tell that they have no place in the mix, where the hardest "
             f"question takes {trials_to_tell(smallest):,}."
@@ -151,6 +152,10 @@ def explain(
     goal: str = "maximise reward",
     limits: Sequence[str] = (),
     segment: str | tuple[str, str] | None = None,
+    discount: float | None = None,
+    start: str | Mapping[str, float] | None = None,
+    next_state: str = "next",
+    features: Sequence[str] | Mapping[str, Any] | None = None,
 ) -> Explanation | SegmentExplanation:
     """Optimum, shadow prices, binding bounds, the closest rival and the arms that can be dropped at once.
 
@@ -159,7 +164,7 @@ def explain(
     instance
         An Instance, with segments and limits of any kind too, its file or its name in the catalog; or a log of trials
         as in ``from_log``, whose estimates are then taken for the truth.
-    bounds, known, arm, reward, drop_missing, goal, limits, segment
+    bounds, known, arm, reward, drop_missing, goal, limits, segment, discount, start, next_state, features
         Of a log, as in ``plan``.
 
     Examples
@@ -175,8 +180,11 @@ def explain(
     What could change it
       The closest rival, arm0 with arm3, is 0.193 standard deviations of one trial away. ...
     """
-    asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
-    instance, _ = read_guess(instance, asked, arm, reward, drop_missing, segment=segment)
+    asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "features": features}
+    asked |= {"discount": discount, "start": start, "next_state": next_state}
+    instance, _ = read_guess(instance, asked, arm, reward, drop_missing, segment=segment, in_words=True)
+    aim = Goal.parse(goal) if isinstance(goal, str) else goal
+    reward = reward if aim == Goal() else str(aim.quantity)
     if isinstance(instance, SegmentInstance):
         return explain_segments(instance)
     solution = solve(instance)

@@ -9,10 +9,10 @@ import numpy as np
 
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
+from bestmix.answers.number_text import mix_text
 from bestmix.answers.prices import limit_price
 from bestmix.answers.recommend import recommend
 from bestmix.answers.recommendation import Recommendation
-from bestmix.answers.wording import mix_text
 from bestmix.problems.goals import Goal
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance

@@ -107,3 +107,13 @@ def test_missing_values_are_dropped_when_asked():
 def test_bad_options_are_refused_by_name(options, message):
     with pytest.raises(ValueError, match=f"^{message}"):
         from_log(log(), **(NAMES | options))
+
+
+def test_sums_that_are_taken_for_trials_are_noticed():
+    sums = {"arm": ["s", "l"], "n": [20, 20], "quality": [9.0, 15.0], "quality*quality": [9.0, 15.0]}
+    with pytest.raises(
+        ValueError, match=r"its rows are sums of trials: they have the columns 'n' and .*; use from_sums"
+    ):
+        from_log(sums, reward="quality")
+    del sums["n"]
+    assert from_log(sums, reward="quality").trials == 2

@@ -127,3 +127,53 @@ def test_any_division_into_rows_gives_the_same(values, parts):
     rows = {"model": ["a"] * len(values), "quality": values}
     once, often = (from_sums(sums(rows, ["quality"], parts=p), arm="model", reward="quality") for p in (1, parts))
     assert once.value == pytest.approx(often.value, rel=1e-9, abs=1e-9)
+
+
+def summed(rows):
+    """A table of sums as a database makes it, which rounds every product."""
+    arms = list(dict.fromkeys(row[0] for row in rows))
+
+    def total(value):
+        return [sum(value(row) for row in rows if row[0] == arm) for arm in arms]
+
+    return {
+        "arm": arms,
+        "n": total(lambda r: 1),
+        "reward": total(lambda r: r[1]),
+        "dollars": total(lambda r: r[2]),
+        "reward*reward": total(lambda r: r[1] * r[1]),
+        "reward*dollars": total(lambda r: r[1] * r[2]),
+        "dollars*dollars": total(lambda r: r[2] * r[2]),
+    }
+
+
+@pytest.mark.parametrize("alike", [[(1.3, 0.7)], [(1.3, 0.7)] * 3, [(1.1, 0.1)] * 2])
+def test_what_rounding_leaves_of_values_that_were_all_alike_is_no_spread(alike):
+    rows = [("a", *row) for row in alike]
+    rows += [("b", x, y) for x, y in [(1.0, 1.5), (1.25, 1.75), (0.75, 1.25), (1.0, 1.0), (1.5, 1.125)] * 2]
+    table = summed(rows)
+    powers = {
+        f"{name}*{name}*{name}": [sum(row[k] ** 3 for row in rows if row[0] == arm) for arm in "ab"]
+        for k, name in ((1, "reward"), (2, "dollars"))
+    }
+    log = dict(zip(("arm", "reward", "dollars"), map(list, zip(*rows, strict=True)), strict=True))
+    one, two = from_sums(table | powers, bounds={"dollars": 1.0}), from_log(log, bounds={"dollars": 1.0})
+    assert one.mixture == pytest.approx(two.mixture)
+    assert one.regret == pytest.approx(two.regret, rel=1e-6)
+    assert one.value_interval == pytest.approx(two.value_interval, rel=1e-6)
+    assert (one.certified, one.note) == (two.certified, two.note)
+
+
+def test_a_real_spread_of_many_trials_is_not_taken_for_rounding():
+    n, mean, deviation = 10**6, 1e6, 0.5
+    table = {
+        "arm": ["a", "b"],
+        "n": [n, n],
+        "reward": [n, 2 * n],
+        "reward*reward": [2 * n, 5 * n],
+        "x": [n * mean, n * (mean + 1)],
+        "x*x": [n * (mean**2 + deviation**2), n * ((mean + 1) ** 2 + deviation**2)],
+        "reward*x": [n * mean, 2 * n * (mean + 1)],
+    }
+    low, high = from_sums(table, bounds={"x": mean + 0.0005}).estimates["a"].cost_intervals["x"]
+    assert high - low == pytest.approx(2 * 1.96 * deviation / n**0.5, rel=0.01)

@@ -8,6 +8,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from bestmix import from_log
 from bestmix.answers.logs import tables
 from bestmix.answers.logs.tables import read_trials
 
@@ -208,3 +209,15 @@ def test_an_export_with_trials_that_were_not_told_says_what_helps():
     log = {"token": ["x", "y"], "state": ["complete", "expired"], "arm": ["a", "a"], "reward": [1.0, None]}
     with pytest.raises(ValueError, match="export --state complete has the others"):
         tables.read_groups(log, "arm", "reward", [])
+
+
+def test_a_relation_of_duckdb_and_a_table_of_arrow_are_logs():
+    duckdb = pytest.importorskip("duckdb")
+    columns = {"arm": ["s", "s", "l", "l"], "reward": [1.0, 1.2, 2.0, 2.2], "dollars": [0.0, 0.2, 1.8, 2.2]}
+    rows = ", ".join(str(row) for row in zip(*columns.values(), strict=True))
+    relation = duckdb.sql(f"select * from (values {rows}) as t(arm, reward, dollars)")
+    wanted = from_log(columns, bounds={"dollars": 1.0}).to_dict()
+    for log in (relation, pyarrow.table(columns)):
+        assert from_log(log, bounds={"dollars": 1.0}).to_dict() == wanted
+    with pytest.raises(ValueError, match="there is no column 'euros'"):
+        from_log(relation, bounds={"euros": 1.0})

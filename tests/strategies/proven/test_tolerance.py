@@ -8,9 +8,9 @@ from bestmix import Challenger, Instance, Problem, Search, open_experiment, solv
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.answers.recommend import recommend
-from bestmix.strategies.enough import Tolerance
 from bestmix.strategies.proven import support as proven_support
 from bestmix.strategies.proven import tolerance as proven
+from bestmix.strategies.tolerance_stop import Tolerance
 
 RANGES = {"reward": (0, 3), "x": (-1, 2.5)}
 SURE = Challenger(confidence=0.95, tolerance=0.3, proven=True, sigma=0.3)

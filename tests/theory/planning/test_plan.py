@@ -62,7 +62,8 @@ def test_a_pilot_log(tmp_path):
     options = {"arm": "model", "reward": "quality", "bounds": {"dollars": 1.0}, "runs": 500, "draws": 5}
     answer = plan(path, 0.2, [Uniform()], **options)
     assert answer.instance.arms == EASY.arms
-    assert answer.instance.covariance[0, 0, 0] == pytest.approx(1.0, rel=0.5)
+    own = np.cov([row[1] for row in rows if row[0] == EASY.arms[0]])
+    assert answer.instance.covariance[0, 0, 0] == pytest.approx(own, rel=0.05)  # blended with the others
     assert len(answer.sensitivity.budgets) == 5
     columns = {name: [row[i] for row in rows] for i, name in enumerate(("model", "quality", "dollars"))}
     assert plan(columns, 0.2, [Uniform()], **options).to_dict() == answer.to_dict()

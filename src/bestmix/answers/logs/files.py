@@ -141,6 +141,8 @@ def opened(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> Iterator[Binar
             yield cast(BinaryIO, gzip.GzipFile(fileobj=copy) if packed else copy)
         return
     if not path.is_file():
+        if path.exists() and not path.is_dir():
+            raise checks.InvalidInput("log", f"{path} is no file that can be read twice", "use - and standard input")
         raise checks.InvalidInput("log", f"there is no file {path}", "check the path")
     if kind_of(path, suffixes) is None:
         expected = f"a file whose name ends in {', '.join(suffixes)}"

@@ -9,20 +9,21 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.bootstrap import bootstrap
 from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs.evidence import log_evidence, log_problem
 from bestmix.answers.logs.feature_columns import log_features
-from bestmix.answers.logs.steps import read_steps, steps_evidence
+from bestmix.answers.logs.steps import check_steps, read_steps, steps_evidence
 from bestmix.answers.logs.sum_tables import unit_column
 from bestmix.answers.logs.sums import LogColumns, read_log_sums
-from bestmix.answers.logs.tables import Group, read_groups, read_groups_on_items
-from bestmix.answers.moments import Moments
+from bestmix.answers.logs.tables import has_column, read_groups, read_groups_on_items
 from bestmix.answers.recommend import SAFETY, recommend
-from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums
+from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums, with_single_trials
 from bestmix.answers.recommendation import Recommendation
 from bestmix.arrays import Floats
 from bestmix.problems.goals import Goal
 from bestmix.problems.items import Items
+from bestmix.problems.known import Known
 from bestmix.problems.limits import Limit
-from bestmix.problems.problem import Known, Problem
+from bestmix.problems.problem import Problem
 from bestmix.problems.rows import log_rows
 
 
@@ -108,9 +109,8 @@ def from_log(
     asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "segments": segments}
     chosen: dict[str, Any] = {"resamples": resamples, "seed": seed, "progress": progress}
     block = unit_column(item, block, blocks)
-    if discount is None and (start is not None or next_state != "next"):
-        name = "start" if start is not None else "next_state"
-        raise checks.InvalidInput(name, "it is of steps between states", "give their discount, such as 0.9, as well")
+    beside = {"known": known, "segments": segments, "item": item, "block": block, "blocks": blocks}
+    check_steps(discount, start, next_state, beside | {"uncertainty": None if uncertainty == "delta" else uncertainty})
     if features is not None:
         for name, value in {"item": item, "block": block, "discount": discount}.items():
             if value is not None:
@@ -119,40 +119,28 @@ def from_log(
             raise checks.InvalidInput("uncertainty", "the bootstrap knows no features", "leave it out, 'delta' does")
         asked["features"] = log_features(frame, arm, features)
     if discount is not None:
-        beside: dict[str, Any] = {"known": known, "segments": segments, "item": item, "block": block, "blocks": blocks}
-        beside |= {"uncertainty": None if uncertainty == "delta" else uncertainty}
-        columns = arm, reward, segment, next_state
-        return _of_steps(frame, columns, (discount, start, drop_missing), asked, beside, safety)
+        wanted = {name: asked[name] for name in ("bounds", "goal", "limits")}
+        evidence = steps_evidence(frame, arm, reward, segment, next_state, discount, start, drop_missing, **wanted)
+        answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
+        return replace(answer, note=with_single_trials(evidence, answer.note))
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
         return _redrawn(evidence, tables, safety, **chosen)
     rows = log_rows(goal, limits, bounds, reward)
+    _check_rows(frame, rows.metrics[0], reward)
     found, number = read_log_sums(frame, rows, LogColumns.of(rows, arm, reward, segment, block, blocks), drop_missing)
     problem = log_problem(list(found), **asked | {"goal": rows.goal})
     chosen |= {"uncertainty": uncertainty, "items": item is not None}
     answer = recommend_sums(problem, found, number, "log", safety=safety, **chosen)
-    return replace(answer, note=_note(Evidence(problem, moments_of(problem, found)), answer.note))
+    return replace(answer, note=with_single_trials(Evidence(problem, moments_of(problem, found)), answer.note))
 
 
-def _of_steps(
-    frame: Any,
-    columns: tuple[str, str, str | None, str],
-    how: tuple[float, str | Mapping[str, float] | None, bool],
-    asked: Mapping[str, Any],
-    beside: Mapping[str, Any],
-    safety: float | None,
-) -> Recommendation:
-    """The policy that a log of steps gives, which does without what is ``beside``.
-
-    ``how`` are the discount, the start, and whether rows that miss a value are left out.
-    """
-    for name, value in beside.items():
-        if value is not None:
-            raise checks.InvalidInput(name, "a log of steps between states does without it", "leave it out")
-    wanted = {name: asked[name] for name in ("bounds", "goal", "limits")}
-    evidence = steps_evidence(frame, *columns, *how, **wanted)
-    answer = recommend(evidence, evidence.tried, strategy="log", safety=safety)
-    return replace(answer, note=_note(evidence, answer.note))
+def _check_rows(frame: Any, metric: str, reward: str) -> None:
+    """Raise where rows are not trials but sums of them, as their columns tell."""
+    name = reward if metric == "reward" else metric
+    if has_column(frame, f"{name}*{name}") and has_column(frame, "n"):
+        fault = f"its rows are sums of trials: they have the columns 'n' and '{name}*{name}'"
+        raise checks.InvalidInput("log", fault, "use from_sums, in the shell bestmix solve --sums")
 
 
 def _redrawn(
@@ -164,36 +152,7 @@ def _redrawn(
     none = np.empty((0, len(problem.measures)))
     redrawn = [tables.get(place, none) for place in range(len(problem.cells))]
     share = bootstrap(problem, redrawn, answer.support, resamples, seed, progress) if answer.feasible else None
-    return replace(answer, note=_note(evidence, answer.note), support_probability=share)
-
-
-def log_evidence(
-    frame: Any,
-    arm: str,
-    reward: str,
-    drop_missing: bool = False,
-    segment: str | None = None,
-    *,
-    bounds: Mapping[str, float] | None = None,
-    known: Mapping[str, Known] | None = None,
-    goal: str | Goal = "maximise reward",
-    limits: Sequence[str | Limit] = (),
-    segments: Mapping[str, float] | None = None,
-) -> tuple[Evidence, dict[int, Floats]]:
-    """What a log tells of the problem that it makes with these limits, and what was measured in each arm's trials.
-
-    >>> log = {"arm": ["a", "b", "b"], "reward": [1.0, 2.0, 4.0]}
-    >>> log_evidence(log, "arm", "reward")[0].means
-    array([[1.],
-           [3.]])
-    """
-    asked = log_rows(goal, limits, bounds, reward)
-    first, *rest = asked.metrics
-    rows = read_groups(frame, arm, reward if first == "reward" else first, rest, drop_missing, segment)
-    problem = log_problem(list(rows), bounds, known, asked.goal, limits, segments)
-    tables = {problem.index(*group): problem.rows.measure(table) for group, table in rows.items()}
-    none = np.empty((0, len(problem.measures)))
-    return Evidence(problem, [_moments(tables.get(place, none)) for place in range(len(problem.cells))]), tables
+    return replace(answer, note=with_single_trials(evidence, answer.note), support_probability=share)
 
 
 def read_metrics(
@@ -236,37 +195,3 @@ def read_texts(
     none = np.empty((0, len(problem.metrics))), list[str | None]()
     chosen = [trials.get(place, none) for place in range(len(problem.cells))]
     return [table for table, _ in chosen], [texts for _, texts in chosen]
-
-
-def _note(evidence: Evidence, note: str) -> str:
-    alone = np.flatnonzero(evidence.counts == 1) if evidence.fit is None else ()
-    single = [evidence.problem.trial_names[place] for place in alone]
-    lonely = f"One trial only, so no interval of its own: {', '.join(single[:5])}." if single else ""
-    return " ".join(filter(None, [lonely, note]))
-
-
-def log_problem(
-    groups: list[Group],
-    bounds: Mapping[str, float] | None,
-    known: Mapping[str, Known] | None,
-    goal: str | Goal,
-    limits: Sequence[str | Limit],
-    segments: Mapping[str, float] | None,
-    features: Mapping[str, Any] | None = None,
-) -> Problem:
-    """The problem of a log: its arms and segments in order of first appearance, and those that have features alone."""
-    arms = list(dict.fromkeys([*(name for name, _ in groups), *(features or ())]))
-    found = list(dict.fromkeys(group for _, group in groups if group is not None))
-    if segments is None:
-        return Problem(arms, bounds, known, goal=goal, limits=limits, segments=found or None, features=features)
-    strange = [name for name in found if name not in segments]
-    if strange or not found:
-        what = f"a share of the segment {strange[0]!r} too" if strange else "a column with the segments, segment=..."
-        raise checks.InvalidInput("segments", expected=what, got=checks.shown(dict(segments)), remedy="add it")
-    return Problem(arms, bounds, known, goal=goal, limits=limits, segments=segments, features=features)
-
-
-def _moments(table: Floats) -> Moments:
-    moments = Moments(table.shape[1])
-    moments.add(table)
-    return moments

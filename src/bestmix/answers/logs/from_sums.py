@@ -5,17 +5,19 @@ added up.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bestmix import checks
-from bestmix.answers.logs.from_log import log_problem
+from bestmix.answers.evidence import Evidence
+from bestmix.answers.logs.evidence import log_problem
 from bestmix.answers.logs.sum_tables import BLOCK, Names, read_sums, unit_column
 from bestmix.answers.recommend import SAFETY
-from bestmix.answers.recommend_sums import UNCERTAINTIES, recommend_sums
+from bestmix.answers.recommend_sums import UNCERTAINTIES, moments_of, recommend_sums, with_single_trials
 from bestmix.answers.recommendation import Recommendation
 from bestmix.problems.goals import Goal
+from bestmix.problems.known import Known
 from bestmix.problems.limits import Limit
-from bestmix.problems.problem import Known
 from bestmix.problems.rows import log_rows
 
 
@@ -83,4 +85,6 @@ def from_sums(
         raise checks.InvalidInput("features", "with blocks there is no fit of all arms", "leave out the blocks")
     problem = log_problem(list(found), bounds, known, rows.goal, limits, segments, features)
     chosen: dict[str, Any] = {"uncertainty": uncertainty, "resamples": resamples, "seed": seed, "progress": progress}
-    return recommend_sums(problem, found, number, "sums", safety=safety, items=item is not None, **chosen)
+    answer = recommend_sums(problem, found, number, "sums", safety=safety, items=item is not None, **chosen)
+    evidence = Evidence(problem, moments_of(problem, found))
+    return replace(answer, note=with_single_trials(evidence, answer.note))

@@ -60,6 +60,22 @@ def steps_evidence(
     return Evidence(problem, [_moments(problem, table) for table in _tables(problem, steps)])
 
 
+def check_steps(discount: float | None, start: Any, next_state: str, beside: Mapping[str, Any]) -> None:
+    """Raise where a log of trials has what is of steps, or one of steps what is ``beside`` them.
+
+    >>> check_steps(None, "on", NEXT, {})
+    Traceback (most recent call last):
+    ...
+    bestmix.checks.InvalidInput: start: it is of steps between states; give their discount, such as 0.9, as well
+    """
+    if discount is None and (start is not None or next_state != NEXT):
+        name = "start" if start is not None else "next_state"
+        raise checks.InvalidInput(name, "it is of steps between states", "give their discount, such as 0.9, as well")
+    for name, value in beside.items() if discount is not None else ():
+        if value is not None:
+            raise checks.InvalidInput(name, "a log of steps between states does without it", "leave it out")
+
+
 def read_steps(problem: Problem, frame: Any, action: str, reward: str, state: str | None) -> list[Floats]:
     """Metrics of the steps in a log, for each action in each state of a problem: (trials, metrics)."""
     first, *rest = problem.metrics[:-1]

@@ -29,6 +29,8 @@ BLOCK = "block"  # the column with the block, where there is one
 INCOMPLETE = "incomplete"  # the column with the number of rows that miss a value
 MEASURES = "measures"  # the column with the names, where the others have numbers
 ROUNDING = 1e-9  # of a sum of squares: by so much it may miss what the sums ask for
+RESIDUE = 16 * 2.0**-52  # of a sum of squares: what rounding leaves of values that were all alike
+FEW = 16  # trials up to which it grows like their root; a real spread of many is not to be taken for it
 CORRELATED = 1e-6  # a correlation of rounded sums may be beyond 1 by so much
 SKEWED = 1.1  # times the skewness that so many trials can have at most: rounding
 DAY = "day"  # a block for each day of a time
@@ -215,7 +217,12 @@ def _group(name: str, table: Floats, names: Names, add_up: "AddUp", in_blocks: b
     blocks = table[:, -1].astype(np.int64) if in_blocks else np.zeros(len(table), dtype=np.int64)
     values = table[:, 1:-1] if in_blocks else table[:, 1:]
     moments, sums = add_up(counts, values, names)
-    return Sums(_possible(name, moments, names), np.array(counts, dtype=np.int64), sums, blocks)
+    return Sums(
+        _possible(name, moments, names, RESIDUE if add_up is added_up else 0.0),
+        np.array(counts, dtype=np.int64),
+        sums,
+        blocks,
+    )
 
 
 def added_up(counts: list[int], values: Floats, names: Names) -> tuple[Moments, Floats]:
@@ -250,8 +257,11 @@ def _from_statistics(counts: list[int], values: Floats, names: Names) -> tuple[M
 AddUp = Callable[[list[int], Floats, Names], tuple[Moments, Floats]]
 
 
-def _possible(name: str, moments: Moments, names: Names) -> Moments:
-    """The sums of a group, rounded to what trials can have; what is far from it is refused."""
+def _possible(name: str, moments: Moments, names: Names, residue: float) -> Moments:
+    """The sums of a group, rounded to what trials can have; what is far from it is refused.
+
+    ``residue`` is what rounding may leave of a sum of squares where values were all alike.
+    """
     whole = moments.scatter().copy()
     scatter = np.diag(whole).copy()
     squares = [p for (i, j), p in zip(names.squares, moments.products, strict=True) if i == j]
@@ -261,8 +271,10 @@ def _possible(name: str, moments: Moments, names: Names) -> Moments:
         fault = f"of {name!r} the sum of {column}*{column} is less than {column} and n ask for"
         raise checks.InvalidInput("sums", fault, "give sums of squares, not squares of sums")
     _check_spread(name, moments, names, np.sqrt(np.maximum(scatter, 0.0)), np.sqrt(largest))
-    if (scatter < 0).any():  # rounded away: no spread
-        np.fill_diagonal(whole, np.maximum(scatter, 0.0))
+    noise = residue * math.sqrt(min(max(moments.count, 1), FEW)) * largest
+    if (scatter < 0).any() or ((scatter > 0) & (scatter <= noise)).any():  # of values that were all alike: no spread
+        none = scatter <= noise
+        whole[none], whole[:, none] = 0.0, 0.0
         return Moments.from_statistics(moments.count, moments.mean(), whole).as_skewed(moments.skewness())
     return moments
 

@@ -176,16 +176,27 @@ def log_chunks(frame: Any, wanted: list[str]) -> Iterator[Mapping[str, Column]]:
     """The wanted columns of whatever was passed, some rows at a time."""
     if isinstance(frame, (str, os.PathLike)):
         return read_file(Path(frame), wanted)
+    frame = _as_mapping(frame)
     available = list(frame.keys() if isinstance(frame, Mapping) else getattr(frame, "columns", []))
     if not available:
         raise checks.InvalidInput(
             "log",
-            expected="a path of a log or -, a pandas or polars frame or a mapping of columns",
+            expected="a path of a log or -, a pandas or polars frame, an Arrow table or a mapping of columns",
             got=type(frame).__name__,
             remedy="pass one of them",
         )
     found = dict(zip(wanted, places(available, wanted), strict=True))
     return _slices({name: _sized(frame[column]) for name, column in found.items()})
+
+
+def _as_mapping(frame: Any) -> Any:
+    """A table of Arrow, or a relation of DuckDB, as columns by name; anything else as it is."""
+    if hasattr(frame, "to_pydict") and hasattr(frame, "column_names"):
+        return frame.to_pydict()
+    if hasattr(frame, "fetchall") and isinstance(getattr(frame, "columns", None), list):
+        rows = frame.fetchall()
+        return dict(zip(frame.columns, zip(*rows, strict=True) if rows else [()] * len(frame.columns), strict=True))
+    return frame
 
 
 def has_column(frame: Any, name: str) -> bool:

@@ -11,6 +11,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
+from bestmix.checks import InvalidInput
 from bestmix.experiments.errors import StorageError
 from bestmix.experiments.sql import postgres, sqlite
 from bestmix.experiments.sql.driver import driver
@@ -149,16 +150,16 @@ def parse_url(url: str | os.PathLike[str]) -> sa.URL:
     try:
         parsed = sa.make_url(text)
     except (exc.ArgumentError, ValueError):
-        raise ValueError(f"url: {HOW}, got {text!r}") from None
+        raise InvalidInput("url", f"{HOW}, got {text!r}") from None
     backend = parsed.get_backend_name()
     if backend == "sqlite":
         return _check_file(parsed)
     if backend not in ("postgresql", "postgres"):
-        raise ValueError(f"url: {HOW}, got {text!r}")
+        raise InvalidInput("url", f"{HOW}, got {text!r}")
     try:
         import psycopg  # noqa: F401
     except ImportError:
-        raise ValueError("url: PostgreSQL needs psycopg; install bestmix[postgres]") from None
+        raise InvalidInput("url", "PostgreSQL needs psycopg", "install bestmix[postgres]") from None
     return parsed.set(drivername="postgresql+psycopg")
 
 
@@ -167,12 +168,12 @@ HOW = "expected sqlite:///FILE, postgresql://USER@HOST/DATABASE or a file's path
 
 def _check_file(url: sa.URL) -> sa.URL:
     if not url.database or url.database == ":memory:":
-        raise ValueError("url: expected the name of a file after sqlite:///; for a store in memory use memory://")
+        raise InvalidInput("url", "expected the name of a file after sqlite:///", "for a store in memory use memory://")
     path = Path(url.database)
     if path.is_dir():
-        raise ValueError(f"url: {path} is a folder; give the name of a file in it")
+        raise InvalidInput("url", f"{path} is a folder", "give the name of a file in it")
     if not path.absolute().parent.is_dir():
-        raise ValueError(f"url: there is no folder {path.absolute().parent}; create it, or choose another file")
+        raise InvalidInput("url", f"there is no folder {path.absolute().parent}", "create it, or choose another file")
     return url.set(drivername="sqlite")
 
 

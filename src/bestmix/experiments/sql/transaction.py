@@ -205,7 +205,7 @@ class SqlTransaction:
         seldom = {name: after.pop(name) for name in SELDOM}
         if any(before[name] != value for name, value in seldom.items()):
             self._run(sa.update(tables.experiments).where(x.id == ID).values(seldom))
-        if worth_writing(self._before, self.head):
+        if worth_writing(self._before, self.head) or self._changes.changed:  # a lease ends by the clock that is kept
             self._changes.head = after
         if self._dialect == "sqlite":
             self._flush()

@@ -19,7 +19,7 @@ from bestmix.answers.evidence import Evidence
 from bestmix.arrays import Floats
 from bestmix.problems.problem import Problem
 from bestmix.problems.solution import solve_means
-from bestmix.strategies.enough import Tolerance, Verdict
+from bestmix.strategies.tolerance_stop import Tolerance, Verdict
 
 RHO = 30.0  # trials at which the mixture is sharpest
 

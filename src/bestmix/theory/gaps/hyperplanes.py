@@ -87,10 +87,10 @@ def _leaving(shape: Geometry, support: Integers, moves: Floats) -> tuple[int, ..
     return tuple(int(shape.basis[i]) for i, rows in enumerate(swapped) if feasible(columns[rows], total[rows]))
 
 
-def feasible(columns: Floats, total: Floats, tolerance: float = TOUCH) -> bool:
+def feasible(columns: Floats, total: Floats) -> bool:
     """Whether a basis of columns (m, 1 + L) has non-negative weights."""
     weight = basis_weights(columns, total)
-    return weight is not None and bool(weight.min() >= -tolerance * max(1.0, np.abs(weight).max()))
+    return weight is not None and bool(weight.min() >= -TOUCH * max(1.0, np.abs(weight).max()))
 
 
 def basis_weights(columns: Floats, total: Floats) -> Floats | None:

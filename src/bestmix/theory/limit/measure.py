@@ -12,7 +12,7 @@ from bestmix.problems.noise import Bernoulli, Gaussian
 from bestmix.problems.segment_instance import by_arrays
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import MARGIN, broken_condition
-from bestmix.strategies.enough import parse_tolerance
+from bestmix.strategies.tolerance_stop import parse_tolerance
 from bestmix.theory.limit.allocation import CLOSE, Allocation, Cuts, maximise
 from bestmix.theory.limit.answers import Tolerance, right_answers
 from bestmix.theory.limit.bernoulli import BernoulliDistances

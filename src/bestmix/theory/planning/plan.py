@@ -7,14 +7,14 @@ from typing import Any
 
 from bestmix import checks
 from bestmix.problems.instance import Instance
-from bestmix.problems.problem import Known
+from bestmix.problems.known import Known
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve
 from bestmix.problems.spend import Spend
 from bestmix.problems.uniqueness import broken_condition
 from bestmix.strategies import SFSR, Challenger, SingleArm, Strategy, Uniform
-from bestmix.strategies.enough import parse_tolerance
 from bestmix.strategies.protocol import MOST_TRIALS
+from bestmix.strategies.tolerance_stop import parse_tolerance
 from bestmix.theory.bounds import any_exponent, budget_for
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
 from bestmix.theory.limit.bound import LowerBound
@@ -248,6 +248,10 @@ def plan(
     goal: str = "maximise reward",
     limits: Sequence[str] = (),
     segment: str | tuple[str, str] | None = None,
+    discount: float | None = None,
+    start: str | Mapping[str, float] | None = None,
+    next_state: str = "next",
+    features: Sequence[str] | Mapping[str, Any] | None = None,
     arriving: bool = False,
     pilot: float = PILOT,
     draws: int = 20,
@@ -279,6 +283,9 @@ def plan(
     segment
         Of a pilot log: the column of the segments, as in ``"tier"``, whose shares are those of the rows; or a column
         and what it says in the only rows that count, as in ``("tier", "free")``.
+    discount, start, next_state, features
+        Of a pilot log of steps between states, or of arms that are made of features, as in ``from_log``. Steps have
+        the deviation that all actions have together.
     arriving
         With segments: users arrive and only their arm is chosen, so that the budget is a number of users.
     pilot
@@ -325,7 +332,8 @@ def plan(
     most = checks.whole("most", most, 1, "give a number of trials", MOST_TRIALS)
     tell = progress or (lambda sentence: None)
     tell("Reading the guesses")
-    asked = {"bounds": bounds, "known": known, "goal": goal, "limits": limits}
+    asked: dict[str, Any] = {"bounds": bounds, "known": known, "goal": goal, "limits": limits, "features": features}
+    asked |= {"discount": discount, "start": start, "next_state": next_state}
     instance, counts = read_guess(source, asked, arm, reward, drop_missing, pilot, segment)
     coin = coin_of(instance, unit, prices) if money else None
     slow = money or bool(instance.problem.features)  # by ask and tell

@@ -9,7 +9,7 @@ from bestmix.answers import safety
 from bestmix.answers.regret import basis_regret_bound, regret_bound
 from bestmix.experiments.audit import audit
 from bestmix.problems.solution import solve_means
-from bestmix.strategies import enough
+from bestmix.strategies import tolerance_stop
 
 GOOD = Challenger(confidence=0.95, tolerance=0.1)
 
@@ -26,12 +26,16 @@ def at_its_bound():
 @pytest.mark.parametrize("tolerance", [0, -1.0, "x", "%", float("nan"), float("inf"), True, None, [1], "-1%"])
 def test_a_tolerance_is_a_positive_amount_or_share(tolerance):
     with pytest.raises(ValueError, match="tolerance: expected a positive amount"):
-        enough.parse_tolerance(tolerance)
+        tolerance_stop.parse_tolerance(tolerance)
 
 
 def test_a_share_is_of_the_value():
-    assert enough.parse_tolerance("2 %").of(-50.0) == 1.0
-    assert enough.parse_tolerance("0.5") == enough.parse_tolerance(0.5) == enough.Tolerance(0.5, relative=False)
+    assert tolerance_stop.parse_tolerance("2 %").of(-50.0) == 1.0
+    assert (
+        tolerance_stop.parse_tolerance("0.5")
+        == tolerance_stop.parse_tolerance(0.5)
+        == tolerance_stop.Tolerance(0.5, relative=False)
+    )
 
 
 @pytest.mark.parametrize("case", [plain, twins, at_its_bound])
@@ -64,7 +68,8 @@ def test_what_is_recommended_after_a_stop_is_the_certified_mix(case, tmp_path):
     assert Search.load(tmp_path / "search.json").recommend().to_dict() == rec.to_dict()
     assert search.recommend(safety=None).mixture == rec.best_guess  # and whoever wants the other gets it
     surer = search.recommend(safety=0.999)
-    assert surer.certainty >= 0.999 or not surer.certified
+    assert surer.certified
+    assert surer.certainty >= 0.999
 
 
 def test_while_a_run_goes_on_the_mix_is_that_of_its_latest_trials():
@@ -87,9 +92,9 @@ def test_a_small_tolerance_needs_more_trials_than_a_large_one():
 
 
 def test_a_verdict_is_enough_only_if_certified_and_within_the_tolerance():
-    assert enough.Verdict(np.ones(1), 0.1, 0.1, certified=True).enough
-    assert not enough.Verdict(np.ones(1), 0.2, 0.1, certified=True).enough
-    assert not enough.Verdict(np.ones(1), 0.0, 0.1, certified=False).enough
+    assert tolerance_stop.Verdict(np.ones(1), 0.1, 0.1, certified=True).enough
+    assert not tolerance_stop.Verdict(np.ones(1), 0.2, 0.1, certified=True).enough
+    assert not tolerance_stop.Verdict(np.ones(1), 0.0, 0.1, certified=False).enough
 
 
 def test_a_round_goes_to_the_arms_whose_trials_matter():
@@ -97,8 +102,8 @@ def test_a_round_goes_to_the_arms_whose_trials_matter():
     scatters = np.tile(0.09 * 49 * np.eye(2), (3, 1, 1))
     data = safety.estimates(np.array(instance.means), scatters, np.full(3, 50.0))
     for by_basis in (False, True):
-        gains = enough.regret_gains(data, instance.bound, 0.9, 0.05, by_basis)
-        plan = enough.plan_trials(gains, data.counts, 100, 3)
+        gains = tolerance_stop.regret_gains(data, instance.bound, 0.9, 0.05, by_basis)
+        plan = tolerance_stop.plan_trials(gains, data.counts, 100, 3)
         assert plan.trials.sum() == 100
         assert plan.trials[2] == 0
         assert {arm: sum(why.values()) for arm, why in plan.reasons.items()} == {0: plan.trials[0], 1: plan.trials[1]}
@@ -123,11 +128,14 @@ def test_a_verdict_is_by_the_lower_bound_and_keeps_limits_with_a_quarter_of_the_
     instance = told_apart()
     scatters = np.tile(139 * np.diag([0.3, 0.001]) ** 2, (3, 1, 1))
     data = safety.estimates(np.array(instance.means), scatters, np.full(3, 140.0))
-    tolerance = enough.parse_tolerance(0.028)
-    found, best = enough.judge(data, instance.bound, 0.999, 0.05, tolerance), solve_means(data.means, instance.bound)
+    tolerance = tolerance_stop.parse_tolerance(0.028)
+    found, best = (
+        tolerance_stop.judge(data, instance.bound, 0.999, 0.05, tolerance),
+        solve_means(data.means, instance.bound),
+    )
     assert found.enough
     np.testing.assert_allclose(found.mixture, safety.safe_mix(data, instance.bound, 0.999, 1 - 0.05 / 4).mixture)
-    tail = 0.05 * enough.REGRET * 0.999
+    tail = 0.05 * tolerance_stop.REGRET * 0.999
     assert regret_bound(data, found.mixture, instance.bound, tail, best.dual) > found.tolerance  # at fixed prices
 
 
@@ -135,8 +143,8 @@ def test_gains_are_the_slope_of_the_bound_that_is_lower():
     instance = Instance([-9.0, 0.74, 0.9], told_apart().cost, [0.006])  # no other arm comes close
     scatters = np.tile(99 * np.diag([0.3, 0.001]) ** 2, (3, 1, 1))
     data = safety.estimates(np.array(instance.means), scatters, np.array([300.0, 100.0, 100.0]))
-    best, counts, tail = solve_means(data.means, instance.bound), data.counts, 0.05 * enough.REGRET
-    gain = enough.regret_gains(data, instance.bound, 1.0, 0.05, by_basis=True)(counts)[:, :3].sum(axis=1)
+    best, counts, tail = solve_means(data.means, instance.bound), data.counts, 0.05 * tolerance_stop.REGRET
+    gain = tolerance_stop.regret_gains(data, instance.bound, 1.0, 0.05, by_basis=True)(counts)[:, :3].sum(axis=1)
 
     def bound(n):
         """With the quantiles of the trials as they are."""
@@ -184,11 +192,11 @@ def test_a_round_for_the_margin_goes_to_the_arms_of_the_mix():
     instance = Instance([1.7, 2.6, 2.4], [[0.0, 1.8, 1.8]], [1.0], **NOISE)
     scatters = np.tile(0.09 * 49 * np.eye(2), (3, 1, 1))
     data = safety.estimates(np.array(instance.means), scatters, np.full(3, 50.0))
-    plan = enough.plan_trials(enough.margin_gains(data, instance.bound, 3), data.counts, 100, 3)
+    plan = tolerance_stop.plan_trials(tolerance_stop.margin_gains(data, instance.bound, 3), data.counts, 100, 3)
     assert plan.trials.sum() == 100
     assert plan.trials[2] == 0  # it is the rival, but not in the mix
     assert set().union(*plan.reasons.values()) == {3}  # the slack of the limit
-    assert enough.margin_gains(data, np.array([9.0]), 3) is None  # the best arm alone is far below its limit
+    assert tolerance_stop.margin_gains(data, np.array([9.0]), 3) is None  # the best arm alone is far below its limit
 
 
 def test_the_last_share_of_a_budget_goes_to_the_margin():

@@ -1,61 +1,38 @@
-"""What the pages show of a recommendation and of an experiment: words and numbers, no HTML."""
+"""What the pages show of a recommendation: words and numbers, no HTML."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from bestmix import checks
 from bestmix.answers.history import ROLES, question, role, spent_on, spread_evenly
+from bestmix.answers.number_text import chance_text, level_text, sure
+from bestmix.answers.planes import planes
 from bestmix.answers.prices import at_estimates, is_other, limit_price
 from bestmix.answers.recommendation import Recommendation, Round
+from bestmix.answers.table_text import kept_text, shown_intervals
 from bestmix.answers.tradeoff import POINTS, tradeoff
 from bestmix.answers.tradeoff_sources import movable
-from bestmix.answers.wording import (
-    certainly,
-    chance_text,
-    guess_text,
-    items_text,
-    kept_text,
-    level_text,
-    met_at_estimates,
-    shown_intervals,
-    sure,
-)
-from bestmix.experiments import State, Trial
+from bestmix.answers.wording import certainly, guess_text, items_text, met_at_estimates
 from bestmix.pages import charts, formats
 from bestmix.pages.curves import Curves, LinesChart, curve_charts, make_curves
 from bestmix.pages.tradeoffs import TradeOffChart, tradeoff_chart
-from bestmix.pages.traffic import LAST_VERSIONS, TrafficView
 from bestmix.problems.goals import Goal
 from bestmix.problems.limits import Limit
 from bestmix.problems.markov import MarkovProblem
 from bestmix.problems.rows import is_bound
 
-if TYPE_CHECKING:
-    from bestmix.client import RemoteExperiment
-    from bestmix.experiments import Experiment
-
 MOST_DOUBTS = 5  # conditions nearest to failing
 MOST_ROWS = 100  # of any other table
 MOST_LIMITS = 4  # whose trade-off is drawn
 MOST_SAFE_ARMS = 24  # beyond, the safe mix at many bounds would keep a page waiting
-SAFE_POINTS = 6  # bounds at which a page that is made anew all the time shows the safe mix
+MOST_SAFE_COLUMNS = 16  # the same with segments, or with limits of other kinds
+PROGRAM_POINTS = 7  # bounds at which a report shows it then
 SAFETY = 0.95  # of an answer, and of trade-offs of one that wants none
 RELATIONS = {"<=": "≤", ">=": "≥", "=": "="}
-RECENT_TRIALS = 50  # that the pace is measured on
-LEASED_TRIALS = 1000  # that workers are counted in
-UNCOUNTED_TRIALS = 12  # shown of those that did not count
-LONGEST_WHY = 200  # characters of a worker's reason
-UNCOUNTED = {
-    "failed": "reported as failed",
-    "expired": "lease ran out",
-    "surplus": "left out: its place was filled",
-    "withdrawn": "no longer wanted",
-}
 
 
 class Verdict(NamedTuple):
@@ -130,25 +107,6 @@ class Rejection(NamedTuple):
     margin: str
 
 
-class Worker(NamedTuple):
-    """Somebody who holds leases, or gave results lately."""
-
-    name: str
-    leases: int
-    results: int
-    until: datetime | None
-
-
-class Uncounted(NamedTuple):
-    """A trial that did not count, and why."""
-
-    trial: int
-    arm: str
-    what: str
-    worker: str
-    why: str
-
-
 @dataclass(frozen=True)
 class Answer:
     """A recommendation, with the mixture after each of its rounds where they are known."""
@@ -164,8 +122,13 @@ class Answer:
         return self.rec.problem.measures[0]
 
     @property
+    def planes(self) -> dict[str, str]:
+        """Limits that have a drawing, with how these are called."""
+        return planes(self.rec.problem)
+
+    @property
     def charted(self) -> dict[str, str]:
-        """Limits that have an axis and a column, with how these are called."""
+        """Limits that have a column, with how these are called."""
         return self.rec.problem.charted
 
     @property
@@ -333,12 +296,19 @@ class Answer:
         costs = movable(self.rec.problem)[:MOST_LIMITS] if self.rec.mixture and quick else ()
         return [row for row in map(self._whatif, costs) if row is not None]
 
+    @property
+    def _points(self) -> int:
+        """Bounds at which the safe mix is shown; none where it would keep a page waiting."""
+        arms, live = len(self.rec.estimates), self.safe_points < POINTS
+        if self.rec.problem.plain:
+            return self.safe_points if arms <= MOST_SAFE_ARMS else 0
+        return PROGRAM_POINTS if arms <= MOST_SAFE_COLUMNS and not live else 0
+
     def _whatif(self, cost: str) -> WhatIf | None:
         """None where there is nothing to draw, the answer does not tell enough, or the numbers are beyond floats."""
-        few = self.rec.problem.plain and len(self.rec.estimates) <= MOST_SAFE_ARMS
-        wanted = SAFETY if self.rec.safety is None else self.rec.safety
+        wanted, points = SAFETY if self.rec.safety is None else self.rec.safety, self._points
         try:
-            found = tradeoff(self.rec, cost, safety=wanted if few else None, points=self.safe_points)
+            found = tradeoff(self.rec, cost, safety=wanted if points else None, points=points or POINTS)
         except (ArithmeticError, checks.InvalidInput):
             return None
         drawable = found.pieces and math.isfinite(found.most - found.least)
@@ -375,142 +345,6 @@ class Answer:
         return charts.rewards_chart(self.rec)
 
 
-@dataclass(frozen=True)
-class Summary:
-    """An experiment whose figures are known, and nothing else."""
-
-    key: str
-    state: State
-
-    @property
-    def share(self) -> float:
-        """How much of the budget is spent."""
-        return self.state.complete / self.state.budget if self.state.budget else 1.0
-
-    @property
-    def budgeted(self) -> bool:
-        """Whether there is a budget of which a share is spent."""
-        return bool(self.money) or not self.state.unlimited
-
-    @property
-    def unit(self) -> str:
-        """What is counted."""
-        return "trials"
-
-    @property
-    def money(self) -> str:
-        """What is spent and left, where the budget is one of money and that is known."""
-        return ""
-
-    @property
-    def progress(self) -> str:
-        """Trials that count, of how many, or for how much money; or requests of live traffic."""
-        most = "" if self.state.unlimited else f" of {formats.count(self.state.budget)}"
-        trials = f"{formats.count(self.state.complete)}{most} {self.unit}"
-        return f"{trials}, {self.money}" if self.money else trials
-
-
-@dataclass(frozen=True)
-class View(Summary):
-    """One experiment at one moment."""
-
-    answer: Answer
-    recent: Sequence[Trial] = ()
-    leased: Sequence[Trial] = ()
-    uncounted: Sequence[Trial] = ()
-    traffic: TrafficView | None = None
-    items: Mapping[str, Any] | None = None  # that trials are made on: how many, and whether arms share their order
-    live: bool = False  # whether it is on live traffic
-
-    @property
-    def unit(self) -> str:
-        """What is counted: every request of live traffic is a trial, and called a request."""
-        return "requests" if self.live else super().unit
-
-    @property
-    def share(self) -> float:
-        """How much of the budget is spent, of trials or of money."""
-        account = self.answer.rec.account
-        return super().share if account is None else min(account.spent / account.spend.amount, 1.0)
-
-    @property
-    def money(self) -> str:
-        """What is spent and left, where the budget is one of money."""
-        return "" if self.answer.rec.account is None else str(self.answer.rec.account)
-
-    @property
-    def time_left(self) -> str:
-        """At the pace of the last trials."""
-        times = [t.told for t in self.recent if t.told is not None]
-        if self.state.status != "running" or len(times) < 2 or self.state.unlimited:
-            return ""
-        seconds = (max(times) - min(times)).total_seconds()
-        idle = (datetime.now(UTC) - max(times)).total_seconds()
-        if seconds <= 0 or idle > 10 * seconds + 60:
-            return "no result has come for a while" if idle > 60 else ""
-        return f"about {formats.duration((self.state.budget - self.state.complete) * seconds / (len(times) - 1))} left"
-
-    @property
-    def items_used(self) -> str:
-        """On how many items arms were tried, and whether they meet on them; no text where there are none."""
-        if self.items is None:
-            return ""
-        used, number = formats.count(self.answer.rec.items or 0), formats.count(self.items["number"])
-        order = "shared by all arms" if self.items["shared"] else "each arm in an order of its own"
-        return f"{used} of {number} items used, {order}"
-
-    @property
-    def workers(self) -> list[Worker]:
-        """Who holds leases or gave results lately."""
-        leases = Counter(t.worker for t in self.leased)
-        until = {t.worker: t.deadline for t in sorted(self.leased, key=lambda t: t.deadline, reverse=True)}
-        results = Counter(t.worker for t in self.recent if t.told is not None)
-        names = sorted({*leases, *results}, key=lambda name: (-leases[name], -results[name], name))
-        return [Worker(name, leases[name], results[name], until.get(name)) for name in names[:MOST_ROWS]]
-
-    @property
-    def uncounted_rows(self) -> list[Uncounted]:
-        """Trials that failed or came too late."""
-        return [
-            Uncounted(t.token, t.arm, UNCOUNTED[t.state.value], t.worker, t.note[:LONGEST_WHY]) for t in self.uncounted
-        ]
-
-
-def read(
-    experiment: "Experiment | RemoteExperiment",
-    recent: int = RECENT_TRIALS,
-    uncounted: int = UNCOUNTED_TRIALS,
-    safety: float | None = SAFETY,
-) -> View:
-    """Read what a page shows: one snapshot, and the last trials; however many there are, few are read.
-
-    Parameters
-    ----------
-    experiment
-        One that is open, here or through a server.
-    recent, uncounted
-        How many of the last trials, and of the last that did not count.
-    safety
-        The wanted certainty of the answer.
-    """
-    view = read_answer(experiment, safety)
-    if view.live:
-        return replace(view, traffic=TrafficView(experiment.traffic(last=LAST_VERSIONS), experiment.problem))
-    found = [t for state in UNCOUNTED for t in experiment.trials(state, limit=uncounted, newest_first=True)]
-    newest = sorted(found, key=lambda t: -t.token)[:uncounted]
-    last = experiment.trials(limit=recent, newest_first=True)
-    return replace(view, recent=last, leased=experiment.trials("leased", limit=LEASED_TRIALS), uncounted=newest)
-
-
-def read_answer(experiment: "Experiment | RemoteExperiment", safety: float | None = SAFETY) -> View:
-    """Read the snapshot without any trials."""
-    now = experiment.snapshot(safety)
-    changes = [change["round"] for change in now.state.changes]
-    answer = Answer(now.recommendation, now.mixtures, changes, SAFE_POINTS)
-    live = experiment.record.strategy.get("kind") == "Traffic"
-    return View(experiment.record.key, now.state, answer, items=experiment.record.items, live=live)
-
-
 def _rejection(finished: Round, column: str) -> Rejection:
     score, margin = formats.score(finished.scores.get(column)), formats.score(finished.margin)
     return Rejection(finished.number, sum(finished.pulls.values()), column, score, margin)
@@ -539,9 +373,7 @@ def _limit(limit: Limit) -> str:
 
 def _limited(limit: Limit, cost: str) -> str:
     """What a limit is about, as the table of bounds calls it."""
-    if is_bound(limit):
-        return cost
-    return f"{limit.quantity}" if limit.segment is None else f"{limit.quantity} in {limit.segment}"
+    return cost if is_bound(limit) else limit.about
 
 
 def _doubt(rec: Recommendation, column: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.experiments.model import State
-from bestmix.experiments.planning import QUEUE
+from bestmix.experiments.planning_ahead import QUEUE
 from bestmix.experiments.revision import Setup
 from bestmix.experiments.store import Head, Transaction
 from bestmix.strategies import rounds

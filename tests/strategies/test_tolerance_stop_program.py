@@ -14,38 +14,38 @@ from bestmix.answers.program_safety import ProgramLimits
 from bestmix.answers.programs import program_of
 from bestmix.checks import InvalidInput
 from bestmix.simulation.segment_cells import SegmentCell
-from bestmix.strategies import enough_program
-from bestmix.strategies.enough import REGRET, parse_tolerance, plan_trials
+from bestmix.strategies import tolerance_stop_program
+from bestmix.strategies.tolerance_stop import REGRET, parse_tolerance, plan_trials
 
 WIDE, NARROW = parse_tolerance(1e6), parse_tolerance(1e-9)
 
 
 def test_a_wide_tolerance_is_met_by_the_safe_mix_and_a_narrow_one_by_none():
     told = evidence(problem())
-    found = enough_program.judge(told, 0.1, WIDE)
+    found = tolerance_stop_program.judge(told, 0.1, WIDE)
     assert found.enough
     assert found.mixture.sum() == pytest.approx(1.0)
     assert 0 < found.regret < np.inf
-    tight = enough_program.judge(told, 0.1, NARROW)
+    tight = tolerance_stop_program.judge(told, 0.1, NARROW)
     assert not tight.enough
     np.testing.assert_allclose(tight.mixture, solve(program_of(told)).weights)
 
 
 def test_where_nothing_keeps_the_limits_there_is_no_verdict():
     told = evidence(problem("share(large) >= 70%", "share(small) >= 50%"))
-    assert enough_program.judge(told, 0.1, WIDE) is None
+    assert tolerance_stop_program.judge(told, 0.1, WIDE) is None
 
 
 def test_an_untried_arm_may_be_much_better():
     told = evidence(problem())
     less = Evidence(told.problem, [Moments(2), *told.moments[1:]])
-    assert enough_program.judge(less, 0.1, WIDE).regret == np.inf
+    assert tolerance_stop_program.judge(less, 0.1, WIDE).regret == np.inf
 
 
 @pytest.mark.parametrize("size", [None, 60])
 def test_trials_go_to_all_that_matters_and_to_segments_as_they_have_users(size):
     told = evidence(problem())
-    gains = enough_program.regret_gains(told, 0.1, size)
+    gains = tolerance_stop_program.regret_gains(told, 0.1, size)
     counts = told.counts.astype(float)
     assert (gains(counts) >= 0).all()
     plan = plan_trials(gains, counts, 60, len(counts))
@@ -67,7 +67,7 @@ def known_support():
 
 def test_the_bound_by_the_prices_of_the_basis_counts_where_it_is_lower():
     told = known_support()
-    found, program = enough_program.judge(told, 0.1, NARROW), program_of(told)
+    found, program = tolerance_stop_program.judge(told, 0.1, NARROW), program_of(told)
     best = solve(program)
     fixed = regret_bound(program, best.weights, 0.1 * REGRET * best.chance, best.prices)
     assert 0 < found.regret < 0.9 * fixed
@@ -111,7 +111,7 @@ def test_what_is_proven_is_proven_for_one_segment():
 def test_a_round_for_the_margin_goes_to_the_arms_of_the_mix_as_segments_have_users(size):
     told = evidence(problem())
     used, counts = solve(program_of(told)).weights > 0, told.counts.astype(float)
-    gains = enough_program.margin_gains(told, size)
+    gains = tolerance_stop_program.margin_gains(told, size)
     plan = plan_trials(gains, counts, 60, len(counts))
     assert plan.trials[used].sum() == plan.trials.sum() == 60
     if size is not None:
@@ -130,7 +130,7 @@ def test_gains_for_the_margin_are_the_slope_of_what_it_costs():
         _, error = ProgramLimits(program._replace(data=data)).means(best.weights)
         return float(best.prices @ error)
 
-    gain = enough_program.margin_gains(told, None)(counts).sum(axis=1) / counts**2
+    gain = tolerance_stop_program.margin_gains(told, None)(counts).sum(axis=1) / counts**2
     assert (best.prices > 0).all()
     for place in range(len(counts)):
         step = np.zeros(len(counts))
@@ -141,8 +141,11 @@ def test_gains_for_the_margin_are_the_slope_of_what_it_costs():
 
 def test_without_a_price_or_with_an_untried_arm_there_is_no_margin_to_narrow():
     told = evidence(problem())
-    assert enough_program.margin_gains(evidence(Problem(ARMS, goal="minimise dollars", segments=SHARES)), None) is None
-    assert enough_program.margin_gains(Evidence(told.problem, [Moments(2), *told.moments[1:]]), None) is None
+    assert (
+        tolerance_stop_program.margin_gains(evidence(Problem(ARMS, goal="minimise dollars", segments=SHARES)), None)
+        is None
+    )
+    assert tolerance_stop_program.margin_gains(Evidence(told.problem, [Moments(2), *told.moments[1:]]), None) is None
 
 
 @pytest.mark.parametrize("arriving", [False, True])

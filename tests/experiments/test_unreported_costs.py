@@ -108,7 +108,7 @@ def test_what_never_told_is_set_aside():
     assert not exp.ask(1)
     assert exp.done
     assert exp.account.lost == 15.0
-    assert "15 of it set aside for trials that never told" in str(exp.account)
+    assert "15 of it set aside for trials that failed or never told" in str(exp.account)
     assert exp.state.handed == 3
     assert exp.tell(dead[0], {"reward": 1.0, "dollars": 2.0}).value == "counted"  # late, and paid for
     assert exp.account.spent == 2.0

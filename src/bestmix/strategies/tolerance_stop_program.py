@@ -14,7 +14,7 @@ from bestmix.answers.programs import program_of, segment_shares
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels.segment_allocation import capacities
 from bestmix.problems.layouts import places
-from bestmix.strategies.enough import FAR, LIMITS, REGRET, SHARP, Gains, Tolerance, Verdict, margin_parts_gains
+from bestmix.strategies.tolerance_stop import FAR, LIMITS, REGRET, SHARP, Gains, Tolerance, Verdict, margin_parts_gains
 
 
 def judge(evidence: Evidence, delta: float, tolerance: Tolerance) -> Verdict | None:

@@ -1,12 +1,10 @@
-from collections import Counter
-from datetime import UTC, datetime, timedelta
-
 import numpy as np
 import pytest
 
-from bestmix import SFSR, Instance, Known, Problem, Uniform, from_log, identify, open_experiment
-from bestmix.pages import report, views
-from bestmix.pages.views import Answer, View, read, read_answer
+from bestmix import SFSR, Instance, Known, Problem, from_log, identify, open_experiment
+from bestmix.pages import report
+from bestmix.pages.answer_view import Answer
+from bestmix.pages.experiment_view import read
 
 LOG = {"arm": list("sssslll"), "reward": [1.0, 1.2, 1.1, 1.0, 2.0, 2.2, 2.1], "dollars": [0, 0.2, 0.1, 0, 1.8, 2.2, 2]}
 
@@ -14,11 +12,6 @@ LOG = {"arm": list("sssslll"), "reward": [1.0, 1.2, 1.1, 1.0, 2.0, 2.2, 2.1], "d
 @pytest.fixture(scope="module")
 def instance():
     return Instance([1.7, 2.6, 0.5], [[0.0, 1.8, 0.8]], [1.0], sigma_reward=0.1, sigma_cost=0.1, costs=["dollars"])
-
-
-@pytest.fixture
-def exp():
-    return open_experiment("memory://", "prices", Problem(["low", "high"]), budget=6, strategy=Uniform())
 
 
 @pytest.mark.parametrize(
@@ -109,52 +102,6 @@ def test_the_question_names_what_there_is():
         "strategy": rec.strategy,
         "budget": "none set",
     }
-
-
-def test_a_view_is_one_snapshot_with_the_last_trials(exp):
-    given = exp.ask(3, worker="w1")
-    exp.tell(given[0], 1.0)
-    exp.tell_failed(given[1], "no luck" * 100)
-    view = read(exp)
-    now = exp.snapshot()
-    assert (view.key, view.state, view.answer.mixtures) == (exp.record.key, now.state, now.mixtures)
-    assert view.answer.rec.to_json() == now.recommendation.to_json()
-    assert [(w.name, w.leases, w.results) for w in view.workers] == [("w1", 1, 2)]
-    (row,) = view.uncounted_rows
-    assert (row.arm, row.what, row.worker, len(row.why)) == (given[1].arm, "reported as failed", "w1", 200)
-    assert read_answer(exp).recent == ()
-    assert view.share == pytest.approx(1 / 6)
-
-
-def test_a_view_reads_the_figures_once(exp, monkeypatch):
-    calls = Counter()
-    for name in ("run_state", "state"):
-        whole = getattr(exp.storage.store, name)
-        monkeypatch.setattr(exp.storage.store, name, lambda key, n=name, f=whole: calls.update([n]) or f(key))
-    read(exp)
-    assert calls["run_state"] == 1
-
-
-def test_the_time_left(exp):
-    exp.tell_many([(t, 1.0, None) for t in exp.ask(4)])
-    view = read(exp)
-    now = datetime.now(UTC)
-
-    def at(*ago):
-        from dataclasses import replace
-
-        trials = [replace(view.recent[0], told=now - timedelta(seconds=s)) for s in ago]
-        return View(view.key, view.state, view.answer, trials).time_left
-
-    assert at(0) == ""
-    assert at(0, 30) == "about 60 s left"
-    assert at(400, 401) == "no result has come for a while"
-
-
-def test_every_state_that_does_not_count_has_words():
-    from bestmix.experiments import TrialState
-
-    assert set(views.UNCOUNTED) == {state.value for state in TrialState} - {"leased", "complete", "extra"}
 
 
 def test_goal_and_limits_have_their_own_words():

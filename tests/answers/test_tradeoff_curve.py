@@ -1,0 +1,45 @@
+import json
+import math
+
+import pytest
+from tests.answers.tradeoffs import THREE, at_most
+
+from bestmix import Instance, Known, Problem, Uniform, tradeoff
+
+
+def test_pieces_join_and_the_last_never_ends():
+    pieces = tradeoff(THREE).pieces
+    assert [(p.low, p.high, p.slope) for p in pieces] == [(0.0, 1.0, 0.75), (1.0, 2.0, 0.25), (2.0, math.inf, 0.0)]
+    assert all(a.high == b.low and a.high_value == b.low_value for a, b in zip(pieces, pieces[1:], strict=False))
+
+
+def test_below_the_least_bound_there_is_no_mix():
+    found = tradeoff(THREE)
+    assert not found.at(-0.1).feasible
+    assert math.isnan(found.at(-0.1).value)
+    assert found.at(99.0).value == 2.0
+
+
+def test_a_bound_of_zero_moves_by_its_range():
+    found = tradeoff(Instance([1.0, 2.0], [[-1.0, 3.0]], [0.0]))
+    assert "A limit on cost0 of 0.8 instead of 0 would earn 0.20 more (1.25 -> 1.45)." in found.sentences()
+
+
+def test_plain_data_has_everything():
+    found = at_most(points=3)
+    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert data["pieces"][-1]["high"] is None
+    assert data["value"] == found.at(3.0).value
+    assert len(data["safe"]) == len(found.safe)
+
+
+@pytest.mark.parametrize("bound", [float("inf"), float("nan"), "2"])
+def test_a_bound_to_look_at_is_a_finite_number(bound):
+    with pytest.raises(ValueError, match="bound: expected a finite number"):
+        tradeoff(Instance([1.0, 2.0], [[0.0, 3.0]], [1.0])).at(bound)
+
+
+def test_a_chance_is_not_moved_beyond_one():
+    known = {"a": Known(1.0), "b": Known(2.0)}
+    rec = Uniform().start(Problem([], limits=["share(b) <= 90%"], known=known), budget=0).recommend()
+    assert tradeoff(rec).changed_bounds == (1.0, pytest.approx(0.72))
