@@ -22,6 +22,7 @@ if not any(Path(__file__).parent.glob("research/*.md")):
 suppress_warnings = ["ref.python"]  # attributes of several classes share a name, such as problem
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
+smartquotes = False  # what is copied from a page is to work
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signature in the docstring says it shorter
