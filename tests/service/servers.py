@@ -23,6 +23,7 @@ from bestmix.service.tokens import Scope, Tokens, new_token  # noqa: E402
 
 PROBLEM = Problem(["small", "large"], {"dollars": 1.0})
 HALF = "GET /healthz HTTP/1.1\r\nHost: x\r\n"  # a request's head without its end
+SETTINGS = Settings(remember=0.0, strangers=1e6)  # tests send bad tokens faster than anybody may
 
 
 def everything(connection):
@@ -44,7 +45,7 @@ class Running:
         self.clients = []  # closed in the end: in a cycle of garbage a socket may go before what would close it
         self.tokens = Tokens(storage)
         self.own, self.token = new_token(Scope.admin)
-        self.app = create_app(storage, settings or Settings(remember=0.0), self.own)
+        self.app = create_app(storage, settings or SETTINGS, self.own)
         self.socket = listen("127.0.0.1", 0)
         self.port = self.socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"

@@ -130,6 +130,22 @@ def test_pause_notes_trials_and_export_are_clicked(running, open_page):
     assert (exp.state.status, exp.state.reason) == ("stopped", "enough")
 
 
+def test_a_click_is_not_lost_when_the_page_is_renewed_in_the_middle_of_it(running, open_page):
+    exp = running.create(problem=PROBLEM, budget=24, strategy=SFSR())
+    page = open_page()
+    with page.expect_response(re.compile("/live")):  # the first figures of the stream
+        page.goto(f"{running.url}/experiments/{exp.record.key}")
+    page.get_by_role("link", name="JSON").hover()
+    page.mouse.down()
+    with page.expect_response(re.compile("/live")) as renewed:
+        exp.tell(exp.ask(1, worker="w1")[0], 0.5, [1.0, 0.3])
+    renewed.value.finished()
+    assert page.inner_text("#complete") == "0"
+    with page.expect_download():
+        page.mouse.up()
+    page.wait_for_function("document.getElementById('complete').textContent === '1'")
+
+
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
 def test_it_fits_every_screen(running, open_page, tmp_path, look):
     exp = running.create(problem=PROBLEM, budget=60, strategy=SFSR())

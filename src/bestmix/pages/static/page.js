@@ -108,7 +108,23 @@
     }
   }
 
+  // A click is lost when what was pressed is gone before it is let go: what comes meanwhile waits.
+  let pressed = false;
+  let fetched = null;
+
+  function release() {
+    setTimeout(() => { // after the click itself
+      pressed = false;
+      if (fetched !== null) replace(fetched);
+    }, 0);
+  }
+
+  live.addEventListener("pointerdown", () => (pressed = true));
+  ["pointerup", "pointercancel", "blur"].forEach((end) => addEventListener(end, release));
+
   function replace(text) {
+    fetched = pressed ? text : null;
+    if (pressed) return;
     const held = document.activeElement && live.contains(document.activeElement) && document.activeElement.getAttribute("href");
     const scrolls = [...live.querySelectorAll(".scroll")].map((part) => part.scrollLeft);
     live.innerHTML = text;
