@@ -146,7 +146,7 @@ def run_all(
                 counts[a] += owed[a]
             sampling.summarise(start, owed, counts, sums, squares, estimate, state.scatter)
             sampling.raise_scatter(least, state.scatter)
-            if settings.events:
+            if stop is not None and stop.events:
                 sampling.raise_events(counts, estimate, bound, state.scatter)
             status = conditions.solve(estimate, bound, everything, state)
             if status != simplex.OPTIMAL:
