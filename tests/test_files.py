@@ -47,6 +47,8 @@ def test_others_can_read_what_was_written(tmp_path):
     [
         ("x.json", b"{", "not valid JSON"),
         ("x.toml", b"a = = 1", "not valid TOML"),
+        ("x.json", b'{"a": {"b": 1, "b": 2}}', "'b' stands there twice; remove one"),
+        ("x.toml", b"a = 1\na = 2", "not valid TOML"),
         ("x.json", b"[1, 2]", "expected a table of named values, got a list"),
         ("x.json", b'{"a": "\xff"}', "x.json"),
         ("x.yaml", b"a: 1", "ends in .toml or .json, got .yaml"),

@@ -27,7 +27,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (UnicodeDecodeError, OSError) as error:
         raise checks.InvalidInput(path, f"not a text file in UTF-8 ({error})", "write it again") from None
     try:
-        data = tomllib.loads(text) if suffix == ".toml" else json.loads(text)
+        data = tomllib.loads(text) if suffix == ".toml" else json.loads(text, object_pairs_hook=_table)
     except ValueError as error:
         raise checks.InvalidInput(path, f"not valid {suffix[1:].upper()}: {error}") from None
     if not isinstance(data, dict):
@@ -86,6 +86,16 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, in which no name may stand twice: as in TOML, where one of the two values would be lost."""
+    table: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in table:
+            raise ValueError(f"{name!r} stands there twice; remove one")
+        table[name] = value
+    return table
 
 
 def _suffix(path: Path) -> str:
