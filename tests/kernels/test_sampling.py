@@ -103,6 +103,14 @@ def test_moments_of_heavy_tails_have_the_law_of_single_trials():
             assert stats.ks_2samp(squared[:, i, k], products[:, i, k]).pvalue > 1e-6
 
 
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 59, 10_000])
+def test_chi_squares_are_the_draws_of_numpy(freedom):
+    mine, numpys = np.random.default_rng(6), np.random.default_rng(6)
+    draws = [sampling.chi_square(mine, freedom) for _ in range(500)]  # some are rejected at first
+    np.testing.assert_allclose(draws, [numpys.chisquare(freedom) for _ in range(500)], rtol=1e-12)
+    assert mine.random() == numpys.random()
+
+
 def test_tables_are_redrawn_row_by_row():
     tables = [np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0]])]
     noise = bm.noise.Empirical(tables)

@@ -242,6 +242,22 @@ def add_gaussian(
 
 
 @inlined
+def chi_square(rng: np.random.Generator, freedom: int) -> float:
+    """The draw of ``rng.chisquare``, by Marsaglia and Tsang's method, in half of the time that Numba's takes."""
+    if freedom <= 2:  # by other methods
+        return float(rng.chisquare(freedom))
+    d = 0.5 * freedom - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = rng.standard_normal()
+        v = 1.0 + c * x
+        if v > 0.0:
+            v, u = v * v * v, rng.random()
+            if u < 1.0 - 0.0331 * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
+                return 2.0 * d * v
+
+
+@inlined
 def add_pairs(
     rng: np.random.Generator, first: float, second: float, count: int, sums: Floats, squares: Floats, a: int
 ) -> None:
@@ -249,12 +265,12 @@ def add_pairs(
     own, across, rest, root = 0.0, 0.0, 0.0, math.sqrt(count)
     reward = rng.standard_normal() * first
     if count > 1:
-        own = math.sqrt(rng.chisquare(count - 1)) * first
+        own = math.sqrt(chi_square(rng, count - 1)) * first
     cost = rng.standard_normal() * second
     if count > 1:
         across = rng.standard_normal() * second
     if count > 2:
-        rest = math.sqrt(rng.chisquare(count - 2)) * second
+        rest = math.sqrt(chi_square(rng, count - 2)) * second
     sums[a, 0] += root * reward
     sums[a, 1] += root * cost
     squares[a, 0, 0] += reward * reward + own * own
@@ -394,7 +410,7 @@ def add_wishart(
             if k < i and k < count - 1:
                 space[0, i, k] = rng.standard_normal()
             elif k == i and k < count - 1:
-                space[0, i, k] = math.sqrt(rng.chisquare(count - 1 - k))
+                space[0, i, k] = math.sqrt(chi_square(rng, count - 1 - k))
     if kind == INDEPENDENT:
         for i in range(d):
             space[3, 0, i] *= factor[a, i, i]
