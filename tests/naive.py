@@ -351,12 +351,18 @@ def blended_covariances(evidence, prior=5.0, unlikely=1e-6, limits=False):
 
     A deviation of the pool counts as at most the one with which so little scatter would be seen with the chance
     ``unlikely``; in full for values of 0 and 1, and where there is no scatter at all. For ``limits`` at least as 5
-    times the arm's own variance, and more where that is large beside the mean, as it is with skewed values.
+    times the arm's own variance, and more where that is large beside the mean, as it is with skewed values; arms with
+    more trials are in the pool as if they had as many as the arm; and the fewer these are next to the most, the more
+    its own deviation counts where it is the larger one.
     """
     scatters, freedom = np.array([m.scatter() for m in evidence.moments]), np.maximum(evidence.counts - 1, 0)
-    pool = scatters.sum(axis=0) / freedom.sum()
-    result = np.zeros((len(evidence.means), *pool.shape))
+    result = np.zeros((len(evidence.means), *scatters.shape[1:]))
     for a, (own, f) in enumerate(zip(scatters, freedom, strict=True)):
+        pool, size = np.zeros(own.shape), 0
+        for other, g in zip(scatters, freedom, strict=True):
+            count = min(g, max(f, 1)) if limits else g
+            pool, size = pool + (other / g * count if g else 0.0), size + count
+        pool = pool / size
         scale = np.ones(len(pool))
         for i in range(len(pool)):
             if own[i, i] > 0 and pool[i, i] > 0 and not evidence.events[a, i]:
@@ -367,6 +373,10 @@ def blended_covariances(evidence, prior=5.0, unlikely=1e-6, limits=False):
                     largest = max(largest, max(times, 15.0) * own[i, i] / f)
                 scale[i] = min(1.0, math.sqrt(largest / pool[i, i]))
         result[a] = (own + prior * pool * np.outer(scale, scale)) / (f + prior)
+        if limits and f:
+            wider = [max(own[i, i] / f / result[a, i, i], 1.0) if result[a, i, i] else 1.0 for i in range(len(own))]
+            wider = np.array(wider) ** (0.5 * (1 - f / freedom.max()))
+            result[a] *= np.outer(wider, wider)
     return result
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from tests.answers.estimates import drawn
 
+from bestmix import from_log
 from bestmix.answers import cone, safety
 
 
@@ -143,3 +144,20 @@ def test_planes_that_cannot_be_solved_are_left_to_the_barrier(monkeypatch):
     found = cone.cone_mix(data.means, bound, margin)
     assert found @ data.means[:, 0] == pytest.approx(expected @ data.means[:, 0], abs=2e-3)
     assert (found @ data.means[:, 1:] + (1 - cone.FINE) * cone.spread(margin, found) <= bound + 1e-9).all()
+
+
+@pytest.mark.parametrize("limits", [[], ["share(dear) <= 90%"]])
+def test_what_all_costs_have_in_common_changes_nothing(limits):
+    """A fixed part of all costs, far above what they differ by: no arm is surer of its limit, and no price is exact."""
+
+    def answered(offset):
+        rng = np.random.default_rng(7)
+        costs = offset + np.r_[rng.normal(1.0, 0.1, 12), rng.normal(3.0, 0.1, 12)]
+        log = {"arm": ["cheap"] * 12 + ["dear"] * 12, "reward": rng.normal(size=24) + np.repeat([0, 5], 12), "c": costs}
+        return from_log(log, bounds={"c": offset + 2.0}, limits=limits)
+
+    plain = answered(0.0)
+    for offset in (1e6, 1e8, 1e10):  # where a cost is rounded to 2e-6
+        found = answered(offset)
+        assert found.mixture == pytest.approx(plain.mixture, abs=1e-5)
+        assert (found.certainty, found.single) == (pytest.approx(plain.certainty, abs=1e-4), plain.single)

@@ -26,7 +26,7 @@ def test_means_counts_and_columns():
 def test_each_covariance_is_blended_with_the_pool():
     rng = np.random.default_rng(0)
     tables = [rng.normal(size=(n, 3)) * s for n, s in ((4, 1.0), (30, 3.0), (1, 1.0), (0, 1.0))]
-    covariances = evidence_of(tables, {"k": Known(1.0, {"c0": 0.0, "c1": 0.0})}).estimates.covariances
+    covariances = evidence_of(tables, {"k": Known(1.0, {"c0": 0.0, "c1": 0.0})}).support_estimates.covariances
     scatter = [np.cov(t.T) * (len(t) - 1) if len(t) > 1 else np.zeros((3, 3)) for t in tables]
     freedom = [3, 29, 0, 0]
     pool = sum(scatter) / sum(freedom)

@@ -47,6 +47,32 @@ def test_a_limit_reckons_with_more_of_the_pool_where_values_are_wide_beside_thei
     assert (np.diagonal(found, axis1=1, axis2=2) >= np.diagonal(alone, axis1=1, axis2=2) * (1 - 1e-12)).all()
 
 
+@given(seed=st.integers(0, 10**6), fold=st.floats(1.0, 1e3))
+@settings(max_examples=40, deadline=None)
+def test_arms_with_many_trials_do_not_make_one_with_few_a_quiet_one(seed, fold):
+    rng = np.random.default_rng(seed)
+    counts, scale = rng.integers(1, 400, 4), fold ** rng.uniform(size=4)
+    values = [9.0 + rng.normal(size=(n, 2)) * s for n, s in zip(counts, scale, strict=True)]
+    moments = [Moments(2).plus(rows) for rows in values]
+    evidence = Evidence(Problem([f"a{i}" for i in range(4)], {"c": 1.0}), moments)
+    found = safety.estimates(evidence.means, evidence.scatters, evidence.counts)  # whatever the skewness seems to be
+    np.testing.assert_allclose(found.covariances, naive.blended_covariances(evidence, limits=True), rtol=1e-9)
+
+
+def test_a_noisy_arm_with_few_trials_beside_a_quiet_one_with_many_keeps_its_limit():
+    broken, runs = 0, 600
+    for seed in range(runs):
+        rng = np.random.default_rng([4, seed])
+        cheap = Moments(2).plus(np.column_stack([rng.normal(0.5, 0.3, 500), rng.normal(0.5, 0.05, 500)]))
+        dear = Moments(2).plus(np.column_stack([rng.normal(0.8, 0.3, 5), rng.normal(1.5, 0.15, 5)]))
+        data = Evidence(Problem(["cheap", "dear"], {"c": 1.0}), [cheap, dear]).estimates
+        found = safety.safe_mix(data, np.ones(1), chance=1.0)
+        assert found.certified
+        broken += bool(found.mixture @ [0.5, 1.5] > 1.0)
+    # Meant is at most 5%: a false alarm in 0.2% of all seeds. With one pool for both arms it is 10%.
+    assert broken <= 46
+
+
 def test_arms_that_are_alike_are_pooled_to_the_bit_as_decisions_are():
     rng = np.random.default_rng(3)
     for trials in (2, 5, 40):

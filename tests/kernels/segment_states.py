@@ -22,8 +22,9 @@ class Case(NamedTuple):
     scatter: np.ndarray
     counts: np.ndarray
 
-    def program(self, arrivals=0.0):
-        return noisy_program(self.rows, self.weight, self.means, self.scatter, self.counts, arrivals=arrivals)
+    def program(self, arrivals=0.0, as_possible=False):
+        told = self.means, self.scatter, self.counts
+        return noisy_program(self.rows, self.weight, *told, arrivals=arrivals, as_possible=as_possible)
 
     def tried(self, arrivals=0.0):
         data = self.program(arrivals).data

@@ -1,9 +1,12 @@
 """Errors of means from sums by blocks, where trials are not independent: a user's many requests, the requests of a day.
 
 A mean of an arm is a ratio of totals over blocks, so its error is that of the blocks' deviations from it (the
-linearised, or cluster-robust, variance). Deviations that arms have in common, as on a day that was bad for all, add up
-in a mix, which independent arms' errors do not tell: where those of a limit at the recommended mix are wider together
-than apart, all errors of what it reads are widened so. The bootstrap redraws whole blocks.
+linearised, or cluster-robust, variance), and at least that of its trials one by one: blocks whose means happen to be
+the same tell of no price. Blocks that differ in size count as fewer: as many as there would be of one size.
+
+Deviations that arms have in common, as on a day that was bad for all, add up in a mix, which independent arms' errors
+do not tell: where those of a limit at the recommended mix are wider together than apart, all errors of what it reads
+are widened so. The bootstrap redraws whole blocks.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,6 +28,7 @@ from bestmix.problems.problem import Problem
 
 MOST_ROUNDS = 8  # of recommending and widening
 CLOSE = 1.01  # errors that would be wider by less are wide enough
+NOTHING = 1e-12  # of a variance: rounding
 TAIL = 0.975  # where Student's distribution and the normal one are compared
 
 
@@ -74,14 +78,14 @@ class Blocks:
     @cached_property
     def covariances(self) -> Floats:
         """Of each arm's means (K0, M, M), wide enough for few blocks."""
-        used = (self.counts > 0).sum(axis=0)
-        return np.asarray(np.einsum("bki,bkj->kij", self.deviations, self.deviations) * widened(used)[:, None, None])
+        wider = widened(alike(self.counts))[:, None, None]
+        return np.asarray(np.einsum("bki,bkj->kij", self.deviations, self.deviations) * wider)
 
     def variances(self, weights: Floats, transform: Floats) -> tuple[Floats, Floats]:
         """Of linear functions of the measures, each at weights of its own (R, K0): arms together, and apart (R,)."""
         rows = np.einsum("bkm,rm,rk->br", self.deviations, transform, weights)
         apart = np.einsum("rk,rm,kmn,rn->r", weights**2, transform, self.covariances, transform)
-        return (rows**2).sum(axis=0) * widened(np.array([len(self.counts)]))[0], np.asarray(apart)
+        return (rows**2).sum(axis=0) * widened(alike(self.counts.sum(axis=1))), np.asarray(apart)
 
     def moments(self, widening: Floats, plain: list[Moments]) -> list[Moments]:
         """Each arm's moments with the errors of the blocks, the standard ones times the widening of each measure."""
@@ -91,7 +95,7 @@ class Blocks:
     def _moments(self, place: int, scale: Floats, plain: Moments) -> Moments:
         # A scatter s makes a mean's variance s / (n - 1) / n.
         n = float(plain.count)
-        scatter = self.covariances[place] * scale * (n * (n - 1.0))
+        scatter = at_least(plain.scatter(), self.covariances[place] * (n * (n - 1.0))) * scale
         return Moments.from_statistics(plain.count, plain.mean(), scatter).as_skewed(plain.skewness())
 
     def redrawn(self, rng: np.random.Generator, segments: int = 1) -> RedrawnLog:
@@ -102,6 +106,31 @@ class Blocks:
         means = np.where(trials[:, None] > 0, sums / np.maximum(trials, 1.0)[:, None], self.means)
         means[~self.counts.any(axis=0)] = np.nan
         return RedrawnLog(means, trials.reshape(segments, -1).sum(axis=1).astype(np.int64))
+
+
+def alike(sizes: Floats) -> Floats:
+    """How many blocks of one size tell as much as blocks of these sizes (B, ...).
+
+    >>> alike(np.array([[4.0, 4.0, 4.0], [9.0, 1.0, 0.0]]).T).round(2)
+    array([3.  , 1.22])
+    """
+    squares = (sizes**2).sum(axis=0)
+    return np.asarray(sizes.sum(axis=0) ** 2 / np.where(squares > 0, squares, 1.0))
+
+
+def at_least(own: Floats, scatter: Floats) -> Floats:
+    """A scatter (M, M) with no measure's below that of the trials one by one.
+
+    >>> at_least(np.diag([4.0, 1.0]), np.array([[1.0, 1.0], [1.0, 9.0]])).tolist()
+    [[4.0, 2.0], [2.0, 9.0]]
+    """
+    least, found = np.diag(own), np.diag(scatter)
+    none = found <= NOTHING * least  # the means of the blocks happen to be the same
+    ratio = np.sqrt(np.maximum(np.divide(least, found, out=np.ones_like(found), where=~none), 1.0))
+    result = scatter * np.outer(ratio, ratio)
+    result[none], result[:, none] = 0.0, 0.0
+    result[np.ix_(none, none)] = own[np.ix_(none, none)]
+    return np.asarray(result)
 
 
 def widened(blocks: Floats | np.ndarray) -> Floats:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestmix.answers.cone import DUST, spread
+from bestmix.answers.cone import dust, spread
 from bestmix.answers.correlations import of_row
 from bestmix.answers.regret import by_themselves, least_bound
 from bestmix.answers.safe_search import best_alone, single_tail
@@ -113,8 +113,8 @@ def safe_arm(
     """Best arm that alone keeps all limits, judged as any mix is, of all or of some (K,); None when there is none."""
     limits = CostLimits(data, bound)
     margin = margins(data, single_tail(limits, chance, safety))
-    dust = DUST * np.maximum(np.abs(bound), np.abs(data.means[:, 1:]))
-    keeps = np.asarray((data.means[:, 1:] + margin <= bound + dust).all(axis=1))
+    rounding = np.array([dust(mean[None], bound) for mean in data.means[:, 1:]])  # of each arm alone
+    keeps = np.asarray((data.means[:, 1:] + margin <= bound + rounding).all(axis=1))
     fits = np.flatnonzero(keeps if deployable is None else keeps & deployable)
     found = best_alone(limits, chance, np.eye(len(data.means))[fits], data.means[fits, 0], safety)
     return None if found is None else int(fits[found])

@@ -145,7 +145,7 @@ def noisy_program(
         freedom = np.where(np.isfinite(counts), np.maximum(counts - 1.0, 0.0), 0.0)
         scatters = np.where(exact, freedom[:, None, None] * pooled, scatters)
     scatters = np.where(np.isfinite(counts)[:, None, None], scatters, 0.0)
-    data = estimates(means, scatters, counts, binary, as_possible, skew)
+    data = estimates(means, scatters, counts, binary, as_possible, skew, exact if given.any() else None)
     data.covariances[exact] = 0.0
     return NoisyProgram(rows, np.asarray(weight, dtype=np.float64), float(arrivals), data)
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.answers.barrier import divided, follow, room_within
-from bestmix.answers.cone import DUST, FINE, lengths
+from bestmix.answers.cone import DUST, FINE, dust, lengths
 from bestmix.answers.noisy_program import loaded, maximised, mix_of, speed_of
 from bestmix.answers.safe_search import Guess
 from bestmix.arrays import Flags, Floats, Integers
@@ -115,8 +115,8 @@ def _by_segment(line: Rows, values: Floats) -> Floats:
 def fails(line: Rows, cones: Cones, x: Floats, fine: float = FINE) -> Flags:
     """Limits that a mix does not keep with their margins (R,), but for a little."""
     width = widths(line, cones, x)
-    dust = DUST * np.maximum(np.abs(line.rows).max(axis=0, initial=0.0), np.abs(line.right))
-    return np.asarray((x @ line.rows + width > line.right + fine * width + dust) & ~line.equality)
+    most = line.right + fine * width + dust(line.rows, line.right)
+    return np.asarray((x @ line.rows + width > most) & ~line.equality)
 
 
 def room(line: Rows, cones: Cones, x: Floats) -> float:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from bestmix.answers import likeliest, program_cone
-from bestmix.answers.cone import DUST, ROUGH
+from bestmix.answers.cone import ROUGH, dust
 from bestmix.answers.noisy_program import NoisyProgram, restricted
 from bestmix.answers.program_cone import Cones, Rows
 from bestmix.answers.safe_search import (
@@ -175,12 +175,12 @@ class ProgramLimits:
 
         line = self.line
         gap = line.right - mixture @ line.rows
-        dust = DUST * np.maximum(np.abs(line.right), np.abs(line.rows).max(axis=0, initial=0.0))
-        sign = np.where(gap >= -dust, 1.0, -1.0)
+        rounding = dust(line.rows, line.right)
+        sign = np.where(gap >= -rounding, 1.0, -1.0)
 
         def outside(z: Floats) -> Flags:
             width = program_cone.widths(line, self.cones(np.asarray(ndtr(-z)), sign), mixture)
-            return np.asarray(width > np.abs(gap) + dust)
+            return np.asarray(width > np.abs(gap) + rounding)
 
         return np.where(line.equality, 0.0, tails_at(outside, sign))
 
@@ -189,7 +189,7 @@ class ProgramLimits:
         data = self.program.data
         more = ProgramLimits(self.program._replace(data=data._replace(counts=times * data.counts)), self.common)
         line = more.line
-        room = line.right - mixture @ line.rows + DUST * np.abs(line.rows).max(axis=0, initial=0.0)
+        room = line.right - mixture @ line.rows + dust(line.rows, line.right)
         return bool((line.equality | (program_cone.widths(line, more.cones(tail), mixture) <= room)).all())
 
     def means(self, mixture: Floats) -> tuple[Floats, Floats]:

@@ -10,12 +10,12 @@ beta distribution, so that an event that was never seen still counts.
 How the safe mix is searched for is in ``safe_search.py``; here are the intervals of mean costs.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bestmix.answers import likeliest, pooling
-from bestmix.answers.cone import DUST, Margins, cone_mix, scaled, spread, widest_mix
+from bestmix.answers.cone import Margins, cone_mix, dust, scaled, spread, widest_mix
 from bestmix.answers.correlations import mean_covariances, of_row
 from bestmix.answers.safe_search import HALVINGS, judged, nothing, search, spread_out, tails_at
 from bestmix.answers.safe_search import LEAST_CHANCE as LEAST_CHANCE
@@ -34,6 +34,7 @@ from bestmix.kernels.conditions import PRIOR
 from bestmix.problems.solution import solve_means
 
 COSTS = slice(1, None)  # of the metrics
+ALIKE = 1e-14  # of a mean, by which values differ that rounding alone has made different
 EXACT = 10  # trials of one value, other than zero, after which it is taken for a price without spread
 FEW_EVENTS = 0.7  # events that limits of shares add: between Jeffreys's 0.5 and the 1 of exact limits
 ALONE = 1.0  # the same where a single arm is uncertain: the errors of several do not make up for each other there
@@ -66,14 +67,19 @@ def estimates(
     binary: Signs | Flags | None = None,
     as_possible: bool = False,
     skew: Floats | None = None,
+    given: Flags | None = None,
 ) -> Estimates:
     """Estimates from sums: each arm's covariance is blended with the pooled one, but a price keeps its own.
 
-    The pool counts for an arm as no more than its own trials leave possible, if they are not skewed (``as_possible``).
+    For the chance of a support (``as_possible``) the pool, that of decisions, counts for an arm as no more than its own
+    trials leave possible. For limits it counts as more where values are skewed, and arms with many trials do not make
+    one with few a quiet arm (``pooling``).
+
     ``scatters`` are sums of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are
-    infinite. ``skew`` (K, 1 + L, 3) is what to reckon with; None where it is not known. A value that was the same in
-    EXACT trials or more, of an arm or (but for the first ones) of all, is a price; zero is not, it may be an event that
-    did not happen yet, and keeps the pool's share, which falls like one over the trials.
+    infinite. ``skew`` (K, 1 + L, 3) is what to reckon with; None where it is not known. ``given`` (K, 1 + L, 1 + L) are
+    entries that are known. A value that was the same in EXACT trials or more, of an arm or (but for the first ones) of
+    all, is a price; zero is not, it may be an event that did not happen yet, and keeps the pool's share, which falls
+    like one over the trials.
     """
     counts, binary = np.asarray(counts, dtype=np.float64), _flags(means, binary)
     unknown = np.isfinite(counts)
@@ -82,9 +88,13 @@ def estimates(
     speed = jit.speed_for(len(trials))
     speed(conditions.pool_scatter)(trials, own, pooled)
     least = 0.0 if as_possible else pooling.skewed(trials, own, means[unknown], _of(skew, unknown))
-    blended[unknown] = pooling.blended_as_possible(trials, own, pooled, binary[unknown] != 0, least)
+    pools, lends = pooled, np.full(len(trials), PRIOR)
+    if not as_possible:
+        pools, lends = pooling.among_equals(trials, own, pooled, _of(given, unknown))
+    mixed = pooling.blended_as_possible(trials, own, pools, binary[unknown] != 0, least)
+    blended[unknown] = mixed if as_possible else pooling.as_own_trials_say(trials, own, mixed)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
-    same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (DUST * means) ** 2) & (means != 0) & (binary == 0)
+    same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (ALIKE * means) ** 2) & (means != 0) & (binary == 0)
     price = same & (counts >= EXACT)[:, None]
     blended[price[:, :, None] | price[:, None, :]] = 0.0
     if freedom.sum() < EXACT - 1:  # a few trials without any spread, and the first of an arm says nothing of it
@@ -95,11 +105,12 @@ def estimates(
         share = FEW_EVENTS / (counts[a] + 1.0)
         blended[a, m, m] = share * (1.0 - share)
     lent = np.minimum(PRIOR, freedom.sum() - freedom[:, 0])
+    lent[unknown] = np.minimum(lent[unknown], lends)
     skew = None if skew is None else np.where(price[:, :, None], 0.0, skew)
     few = ALONE if unknown.sum() == 1 else FEW_EVENTS
     variance = np.diagonal(scatters, axis1=1, axis2=2) / np.maximum(freedom, 1.0)
-    mixed = np.diagonal(blended, axis1=1, axis2=2)
-    unlike = np.sqrt(np.maximum(variance / np.where(mixed > 0, mixed, np.inf), 1.0))
+    reckoned = np.diagonal(blended, axis1=1, axis2=2)
+    unlike = np.sqrt(np.maximum(variance / np.where(reckoned > 0, reckoned, np.inf), 1.0))
     return Estimates(means, blended, counts, binary, lent=lent, skew=skew, few=few, unlike=unlike)
 
 
@@ -107,7 +118,7 @@ def _flags(means: Floats, flags: Signs | Flags | None) -> Signs:
     return np.zeros(means.shape, dtype=np.int8) if flags is None else flags.astype(np.int8)
 
 
-def _of(table: Floats | None, arms: Integers | Flags) -> Floats | None:
+def _of(table: Any, arms: Integers | Flags) -> Any:
     return None if table is None else table[arms]
 
 
@@ -228,12 +239,12 @@ def tails(data: Estimates, mixture: Floats, bound: Floats) -> Floats:
 
     data, mixture = chosen(data, mixture > 0), mixture[mixture > 0]
     mean = mixture @ data.means[:, 1:]
-    dust = DUST * np.maximum(np.abs(bound), np.abs(data.means[:, 1:]).max(axis=0, initial=0.0))
-    sign = np.where(mean <= bound + dust, 1.0, -1.0)
+    rounding = dust(data.means[:, 1:], bound)
+    sign = np.where(mean <= bound + rounding, 1.0, -1.0)
 
     def outside(z: Floats) -> Flags:
         width = spread(margins(data, np.asarray(ndtr(-z)), sign), mixture, of_row(data.shared, COSTS))
-        return np.asarray(width > np.abs(bound - mean) + dust)
+        return np.asarray(width > np.abs(bound - mean) + rounding)
 
     return tails_at(outside, sign)
 
@@ -348,7 +359,7 @@ class CostLimits(NamedTuple):
         inner = inner._replace(counts=times * inner.counts)
         room = self.bound - share @ inner.means[:, 1:]
         width = spread(margins(inner, tail), share, of_row(inner.shared, COSTS))
-        return bool((width <= room + DUST * np.abs(self.bound)).all())
+        return bool((width <= room + dust(inner.means[:, 1:], self.bound)).all())
 
     def means(self, mixture: Floats) -> tuple[Floats, Floats]:
         """Mean costs and their standard errors, from the arms in the mix alone: others may have no trials."""
