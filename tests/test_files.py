@@ -74,3 +74,10 @@ def test_csv_is_quoted_where_it_must_be():
     rows = [{"a": "x,y", "b": 1.5}, {"a": 'say "z"\n', "b": None}]
     assert files.csv_text(rows) == 'a,b\n"x,y",1.5\n"say ""z""\n",\n'
     assert files.csv_text([]) == "\n"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]'])
+def test_no_name_stands_twice_in_json(text):
+    with pytest.raises(files.Repeated, match="'a' stands there twice; remove one"):
+        files.loads(text)
+    assert files.loads('[{"a": 1}, {"a": 2}]') == [{"a": 1}, {"a": 2}]

@@ -16,6 +16,24 @@ import tomli_w
 from bestmix import checks
 
 
+class Repeated(ValueError):
+    """A name that stands twice in an object of JSON."""
+
+
+def loads(text: str | bytes) -> Any:
+    """What JSON says, in whose objects no name may stand twice: as in TOML, where one of the values would be lost."""
+    return json.loads(text, object_pairs_hook=_table)
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Repeated(f"{twice!r} stands there twice; remove one")
+    return table
+
+
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The table in a ``.toml`` or ``.json`` file."""
     path = Path(path)
@@ -27,7 +45,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     except (UnicodeDecodeError, OSError) as error:
         raise checks.InvalidInput(path, f"not a text file in UTF-8 ({error})", "write it again") from None
     try:
-        data = tomllib.loads(text) if suffix == ".toml" else json.loads(text, object_pairs_hook=_table)
+        data = tomllib.loads(text) if suffix == ".toml" else loads(text)
     except ValueError as error:
         raise checks.InvalidInput(path, f"not valid {suffix[1:].upper()}: {error}") from None
     if not isinstance(data, dict):
@@ -86,16 +104,6 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         os.unlink(name)
         raise
-
-
-def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, in which no name may stand twice: as in TOML, where one of the two values would be lost."""
-    table: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in table:
-            raise ValueError(f"{name!r} stands there twice; remove one")
-        table[name] = value
-    return table
 
 
 def _suffix(path: Path) -> str:

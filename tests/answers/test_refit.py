@@ -52,6 +52,15 @@ def test_goal_and_limits_are_kept_when_weights_are_fitted_again():
     assert sum(weight * means[arm] for arm, weight in fitted.weights.items()) == pytest.approx(0.8)
 
 
+def test_weights_have_the_arms_of_which_limits_ask_a_share():
+    fresh = {"arm": ["s"] * 12, "reward": [0.6, 0.7] * 6, "dollars": [1.0, 1.1] * 6}
+    for limit in ("share(l) >= 10%", "share(l) = 10%"):
+        with pytest.raises(ValueError, match=r"policy: expected a weight of 'l', for 'share\(l\) >?= 10%'"):
+            refit(Policy({"s": 1.0}, {"dollars": 5.0}, limits=[limit]), fresh)
+    for limit in ("share(l) <= 10%", "share(l) >= 0"):
+        assert refit(Policy({"s": 1.0}, {"dollars": 5.0}, limits=[limit]), fresh).feasible
+
+
 def test_segments_are_fitted_again_from_their_column():
     rng = np.random.default_rng(1)
     cells = [("s", "free"), ("l", "free"), ("s", "paid"), ("l", "paid")]

@@ -20,6 +20,22 @@ def test_below_the_least_bound_there_is_no_mix():
     assert found.at(99.0).value == 2.0
 
 
+def test_all_of_a_share_can_be_asked_where_rounding_ends_a_little_before():
+    mean = {("s0", "a0"): -0.042, ("s0", "a1"): -0.699, ("s0", "a2"): -0.665}
+    mean |= {("s1", "a0"): -0.661, ("s1", "a1"): -2.177, ("s1", "a2"): -0.623}
+    cells = [cell for cell in mean for _ in range(2)]
+    log = {"arm": [arm for _, arm in cells], "seg": [segment for segment, _ in cells]}
+    log |= {"q": [value + apart for value in mean.values() for apart in (-0.1, 0.1)]}
+    shares, limit = {"s0": 0.26694349307231763, "s1": 0.7330565069276823}, "share(a0) >= 17%"
+    asked = {"goal": "minimise q", "segment": "seg", "segments": shares, "limits": [limit]}
+    found = tradeoff(log, limit, **asked)
+    assert found.keepable(1.0)
+    assert found.at(1.0).feasible
+    assert found.at(1.0).value == pytest.approx(sum(shares[s] * mean[s, "a0"] for s in shares))
+    assert not found.keepable(1.0 + 1e-9)
+    assert not found.at(1.0 + 1e-9).feasible
+
+
 def test_a_bound_of_zero_moves_by_its_range():
     found = tradeoff(Instance([1.0, 2.0], [[-1.0, 3.0]], [0.0]))
     assert "A limit on cost0 of 0.8 instead of 0 would earn 0.20 more (1.25 -> 1.45)." in found.sentences()

@@ -106,6 +106,22 @@ def test_arms_come_and_go_and_no_trial_is_lost(storage, name, strategy, made, cl
 
 
 @pytest.mark.parametrize("strategy", FROM_COUNTS, ids=lambda s: s.name)
+def test_bounds_change_where_the_budget_was_made_smaller_than_what_was_made(storage, name, strategy):
+    exp = storage.create(name, PROBLEM, 90, strategy)
+    made = work(exp, 25)
+    exp.change(budget=10)
+    assert exp.state.status == "done"
+    exp.change(bounds=dict.fromkeys(PROBLEM.bounds, 0.9))
+    assert exp.state.status == "done"
+    assert list(exp.problem.bounds.values()) == [0.9]
+    assert audit(exp) == []
+    exp.change(budget=made + 20)  # and it goes on
+    work(exp)
+    assert made < exp.state.complete <= made + 20
+    assert audit(exp) == []
+
+
+@pytest.mark.parametrize("strategy", FROM_COUNTS, ids=lambda s: s.name)
 @pytest.mark.parametrize("budget", [10, 30, 45, 200])
 def test_another_budget(storage, name, strategy, budget):
     exp = storage.create(name, PROBLEM, 90, strategy)

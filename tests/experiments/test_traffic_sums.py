@@ -96,6 +96,15 @@ def test_products_that_would_make_a_correlation_beyond_1_are_refused(product):
     assert exp.tell_sums([row | {"products": products | {"q*d": 34.9999999}}], key="w:1").value == "counted"
 
 
+def test_a_single_request_has_the_squares_of_its_sums():
+    exp = open_experiment("memory://", "t", Problem(["a"], goal="maximise q", limits=["d <= 1"]), traffic=Traffic())
+    products = {"q*q": 1.21, "q*d": 0.33, "d*d": 0.09}
+    row = {"version": 1, "arm": "a", "n": 1, "sums": {"q": 1.1, "d": 0.3}, "products": products}
+    with pytest.raises(ValueError, match=r"the sum of d\*d is not the square of d, of a single request"):
+        exp.tell_sums([row | {"products": products | {"d*d": 50.0}}], key="w:1")
+    assert exp.tell_sums([row], key="w:1").value == "counted"
+
+
 def test_what_is_no_list_of_rows_is_told():
     exp = open_experiment("memory://", "t", Problem(["a", "b"]), traffic=Traffic())
     with pytest.raises(ValueError, match="rows: expected a list of rows, got 5"):

@@ -8,7 +8,12 @@ PROBLEM = Problem(["small", "large"], {"dollars": 5.0})
 
 @pytest.mark.parametrize(
     ("text", "amount", "unit"),
-    [("200 dollars", 200.0, "dollars"), ("3 hours", 3.0, "hours"), (" 1e3  GPU hours ", 1000.0, "GPU hours")],
+    [
+        ("200 dollars", 200.0, "dollars"),
+        ("3 hours", 3.0, "hours"),
+        (" 1e3  GPU hours ", 1000.0, "GPU hours"),
+        ("1,234,567 EUR", 1234567.0, "EUR"),
+    ],
 )
 def test_a_budget_is_written_as_an_amount_with_its_unit(text, amount, unit):
     found = Spend.parse(text)
@@ -16,7 +21,9 @@ def test_a_budget_is_written_as_an_amount_with_its_unit(text, amount, unit):
     assert Spend.parse(str(found)) == found
 
 
-@pytest.mark.parametrize("text", ["", "dollars", "x dollars", "200", "dollars 200", "-3 dollars", "0 dollars"])
+@pytest.mark.parametrize(
+    "text", ["", "dollars", "x dollars", "200", "dollars 200", "-3 dollars", "0 dollars", "0,6 dollars", "1,5 dollars"]
+)
 def test_other_texts_are_refused(text):
     with pytest.raises(ValueError, match=r"^budget: expected an? "):
         Spend.parse(text)

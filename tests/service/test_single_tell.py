@@ -54,6 +54,18 @@ def whole(running, exp, body, kind="application/json", token=None, more=""):
     return int(status.split()[1]), content, sorted(x for x in lines if not x.startswith((b"date:", b"x-request-id:")))
 
 
+@pytest.mark.parametrize("kind", ["application/json", ROUNDABOUT])
+def test_a_name_that_stands_twice_is_refused(running, exp, kind):
+    """Whichever value was meant, the other would be lost for good."""
+    trial = exp.ask(1)[0]
+    body = json.dumps(result(trial)).replace('"reward": 1.0', '"reward": 1.0, "reward": 7.0').encode()
+    status, answer = tell(running, exp, body, kind)
+    assert status == 400
+    assert json.loads(answer)["error"]["message"].startswith("body: 'reward' stands there twice; remove one")
+    assert exp.state.complete == 0
+    assert tell(running, exp, result(trial), kind)[0] == 200
+
+
 @pytest.fixture
 def remembering(tmp_path):
     """A server that knows its tokens for a while, as usual."""

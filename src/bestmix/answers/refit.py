@@ -23,6 +23,8 @@ from bestmix.arrays import Floats
 from bestmix.problems.known import Known
 from bestmix.problems.layouts import places
 from bestmix.problems.problem import Problem
+from bestmix.problems.quantities import Share
+from bestmix.problems.rows import parse_limits
 
 Tables = Mapping[Group, Floats]
 
@@ -78,6 +80,7 @@ def refit_whole(
     >>> found.deployed["dollars"].mean, found.left_out
     (1.0, {'x': 1})
     """
+    _check_shares(policy)
     asked = policy.knowing(known or {})
     first, *rest = asked.problem.metrics
     columns = arm, first if reward == "reward" else reward, rest, drop_missing, segment if policy.segments else None
@@ -99,6 +102,20 @@ def refit_whole(
         {name: rows for name, rows in strange.items() if rows},
         idle,
     )
+
+
+def _check_shares(policy: Policy) -> None:
+    """Arms of which a limit asks a share are among the policy's, which are all that it can have."""
+    for limit in parse_limits(policy.limits, policy.bounds):
+        if not isinstance(limit.quantity, Share) or limit.relation == "<=" or not limit.bound > 0:
+            continue
+        if limit.quantity.arm not in policy.weights:
+            raise checks.InvalidInput(
+                "policy",
+                expected=f"a weight of {limit.quantity.arm!r}, for '{limit}'",
+                got=f"weights of {checks.shown(list(policy.weights))} alone",
+                remedy="make a policy of a recommendation with that limit",
+            )
 
 
 def _check_tried(policy: Policy, evidence: Evidence) -> None:

@@ -13,6 +13,7 @@ from bestmix.problems.quantities import Share, Tail
 from bestmix.problems.rows import is_bound
 
 CHANGES = (0.2, -0.2)  # of the bound, that sentences are about
+ROUNDING = 1e-12  # of the tightest bound, by which one is beyond it for nothing but rounding
 REWARD = Goal()  # what is aimed at where nothing else is asked
 
 
@@ -165,6 +166,7 @@ class TradeOff:
 
     def keepable(self, bound: float) -> bool:
         """Whether some mix keeps this bound."""
+        bound = self._rounded(bound)
         return bound <= self.tightest if self.at_least else bound >= self.tightest
 
     def at(self, bound: float) -> Outcome:
@@ -177,11 +179,16 @@ class TradeOff:
         """
         if not isinstance(bound, (int, float)) or not math.isfinite(bound):
             raise checks.InvalidInput("bound", expected="a finite number", got=checks.shown(bound))
-        inside = [piece for piece in self.pieces if piece.low <= bound <= piece.high]
+        place = self._rounded(bound)
+        inside = [piece for piece in self.pieces if piece.low <= place <= piece.high]
         if not inside:
             return Outcome(bound, False, math.nan, {}, math.nan)
         piece = inside[0 if self.at_least else -1]
-        return Outcome(bound, True, piece.value(bound), piece.mixture(bound), piece.slope)
+        return Outcome(bound, True, piece.value(place), piece.mixture(place), piece.slope)
+
+    def _rounded(self, bound: float) -> float:
+        """The tightest bound for one that only rounding sets apart from it, such as all of a share."""
+        return self.tightest if math.isclose(bound, self.tightest, rel_tol=ROUNDING) else bound
 
     def safe_at(self, bound: float) -> SafePoint | None:
         """The safe mix at one of the bounds that were looked at; None for another, or where there is none."""

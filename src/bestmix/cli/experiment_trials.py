@@ -105,6 +105,7 @@ def result_of(reward: float | None, cost: list[str] | None, metric: list[str] | 
 def read_lines(file: str) -> list[tuple[Any, Any, Any]]:
     """Results from lines of JSON."""
     from bestmix import checks
+    from bestmix.files import Repeated, loads
 
     text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     results = []
@@ -112,9 +113,11 @@ def read_lines(file: str) -> list[tuple[Any, Any, Any]]:
         if not line.strip():
             continue
         try:
-            data = json.loads(line)
+            data = loads(line)
             told = (data["metrics"], None) if "metrics" in data else (data["reward"], data.get("costs", {}))
             results.append((data["trial"], *told))
+        except Repeated as error:
+            raise ValueError(f"--file: in line {number} {error}") from None
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise ValueError(
                 f"--file: expected JSON with trial, and reward and costs or metrics, in line {number}, "

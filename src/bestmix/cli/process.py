@@ -162,12 +162,15 @@ def parse_command(command: str, places: Sequence[str] = ("arm",)) -> list[str]:
 def parse_result(text: str, problem: "Problem") -> Result:
     """Metrics from the last line that a trial printed: by name, or a reward with costs by name."""
     from bestmix import checks
+    from bestmix.files import Repeated, loads
 
     lines, first = text.strip().splitlines(), problem.metrics[0]
     if not lines:
         raise ValueError(f"expected a line such as {example(problem)}, got no output")
     try:
-        data = json.loads(lines[-1])
+        data = loads(lines[-1])
+    except Repeated as error:
+        raise ValueError(f"in the last line {error}") from None
     except (ValueError, RecursionError):
         data = None
     if not isinstance(data, dict):

@@ -152,6 +152,7 @@ def tell_sums(
 def read_rows(file: str) -> list[dict[str, Any]]:
     """Rows of a report from lines of JSON."""
     from bestmix import checks
+    from bestmix.files import Repeated, loads
 
     text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     rows = []
@@ -159,7 +160,9 @@ def read_rows(file: str) -> list[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            rows.append(dict(json.loads(line)))
+            rows.append(dict(loads(line)))
+        except Repeated as error:
+            raise ValueError(f"--file: in line {number} {error}") from None
         except (ValueError, TypeError, RecursionError):
             raise ValueError(f"--file: expected a row in line {number}, got {checks.shown(line)}; write JSON") from None
     return rows

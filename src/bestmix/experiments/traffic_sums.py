@@ -137,6 +137,11 @@ def _check_products(place: str, names: _Names, count: int, sums: list[float], pr
     size, at = len(sums), [i * len(sums) - i * (i - 1) // 2 for i in range(len(sums))]
     square = [products[at[i]] for i in range(size)]
     spread = [max(square[i] - sums[i] * sums[i] / count, 0.0) for i in range(size)]
+    for i in range(size if count == 1 else 0):
+        if spread[i] * ROUNDING > square[i]:
+            name = names.sums[i]
+            fault = f"the sum of {name}*{name} is not the square of {name}, of a single request"
+            raise checks.InvalidInput(place, fault, "sum them again")
     for i in range(size):
         for j in range(i + 1, size):
             own = products[at[i] + j - i] - sums[i] * sums[j] / count

@@ -73,7 +73,7 @@ def first_pulls(budget: int, unknown: int, settings: Settings) -> int:
 
 @borrowing
 def round_size(budget: int, unknown: int, spent: int, settings: Settings) -> int:
-    """Trials of the next round; none when the budget is spent."""
+    """Trials of the next round; none when the budget is spent, or was made smaller than that."""
     if unknown == 0:
         return 0
     if stops_itself(settings):
@@ -81,4 +81,4 @@ def round_size(budget: int, unknown: int, spent: int, settings: Settings) -> int
     else:
         later = budget - unknown * first_pulls(budget, unknown, settings)
         size = (later + settings.rounds - 1) // settings.rounds
-    return min(size, budget - spent)
+    return max(min(size, budget - spent), 0)

@@ -1,5 +1,6 @@
 """A budget in money, or in hours of trials, instead of a number of trials."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ NAMES = {  # as they are written as well
     "hours": ("h", "hr", "hrs", "hour"),
     "days": ("d", "day"),
 }
+THOUSANDS = re.compile(r"[1-9]\d{0,2}(,\d{3})+(\.\d*)?")  # a comma elsewhere may be meant as a point
 FEWEST_LETTERS = 4  # of a unit that is taken for another one's misspelling
 ENTRIES = ("amount", "unit", "prices", "most")
 
@@ -84,7 +86,7 @@ class Spend:
         """
         amount, _, unit = text.strip().partition(" ")
         try:
-            return cls(float(amount.replace(",", "")), unit, prices, most)
+            return cls(float(amount.replace(",", "") if THOUSANDS.fullmatch(amount) else amount), unit, prices, most)
         except ValueError as error:
             if isinstance(error, checks.InvalidInput) and unit.strip():
                 raise
@@ -226,7 +228,7 @@ def as_budget(given: Any) -> Any:
     """
     if isinstance(given, str):
         whole = given.strip().replace("_", "")
-        return int(whole) if whole.isdigit() else Spend.parse(given)
+        return int(whole) if whole.isdecimal() else Spend.parse(given)
     return Spend.from_dict(given) if isinstance(given, Mapping) else given
 
 

@@ -1,7 +1,6 @@
 """Bodies of requests: read after the rule has let the request in, within limits of bytes, values and time."""
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -10,9 +9,11 @@ from urllib.parse import parse_qsl
 
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from bestmix.files import Repeated, loads
 from bestmix.service.access import SAFE, Rule, rules
 from bestmix.service.errors import Refusal
 from bestmix.service.tokens import Scope
@@ -72,7 +73,10 @@ class Received(Request):
 
     async def json(self) -> Any:
         """The body as data."""
-        return await parse(json.loads, self.content)
+        try:
+            return await parse(loads, self.content)
+        except Repeated as error:
+            raise HTTPException(400, f"body: {error}") from None
 
 
 class GuardedRoute(APIRoute):

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bestmix.experiments import Outcome
+from bestmix.files import loads
 from bestmix.service.access import rules
 from bestmix.service.bodies import LARGE, STALL_SECONDS, most_bytes
 from bestmix.service.whole_requests import WHOLE
@@ -116,7 +117,7 @@ def _data(message: Message) -> Any:
     """What a body says."""
     if message["type"] != "http.request" or message.get("more_body"):
         raise ValueError("the body comes in parts")
-    return json.loads(str(message["body"], "utf-8"))
+    return loads(str(message["body"], "utf-8"))
 
 
 def _repeated(message: Message, receive: Receive) -> Receive:

@@ -1,7 +1,6 @@
 """A single result, the call that workers make: read without the framework's detours where it is plainly in order."""
 
 import asyncio
-import json
 import math
 from collections.abc import Awaitable, Iterable
 from functools import partial
@@ -15,6 +14,7 @@ from bestmix.experiments import Experiment, Outcome, StorageError
 from bestmix.experiments.experiment import joint_tell
 from bestmix.experiments.sql.store import SqlStore
 from bestmix.experiments.store import Joint, Prefetch
+from bestmix.files import loads
 from bestmix.service.access import check_own, credentials
 from bestmix.service.middleware import RAW_HEADERS, RequestMiddleware, Visit
 from bestmix.service.plain_call import ANSWERS, PlainCall, answer_headers
@@ -56,7 +56,7 @@ class WholeTells:
             return False
         try:
             check_own(token, experiment)
-            result = _result(experiment, json.loads(str(body, "utf-8")))
+            result = _result(experiment, loads(str(body, "utf-8")))
             if self._around.rates.wait(token.prefix):
                 return False
             write = _write(experiment, *result)

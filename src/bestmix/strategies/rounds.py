@@ -138,7 +138,8 @@ def coming(recipe: Recipe, budget: int, memory: Memory, moments: list[Moments]) 
     if quota is None:
         return None
     spent = sum(m.count for m in moments)
-    if len(quota) != len(recipe.problem.cells) or min(quota, default=0) < 0 or spent + sum(quota) > budget:
+    left = max(budget - spent, 0)  # a budget may have been made smaller than what was made
+    if len(quota) != len(recipe.problem.cells) or min(quota, default=0) < 0 or sum(quota) > left:
         raise RuntimeError(
             f"{recipe.strategy.name} wants {sum(quota)} further trials after {spent}, beyond the budget of {budget}; "
             "correct its quota"

@@ -683,7 +683,7 @@ class Search:
     def from_json(cls, text: str, strategy: Strategy | None = None) -> "Search":
         """Inverse of ``to_json``."""
         try:
-            data = json.loads(text)
+            data = files.loads(text)
         except ValueError as error:
             raise checks.InvalidInput("search", expected="JSON text", got=f"{checks.shown(text)}: {error}") from None
         return cls.from_dict(data, strategy)

@@ -2,7 +2,6 @@
 
 import glob
 import gzip
-import json
 import shutil
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from bestmix import checks
 from bestmix.answers.logs.arrow_files import parquet_table, read_arrow_csv, read_parquet
 from bestmix.answers.logs.columns import Column, Values, places
 from bestmix.answers.logs.csv_files import ROWS, csv_table, layout, read_csv
+from bestmix.files import Repeated, loads
 
 STANDARD_INPUT = "-"
 SUFFIXES = {
@@ -117,7 +117,9 @@ def read_table(path: Path) -> dict[str, list[Any]]:
 def _json_table(file: BinaryIO, name: str) -> dict[str, list[Any]]:
     """Objects in a list, one a line, or columns by name."""
     try:
-        rows = json.load(file)
+        rows = loads(file.read())
+    except Repeated as error:
+        raise checks.InvalidInput("table", f"{name}: {error}") from None
     except (ValueError, RecursionError):
         file.seek(0)
         rows = [_object(line, name, number) for number, line in enumerate(file, 1) if line.strip(SPACE)]
@@ -209,7 +211,9 @@ def _spelling(seen: list[str], wish: str) -> str:
 
 def _object(line: bytes, name: str, number: int) -> dict[str, Any]:
     try:
-        row = json.loads(line.decode("utf-8-sig"))
+        row = loads(line.decode("utf-8-sig"))
+    except Repeated as error:
+        raise checks.InvalidInput("log", f"line {number} of {name}: {error}") from None
     except (ValueError, RecursionError):
         row = None
     if not isinstance(row, dict):

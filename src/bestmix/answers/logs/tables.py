@@ -91,6 +91,7 @@ class Sorter:
     items: dict[str, int] = field(default_factory=dict)
     rows: int = 0
     missing: list[int] = field(default_factory=lambda: [0, 0])  # how many rows miss a value, and the first of them
+    nameless: int = 0  # how many of these miss a name
     infinite: int = 0  # the first row with an infinity, counted from 1
     _parts: dict[Group, list[Floats]] = field(default_factory=dict)
 
@@ -107,6 +108,7 @@ class Sorter:
         if segments is not None:
             whole &= segments.codes >= 0
         if not whole.all():
+            self.nameless += int((np.isfinite(values).all(axis=1) & ~whole).sum())
             self._note_missing(values, whole)
             values, arms = values[whole], Labels(arms.codes[whole], arms.names)
             segments = None if segments is None else Labels(segments.codes[whole], segments.names)
@@ -144,8 +146,11 @@ class Sorter:
         if count and not drop_missing:
             whose = ""
             if has_column(frame, "token") and has_column(frame, "state"):
-                whose = (
-                    " (of an experiment's export, trials that were not told: export --state complete has the others)"
+                whose = " (of an experiment's export, "
+                whose += (
+                    "arms whose names say that they are missing, such as nan or None: write others)"
+                    if self.nameless
+                    else "trials that were not told: export --state complete has the others)"
                 )
             raise MissingValues(
                 "log",
