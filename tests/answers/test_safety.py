@@ -277,8 +277,8 @@ def test_an_arm_alone_has_no_freedom_but_that_of_its_own_trials():
     np.testing.assert_allclose(safety.margins(alone, 0.05), [[-stdtrit(2, 0.05) * np.sqrt(1.0 / 3.0)]])
     counts = np.array([3.0, 2.0, 40.0])
     several = safety.estimates(np.ones((3, 2)), np.tile(scatter, (3, 1, 1)), counts)
-    # Others lend no more than the arm has itself, and where that is far less than the most have, half of it.
-    lent = np.array([(2.0 + 1.0) * (0.5 + 0.5 * 2 / 39), (1.0 + 1.0) * (0.5 + 0.5 * 1 / 39), 2.0 + 1.0])
+    # Others count for no more than the arm has itself, and lend in proportion to what it has next to the most.
+    lent = np.array([(2.0 + 1.0) * 2 / 39, (1.0 + 1.0) * 1 / 39, 2.0 + 1.0])
     np.testing.assert_allclose(safety.freedoms(several), np.array([2.0, 1.0, 39.0]) + lent)
     np.testing.assert_allclose(safety.freedoms(safety.chosen(several, np.array([2]))), [42.0])
 

@@ -54,18 +54,18 @@ def among_equals(
     """The pooled covariance for each arm (K, R, R), and the degrees of freedom that it lends to its variance (K,).
 
     Others count for an arm no more than it does itself: what a quiet arm shows in hundreds of trials is no reason to
-    take an arm with five for a quiet one. Where all have as many trials it is the ``pooled`` one. To an arm that has
-    far fewer than others it lends half as much, for these may be of another kind. What is ``given`` (K, R, R) is in no
+    take an arm with five for a quiet one. Where all have as many trials it is the ``pooled`` one. It lends the less, the
+    fewer trials the arm has next to the most that one has: those may be of another kind. What is ``given`` (K, R, R) is in no
     pool.
 
     >>> counts, scatters = np.array([501, 5]), np.array([500 * 0.01, 4 * 1.0]).reshape(2, 1, 1)
     >>> pool, lent = among_equals(counts, scatters, scatters.sum(axis=0) / 504)
     >>> pool.ravel().round(3).tolist(), lent.round(2).tolist()
-    ([0.018, 0.505], [4.0, 2.02])
+    ([0.018, 0.505], [4.0, 0.03])
     """
     own = np.maximum(counts - 1.0, 0.0)
     weight = np.minimum(own, np.maximum(own, 1.0)[:, None])  # of the other arms, for each
-    lent = np.minimum(PRIOR, weight.sum(axis=1) - own) * (1.0 - 0.5 * fewer(counts))
+    lent = np.minimum(PRIOR, weight.sum(axis=1) - own) * (1.0 - fewer(counts))
     if (own == own.max(initial=0.0)).all():
         return np.broadcast_to(pooled, scatters.shape), lent
     tells = np.ones(scatters.shape) if given is None else np.where(given, 0.0, 1.0)
