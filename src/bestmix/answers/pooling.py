@@ -54,9 +54,9 @@ def among_equals(
     """The pooled covariance for each arm (K, R, R), and the degrees of freedom that it lends to its variance (K,).
 
     Others count for an arm no more than it does itself: what a quiet arm shows in hundreds of trials is no reason to
-    take an arm with five for a quiet one. Where all have as many trials it is the ``pooled`` one. It lends the less, the
-    fewer trials the arm has next to the most that one has: those may be of another kind. What is ``given`` (K, R, R) is in no
-    pool.
+    take an arm with five for a quiet one. Where all have as many trials it is the ``pooled`` one. It lends the less,
+    the fewer trials the arm has next to the most that one has: these may be of another kind. What is ``given``
+    (K, R, R) is in no pool.
 
     >>> counts, scatters = np.array([501, 5]), np.array([500 * 0.01, 4 * 1.0]).reshape(2, 1, 1)
     >>> pool, lent = among_equals(counts, scatters, scatters.sum(axis=0) / 504)
