@@ -22,15 +22,19 @@ REWARDS = (0.5, 0.8)  # of the cheapest arm and of the dearest
 
 
 class Uneven(NamedTuple):
-    """Arms with so many trials, whose costs have these means and deviations; the limit is 1."""
+    """Arms with so many trials, whose costs have these means and deviations; the limit is 1.
+
+    As features they have these means, where these are asked for.
+    """
 
     trials: Sequence[int]
     cost: Sequence[float]
     deviation: Sequence[float]
+    features: bool = False
 
     def __str__(self) -> str:
         counts, spread = ("/".join(f"{x:g}" for x in values) for values in (self.trials, self.deviation))
-        return f"{counts} trials, deviations {spread}"
+        return f"{counts} trials, deviations {spread}{', by features' if self.features else ''}"
 
     def broken(self, rng: np.random.Generator) -> bool | None:
         """Whether a certified mix breaks the limit; None where there is none."""
@@ -39,7 +43,9 @@ class Uneven(NamedTuple):
         rewards = [rng.normal(mean, NOISE, n) for mean, n in zip(means, self.trials, strict=True)]
         names = [f"arm{a}" for a in range(len(self.trials))]
         log = {"arm": np.repeat(names, self.trials), "reward": np.concatenate(rewards), "cost": np.concatenate(rows)}
-        return too_dear(from_log(log, bounds={"cost": 1.0}), dict(zip(names, self.cost, strict=True)))
+        cost = dict(zip(names, self.cost, strict=True))
+        features = {name: {"price": mean} for name, mean in cost.items()} if self.features else None
+        return too_dear(from_log(log, bounds={"cost": 1.0}, features=features), cost)
 
 
 class Users(NamedTuple):
@@ -69,6 +75,8 @@ CASES: tuple[Uneven | Users, ...] = (
     Uneven((100, 4), (0.5, 1.5), (0.02, 0.5)),
     Uneven((500, 20, 5), (0.5, 1.2, 1.5), (0.02, 0.3, 0.3)),
     Uneven((500, 20, 3), (0.5, 1.2, 1.5), (0.02, 0.05, 1.0)),
+    Uneven((500, 5), (0.1, 1.5), (0.02, 0.3), features=True),
+    Uneven((500, 20, 3), (0.5, 1.2, 1.5), (0.02, 0.05, 1.0), features=True),
     Uneven((500, 5), (0.5, 1.5), (0.15, 0.15)),
     Uneven((500, 20, 5), (0.5, 1.2, 1.5), (0.2, 0.2, 0.2)),
     Uneven((5, 5), (0.5, 1.5), (0.05, 0.15)),

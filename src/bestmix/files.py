@@ -28,9 +28,11 @@ def loads(text: str | bytes) -> Any:
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Repeated(f"{twice!r} stands there twice; remove one")
+        seen: set[str] = set()
+        for name, _ in pairs:
+            if name in seen:
+                raise Repeated(f"{name!r} stands there twice; remove one")
+            seen.add(name)
     return table
 
 

@@ -97,6 +97,37 @@ def test_blocks_of_unequal_sizes_count_as_fewer():
     assert broken <= 32
 
 
+def test_an_arm_outside_the_mix_makes_blocks_neither_more_nor_fewer():
+    rng = np.random.default_rng(7)
+    sizes = np.array([90.0, 9.0, 5.0, 4.0, 3.0, 3.0])
+    sums = sizes[:, None, None] * rng.normal(size=(6, 2, 1))
+    weights = np.array([[0.4, 0.6]])
+    two = Blocks(np.column_stack([sizes, sizes]), sums)
+    one_more = Blocks(np.column_stack([sizes, sizes, np.full(6, 500.0)]), np.concatenate([sums, sums[:, :1]], axis=1))
+    together, apart = two.variances(weights, np.eye(1), two.covariances)
+    again = one_more.variances(np.column_stack([weights, [0.0]]), np.eye(1), one_more.covariances)
+    np.testing.assert_allclose(again, (together, apart))
+    # Heavy users count for themselves: all of one size the same deviations would be far more certain.
+    rows = np.einsum("bkm,rk->br", two.deviations, weights)
+    assert together > 3.0 * (rows**2).sum()
+
+
+def test_what_is_widened_is_the_error_that_is_told():
+    """Block means that are the same but for rounding are as wide as rows are; so is a common shift as small."""
+
+    def answered(shift):
+        log = {"arm": [], "q": [], "d": [], "day": []}
+        for arm, mean in (("a", 1.0), ("b", 2.0)):
+            for day, sign in (("monday", 1.0), ("tuesday", -1.0)):
+                for apart in (-0.8, -0.4, 0.0, 0.4, 0.8):
+                    cost = mean + apart + sign * shift
+                    for key, value in zip(log, (arm, mean + apart / 8.0, cost, day), strict=True):
+                        log[key].append(value)
+        return from_log(log, reward="q", bounds={"d": 1.5}, block="day")
+
+    assert answered(1e-12).mixture == pytest.approx(answered(0.0).mixture, abs=1e-6)
+
+
 def test_the_bootstrap_redraws_blocks():
     rng = np.random.default_rng(0)
     table = clustered(rng, "both arms")

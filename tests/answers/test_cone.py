@@ -161,3 +161,12 @@ def test_what_all_costs_have_in_common_changes_nothing(limits):
         found = answered(offset)
         assert found.mixture == pytest.approx(plain.mixture, abs=1e-5)
         assert (found.certainty, found.single) == (pytest.approx(plain.certainty, abs=1e-4), plain.single)
+
+
+@pytest.mark.parametrize("limits", [[], ["share(half) <= 90%"]])
+def test_a_price_that_was_added_up_is_still_at_its_bound(limits):
+    price = sum([1e-4] * 1000)
+    assert price > 0.1
+    log = {"arm": ["full"] * 50 + ["half"] * 50, "reward": [1.0, 1.1] * 25 + [0.5, 0.6] * 25}
+    found = from_log(log | {"c": [price] * 50 + [0.05] * 50}, bounds={"c": 0.1}, limits=limits)
+    assert (found.certified, found.certainty, found.single) == (True, 1.0, "full")

@@ -59,6 +59,26 @@ def test_arms_with_many_trials_do_not_make_one_with_few_a_quiet_one(seed, fold):
     np.testing.assert_allclose(found.covariances, naive.blended_covariances(evidence, limits=True), rtol=1e-9)
 
 
+def test_who_tells_nothing_of_costs_lends_nothing_to_them():
+    freedom, scatters, given = np.array([4.0, 4.0, 400.0]), np.ones((3, 2, 2)), np.zeros((3, 2, 2), dtype=bool)
+    scatters[2] *= 1e-6
+    given[2, 1], given[2, :, 1] = True, True  # its cost is known
+    pool, lent = pooling.among_equals(freedom, scatters, scatters.sum(axis=0) / 408.0, given)
+    np.testing.assert_allclose(pool[:2, 1, 1], 0.25)
+    assert lent[:2].tolist() == [4.0, 4.0]
+    assert pooling.among_equals(freedom[1:], scatters[1:], scatters[1], given[1:])[1][0] == 0.0
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_capped_sums_are_those_of_a_plain_loop(seed):
+    rng = np.random.default_rng(seed)
+    freedom, values = rng.integers(0, 6, 9) * 1.0, rng.normal(size=(9, 2))
+    most = np.maximum(freedom, 1.0)
+    naively = [sum(min(f, m) * v for f, v in zip(freedom, values, strict=True)) for m in most]
+    np.testing.assert_allclose(pooling.capped(freedom, values, most), naively, atol=1e-12)
+
+
 def test_a_noisy_arm_with_few_trials_beside_a_quiet_one_with_many_keeps_its_limit():
     broken, runs = 0, 600
     for seed in range(runs):

@@ -57,6 +57,8 @@ def test_weights_have_the_arms_of_which_limits_ask_a_share():
     for limit in ("share(l) >= 10%", "share(l) = 10%"):
         with pytest.raises(ValueError, match=r"policy: expected a weight of 'l', for 'share\(l\) >?= 10%'"):
             refit(Policy({"s": 1.0}, {"dollars": 5.0}, limits=[limit]), fresh)
+        with pytest.raises(ValueError, match="trials: expected fresh trials of 'l', got none"):
+            refit(Policy({"s": 1.0, "l": 0.0}, {"dollars": 5.0}, limits=[limit]), fresh)
     for limit in ("share(l) <= 10%", "share(l) >= 0"):
         assert refit(Policy({"s": 1.0}, {"dollars": 5.0}, limits=[limit]), fresh).feasible
 

@@ -36,6 +36,12 @@ def test_all_of_a_share_can_be_asked_where_rounding_ends_a_little_before():
     assert not found.at(1.0 + 1e-9).feasible
 
 
+def test_what_rounding_is_does_not_grow_with_what_all_costs_have_in_common():
+    found = tradeoff(Instance([1.0, 1.75, 2.0], [[1e10 + 1, 1e10 + 2, 1e10 + 3]], [1e10 + 1.5]))
+    assert found.keepable(1e10 + 1)
+    assert not found.keepable(1e10 + 1 - 0.001)
+
+
 def test_a_bound_of_zero_moves_by_its_range():
     found = tradeoff(Instance([1.0, 2.0], [[-1.0, 3.0]], [0.0]))
     assert "A limit on cost0 of 0.8 instead of 0 would earn 0.20 more (1.25 -> 1.45)." in found.sentences()

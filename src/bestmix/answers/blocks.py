@@ -81,22 +81,23 @@ class Blocks:
         wider = widened(alike(self.counts))[:, None, None]
         return np.asarray(np.einsum("bki,bkj->kij", self.deviations, self.deviations) * wider)
 
-    def variances(self, weights: Floats, transform: Floats) -> tuple[Floats, Floats]:
-        """Of linear functions of the measures, each at weights of its own (R, K0): arms together, and apart (R,)."""
+    def variances(self, weights: Floats, transform: Floats, covariances: Floats) -> tuple[Floats, Floats]:
+        """Of linear functions of the measures, each at weights of its own (R, K0): arms together, and apart (R,).
+
+        Arms apart have the ``covariances`` of their means. Together, a block is as large as its share of the mix.
+        """
         rows = np.einsum("bkm,rm,rk->br", self.deviations, transform, weights)
-        apart = np.einsum("rk,rm,kmn,rn->r", weights**2, transform, self.covariances, transform)
-        return (rows**2).sum(axis=0) * widened(alike(self.counts.sum(axis=1))), np.asarray(apart)
+        apart = np.einsum("rk,rm,kmn,rn->r", weights**2, transform, covariances, transform)
+        sizes = self.counts / np.maximum(self.counts.sum(axis=0), 1.0) @ np.abs(weights).T
+        return (rows**2).sum(axis=0) * widened(alike(sizes)), np.asarray(apart)
 
-    def moments(self, widening: Floats, plain: list[Moments]) -> list[Moments]:
-        """Each arm's moments with the errors of the blocks, the standard ones times the widening of each measure."""
-        scale = np.outer(widening, widening)
-        return [self._moments(place, scale, one) if one.count > 1 else one for place, one in enumerate(plain)]
-
-    def _moments(self, place: int, scale: Floats, plain: Moments) -> Moments:
-        # A scatter s makes a mean's variance s / (n - 1) / n.
-        n = float(plain.count)
-        scatter = at_least(plain.scatter(), self.covariances[place] * (n * (n - 1.0))) * scale
-        return Moments.from_statistics(plain.count, plain.mean(), scatter).as_skewed(plain.skewness())
+    def errors(self, plain: list[Moments]) -> Floats:
+        """``covariances``, with those of the trials one by one where these are wider."""
+        result = self.covariances.copy()
+        for place, one in enumerate(plain):
+            if one.count > 1:  # a scatter s makes a mean's variance s / (n - 1) / n
+                result[place] = at_least(one.scatter() / (one.count * (one.count - 1.0)), result[place])
+        return result
 
     def redrawn(self, rng: np.random.Generator, segments: int = 1) -> RedrawnLog:
         """As many blocks, redrawn; of an arm that they miss, the means of all."""
@@ -149,12 +150,23 @@ def recommend_in_blocks(
     problem: Problem, plain: list[Moments], blocks: Blocks, safety: float | None, strategy: str
 ) -> Recommendation:
     """The recommendation with the errors of blocks, widened until they are those of the mix that it recommends."""
+    errors = blocks.errors(plain)
 
     def answered(widening: Floats) -> Recommendation:
-        evidence = Evidence(problem, blocks.moments(widening, plain))
+        evidence = Evidence(problem, with_errors(plain, errors * np.outer(widening, widening)))
         return recommend(evidence, evidence.tried, strategy=strategy, safety=safety)
 
-    return _widened_answer(problem, blocks, answered)
+    return _widened_answer(problem, blocks, errors, answered)
+
+
+def with_errors(plain: list[Moments], covariances: Floats) -> list[Moments]:
+    """Trials with the same means, whose errors have these covariances (K0, M, M)."""
+    told = []
+    for one, covariance in zip(plain, covariances, strict=True):
+        n = float(one.count)
+        wide = Moments.from_statistics(one.count, one.mean(), covariance * (n * (n - 1.0))) if n > 1 else one
+        told.append(wide.as_skewed(one.skewness()) if n > 1 else one)
+    return told
 
 
 def recommend_on_items(evidence: Evidence, items: Blocks, columns: Integers | None, **asked: Any) -> Recommendation:
@@ -168,7 +180,7 @@ def recommend_on_items(evidence: Evidence, items: Blocks, columns: Integers | No
         moments = [_scaled(m, np.outer(widening, widening)) for m in evidence.moments]
         return recommend(Evidence(problem, moments), columns, **asked)
 
-    answer = _widened_answer(problem, items, answered)
+    answer = _widened_answer(problem, items, items.covariances, answered)
     return replace(answer, items=len(items.counts), told=tuple(evidence.moments))
 
 
@@ -180,22 +192,24 @@ def _scaled(moments: Moments, scale: Floats) -> Moments:
     return wider.as_skewed(moments.skewness())
 
 
-def _widened_answer(problem: Problem, blocks: Blocks, answered: Callable[[Floats], Recommendation]) -> Recommendation:
-    """The answer whose errors are wide enough for the mix that it recommends."""
+def _widened_answer(
+    problem: Problem, blocks: Blocks, errors: Floats, answered: Callable[[Floats], Recommendation]
+) -> Recommendation:
+    """The answer whose errors, those of arms apart at first, are wide enough for the mix that it recommends."""
     widening = np.ones(len(problem.measures))
     for _ in range(MOST_ROUNDS):
         answer = answered(widening)
-        wider = np.maximum(widening, _widening(problem, blocks, answer.mixture))
+        wider = np.maximum(widening, _widening(problem, blocks, errors, answer.mixture))
         if (wider <= CLOSE * widening).all():
             break
         widening = wider
     return answer
 
 
-def _widening(problem: Problem, blocks: Blocks, mixture: Mapping[str, float]) -> Floats:
+def _widening(problem: Problem, blocks: Blocks, errors: Floats, mixture: Mapping[str, float]) -> Floats:
     """By how much the error of each measure is wider than independent arms' errors tell, at a mix; at least 1 (M,)."""
     transform = problem.rows.transform
-    together, apart = blocks.variances(_weights(problem, mixture), transform)
+    together, apart = blocks.variances(_weights(problem, mixture), transform, errors)
     ratio = np.sqrt(np.divide(together, apart, out=np.ones_like(apart), where=apart > 0))
     return np.asarray(np.where(transform != 0.0, np.maximum(ratio, 1.0)[:, None], 1.0).max(axis=0))
 

@@ -113,7 +113,7 @@ def safe_arm(
     """Best arm that alone keeps all limits, judged as any mix is, of all or of some (K,); None when there is none."""
     limits = CostLimits(data, bound)
     margin = margins(data, single_tail(limits, chance, safety))
-    rounding = np.array([dust(mean[None], bound) for mean in data.means[:, 1:]])  # of each arm alone
+    rounding = np.array([dust(mean[None], bound, w) for mean, w in zip(data.means[:, 1:], margin, strict=True)])
     keeps = np.asarray((data.means[:, 1:] + margin <= bound + rounding).all(axis=1))
     fits = np.flatnonzero(keeps if deployable is None else keeps & deployable)
     found = best_alone(limits, chance, np.eye(len(data.means))[fits], data.means[fits, 0], safety)

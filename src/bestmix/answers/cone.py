@@ -23,20 +23,23 @@ ROUNDS = 6  # of cutting planes
 FEW_ROUNDS = 3  # the same with many arms: the fourth takes as long as the barrier does, and hardly ever settles it
 FINE = 0.005  # of a margin, by which a mix may miss its limit
 ROUGH = 0.99  # of the margins that a mix has room for, where it is looked for by bisection
+ADDED_UP = 1e-11  # of a price, by which a sum of many may be off
 DUST = 1e-9  # relative to the data, as programs are solved: rounding
 MANY = 50  # arms, from which on it is quicker to make use of what the equations of a step look like
 
 
-def dust(rows: Floats, right: Floats) -> Floats:
+def dust(rows: Floats, right: Floats, width: Floats | None = None) -> Floats:
     """What rounding may leave of limits: of mixes of ``rows`` (n, R) against their right sides (R,).
 
-    Programs are solved on what rows differ from their limits; of what all have in common rounding takes far less.
+    Programs are solved on what rows differ from their limits; of what all have in common rounding takes far less. But
+    of prices, where the mix has no ``width`` (R,), it takes what adding them up may leave.
 
     >>> dust(np.array([[1e10 + 3.0], [1e10]]), np.array([1e10 + 1.0])).round(5)
     array([2.e-05])
     """
     apart = np.abs(rows - right).max(axis=0, initial=0.0)
-    return np.asarray(DUST * apart + ROUNDING * np.maximum(np.abs(right), np.abs(rows).max(axis=0, initial=0.0)))
+    share = ROUNDING if width is None else np.where(width == 0, ADDED_UP, ROUNDING)
+    return np.asarray(DUST * apart + share * np.maximum(np.abs(right), np.abs(rows).max(axis=0, initial=0.0)))
 
 
 class Margins(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bestmix.answers.blocks import Blocks
+from bestmix.answers.blocks import Blocks, with_errors
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import ExactSum, Moments
 from bestmix.problems.problem import Problem
@@ -76,6 +76,6 @@ def evidence_on_items(
         return Evidence(problem, moments, blocks)
     rest = [*without, *[None] * (len(moments) - len(without))]
     plain = [m if log is None else m.without(log) for m, log in zip(moments, rest, strict=True)]
-    own = blocks.moments(np.ones(len(problem.measures)), plain)
+    own = with_errors(plain, blocks.errors(plain))
     whole = [m if log is None else m.joined(log) for m, log in zip(own, rest, strict=True)]
     return Evidence(problem, whole, blocks)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from bestmix.answers import pooling
 from bestmix.answers.lack_of_fit import misfit
 from bestmix.answers.safety import FEW_EVENTS, Estimates
 from bestmix.arrays import Flags, Floats
@@ -135,14 +136,17 @@ def linear_fit(
     # Deviations over those that are to be expected have one covariance for all arms.
     both = spread[:, :, None] * spread[:, None, :]
     pooled = (square / both).sum(axis=0) / np.maximum(shared.sum(axis=0), 1.0)
-    blended = (square + PRIOR * pooled * both) / (shared + PRIOR)
+    level = freedom.min(axis=1, initial=np.inf)
+    pools, lent = pooling.among_equals(level, square / both, pooled)
+    blended = (square + PRIOR * pools * both) / (shared + PRIOR)
+    blended = pooling.as_own_trials_say(level, square, blended)
     if events is not None:
         _raise_events(blended, fitted, worth, events)
     lost = np.linalg.norm(aside, axis=1) > OUTSIDE * np.maximum(np.linalg.norm(design, axis=1), 1e-300)
     fitted[lost] = np.nan
     fitted[np.ix_(~tried, _refuted(test))] = np.nan
     parts = zip(weights, _variances(blended).T, freedom.T, strict=True)
-    freedoms = np.min([_freedoms(weight, counts, variance, free) for weight, variance, free in parts], axis=0)
+    freedoms = np.min([_freedoms(weight, counts, variance, free, lent) for weight, variance, free in parts], axis=0)
     return LinearFit(fitted, weights, blended, freedoms, worth, pooled, counts, rows, test)
 
 
@@ -205,9 +209,9 @@ def _raise_events(covariances: Floats, means: Floats, worth: Floats, events: Fla
     covariances[:, each, each] = np.maximum(covariances[:, each, each], least)
 
 
-def _freedoms(weights: Floats, counts: Floats, variances: Floats, freedom: Floats) -> Floats:
+def _freedoms(weights: Floats, counts: Floats, variances: Floats, freedom: Floats, lent: Floats) -> Floats:
     parts = weights**2 * (variances / (variances.max() or 1.0) / np.maximum(counts, 1.0))
-    squares = (parts**2 / (freedom + PRIOR)).sum(axis=1)
+    squares = (parts**2 / np.maximum(freedom + lent, 1.0)).sum(axis=1)
     found = np.divide(parts.sum(axis=1) ** 2, squares, out=np.full(len(parts), np.inf), where=squares > 0)
     return np.asarray(np.minimum(found, max(freedom.sum(), 1.0)))
 

@@ -49,56 +49,72 @@ def blended_as_possible(
 
 
 def among_equals(
-    counts: Integers, scatters: Floats, pooled: Floats, given: Flags | None = None
+    freedom: Floats, scatters: Floats, pooled: Floats, given: Flags | None = None
 ) -> tuple[Floats, Floats]:
     """The pooled covariance for each arm (K, R, R), and the degrees of freedom that it lends to its variance (K,).
 
-    Others count for an arm no more than it does itself: what a quiet arm shows in hundreds of trials is no reason to
-    take an arm with five for a quiet one. Where all have as many trials it is the ``pooled`` one. It lends the less,
-    the fewer trials the arm has next to the most that one has: these may be of another kind. What is ``given``
-    (K, R, R) is in no pool.
+    ``freedom`` (K,) are the arms' own. Others count for an arm no more than it does itself: what a quiet arm shows in
+    hundreds of trials is no reason to take an arm with five for a quiet one. Where all have as many trials it is the
+    ``pooled`` one. It lends the less, the fewer trials the arm has next to the most that one has: these may be of
+    another kind. What is ``given`` (K, R, R) is in no pool.
 
-    >>> counts, scatters = np.array([501, 5]), np.array([500 * 0.01, 4 * 1.0]).reshape(2, 1, 1)
-    >>> pool, lent = among_equals(counts, scatters, scatters.sum(axis=0) / 504)
+    >>> freedom, scatters = np.array([500.0, 4.0]), np.array([500 * 0.01, 4 * 1.0]).reshape(2, 1, 1)
+    >>> pool, lent = among_equals(freedom, scatters, scatters.sum(axis=0) / 504)
     >>> pool.ravel().round(3).tolist(), lent.round(2).tolist()
     ([0.018, 0.505], [4.0, 0.03])
     """
-    own = np.maximum(counts - 1.0, 0.0)
-    weight = np.minimum(own, np.maximum(own, 1.0)[:, None])  # of the other arms, for each
-    lent = np.minimum(PRIOR, weight.sum(axis=1) - own) * (1.0 - fewer(counts))
-    if (own == own.max(initial=0.0)).all():
-        return np.broadcast_to(pooled, scatters.shape), lent
     tells = np.ones(scatters.shape) if given is None else np.where(given, 0.0, 1.0)
-    each = tells / np.maximum(own, 1.0)[:, None, None] * scatters
-    size = (weight @ tells.reshape(len(own), -1)).reshape(scatters.shape)
-    pool = (weight @ each.reshape(len(own), -1)).reshape(scatters.shape)
+    if given is not None:  # who tells nothing of costs lends nothing
+        costs = np.diagonal(tells, axis1=1, axis2=2)[:, 1:]
+        freedom = np.where(costs.any(axis=1) | (costs.shape[1] == 0), freedom, 0.0)
+    most = np.maximum(freedom, 1.0)
+    lent = np.minimum(PRIOR, capped(freedom, np.ones((len(freedom), 1)), most)[:, 0] - freedom) * (1.0 - fewer(freedom))
+    if (freedom == freedom.max(initial=0.0)).all():
+        return np.broadcast_to(pooled, scatters.shape), lent
+    with np.errstate(over="ignore"):
+        each = (tells / most[:, None, None] * scatters).reshape(len(freedom), -1)
+        size = capped(freedom, tells.reshape(len(freedom), -1), most).reshape(scatters.shape)
+        pool = capped(freedom, each, most).reshape(scatters.shape)
     return np.where(size > 0, pool / np.maximum(size, 1.0), pooled), lent
 
 
-def fewer(counts: Integers) -> Floats:
-    """By which share of the most trials an arm has fewer (K,).
+def capped(freedom: Floats, values: Floats, most: Floats) -> Floats:
+    """Sums of all arms' values (K, R) times their degrees of freedom, of which those of each arm count ``most`` (K,).
 
-    >>> fewer(np.array([101, 51, 1])).tolist()
+    >>> capped(np.array([1.0, 5.0, 9.0]), np.ones((3, 1)), np.array([1.0, 5.0, 9.0])).ravel().tolist()
+    [3.0, 11.0, 15.0]
+    """
+    order = np.argsort(freedom, kind="stable")
+    ranked, sorted_values = freedom[order], values[order]
+    nothing = np.zeros((1, values.shape[1]))
+    below = np.concatenate([nothing, np.cumsum(ranked[:, None] * sorted_values, axis=0)])
+    above = np.concatenate([np.cumsum(sorted_values[::-1], axis=0)[::-1], nothing])
+    place = np.searchsorted(ranked, most, side="right")
+    return np.asarray(below[place] + most[:, None] * above[place])
+
+
+def fewer(freedom: Floats) -> Floats:
+    """By which share of the most degrees of freedom an arm has fewer (K,).
+
+    >>> fewer(np.array([100.0, 50.0, 0.0])).tolist()
     [0.0, 0.5, 1.0]
     """
-    freedom = np.maximum(counts - 1.0, 0.0)
-    return np.asarray(1.0 - freedom / max(freedom.max(initial=0.0), 1.0)) if freedom.any() else np.zeros(len(counts))
+    return np.asarray(1.0 - freedom / max(freedom.max(initial=0.0), 1.0)) if freedom.any() else np.zeros(len(freedom))
 
 
-def as_own_trials_say(counts: Integers, scatters: Floats, blended: Floats) -> Floats:
+def as_own_trials_say(freedom: Floats, scatters: Floats, blended: Floats) -> Floats:
     """Blended covariances (K, R, R), with the own deviation of an arm that has far fewer trials than others.
 
     With as many trials an arm that is taken for less noisy than it is stands beside one that is taken for noisier. With
     far fewer nothing makes up for it: where its own deviation is larger, it counts the more the fewer trials there are.
 
     >>> scatters, blended = np.array([[[500.0]], [[16.0]]]), np.ones((2, 1, 1))
-    >>> as_own_trials_say(np.array([501, 5]), scatters, blended).ravel().round(3).tolist()
+    >>> as_own_trials_say(np.array([500.0, 4.0]), scatters, blended).ravel().round(3).tolist()
     [1.0, 3.956]
     """
-    freedom = np.maximum(counts - 1.0, 0.0)
     own = np.diagonal(scatters, axis1=1, axis2=2) / np.maximum(freedom, 1.0)[:, None]
     mixed = np.diagonal(blended, axis1=1, axis2=2)
-    scale = np.maximum(own / np.where(mixed > 0, mixed, np.inf), 1.0) ** (0.5 * fewer(counts)[:, None])
+    scale = np.maximum(own / np.where(mixed > 0, mixed, np.inf), 1.0) ** (0.5 * fewer(freedom)[:, None])
     return np.asarray(blended * scale[:, :, None] * scale[:, None, :])
 
 

@@ -115,7 +115,7 @@ def _by_segment(line: Rows, values: Floats) -> Floats:
 def fails(line: Rows, cones: Cones, x: Floats, fine: float = FINE) -> Flags:
     """Limits that a mix does not keep with their margins (R,), but for a little."""
     width = widths(line, cones, x)
-    most = line.right + fine * width + dust(line.rows, line.right)
+    most = line.right + fine * width + dust(line.rows, line.right, width)
     return np.asarray((x @ line.rows + width > most) & ~line.equality)
 
 

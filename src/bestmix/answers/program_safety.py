@@ -25,7 +25,7 @@ from bestmix.answers.safe_search import (
     spread_out,
     tails_at,
 )
-from bestmix.answers.safety import binomial_margins, farther, freedoms, rare_margins, rounded
+from bestmix.answers.safety import SOME_TAIL, binomial_margins, farther, freedoms, rare_margins, rounded
 from bestmix.answers.skewness import SKEWNESS, of_entries
 from bestmix.arrays import Flags, Floats
 from bestmix.kernels.layout import known_rows
@@ -175,7 +175,8 @@ class ProgramLimits:
 
         line = self.line
         gap = line.right - mixture @ line.rows
-        rounding = dust(line.rows, line.right)
+        some = program_cone.widths(line, self.cones(np.full(len(gap), SOME_TAIL)), mixture)
+        rounding = dust(line.rows, line.right, some)
         sign = np.where(gap >= -rounding, 1.0, -1.0)
 
         def outside(z: Floats) -> Flags:
@@ -189,8 +190,9 @@ class ProgramLimits:
         data = self.program.data
         more = ProgramLimits(self.program._replace(data=data._replace(counts=times * data.counts)), self.common)
         line = more.line
-        room = line.right - mixture @ line.rows + dust(line.rows, line.right)
-        return bool((line.equality | (program_cone.widths(line, more.cones(tail), mixture) <= room)).all())
+        width = program_cone.widths(line, more.cones(tail), mixture)
+        room = line.right - mixture @ line.rows + dust(line.rows, line.right, width)
+        return bool((line.equality | (width <= room)).all())
 
     def means(self, mixture: Floats) -> tuple[Floats, Floats]:
         """What each limit is above its right side at the estimates (R,), and its standard error."""

@@ -22,6 +22,7 @@ from bestmix.answers.safe_search import Selection
 from bestmix.arrays import Floats
 from bestmix.problems.known import Known
 from bestmix.problems.layouts import places
+from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
 from bestmix.problems.quantities import Share
 from bestmix.problems.rows import parse_limits
@@ -104,15 +105,23 @@ def refit_whole(
     )
 
 
+def _shares_asked(policy: Policy) -> dict[str, Limit]:
+    """Arms of which limits ask a share, and such a limit of each."""
+    limits = parse_limits(policy.limits, policy.bounds)
+    return {
+        limit.quantity.arm: limit
+        for limit in limits
+        if isinstance(limit.quantity, Share) and limit.relation != "<=" and limit.bound > 0
+    }
+
+
 def _check_shares(policy: Policy) -> None:
     """Arms of which a limit asks a share are among the policy's, which are all that it can have."""
-    for limit in parse_limits(policy.limits, policy.bounds):
-        if not isinstance(limit.quantity, Share) or limit.relation == "<=" or not limit.bound > 0:
-            continue
-        if limit.quantity.arm not in policy.weights:
+    for arm, limit in _shares_asked(policy).items():
+        if arm not in policy.weights:
             raise checks.InvalidInput(
                 "policy",
-                expected=f"a weight of {limit.quantity.arm!r}, for '{limit}'",
+                expected=f"a weight of {arm!r}, for '{limit}'",
                 got=f"weights of {checks.shown(list(policy.weights))} alone",
                 remedy="make a policy of a recommendation with that limit",
             )
@@ -123,7 +132,7 @@ def _check_tried(policy: Policy, evidence: Evidence) -> None:
     problem = evidence.problem
     tried = {cell: n > 0 for cell, n in zip(problem.cells, evidence.counts, strict=True)}
     for cell, some in tried.items():
-        if not some and policy.of(cell.segment).get(cell.arm, 0.0) > 0:
+        if not some and (policy.of(cell.segment).get(cell.arm, 0.0) > 0 or cell.arm in _shares_asked(policy)):
             raise checks.InvalidInput(
                 "trials", expected=f"fresh trials of {str(cell)!r}", got="none", remedy="try every arm of the policy"
             )
@@ -163,7 +172,7 @@ def _idle(policy: Policy, tables: Sequence[Tables]) -> tuple[str, ...]:
     """Arms without weight, trials or known means, that no limit refers to."""
     parts = policy.by_segment.values() if policy.segments else [policy.weights]
     tried = {name for table in tables for name, _ in table}
-    named = {limit.arm for limit in policy.problem.limits}
+    named = {limit.arm for limit in policy.problem.limits} | _shares_asked(policy).keys()
     unused = [arm for arm in policy.weights if not any(part.get(arm, 0.0) for part in parts)]
     return tuple(arm for arm in unused if arm not in tried | named | set(policy.known))
 

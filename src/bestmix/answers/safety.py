@@ -34,6 +34,7 @@ from bestmix.kernels.conditions import PRIOR
 from bestmix.problems.solution import solve_means
 
 COSTS = slice(1, None)  # of the metrics
+SOME_TAIL = 0.1  # of a limit whose width only tells whether there is any
 ALIKE = 1e-14  # of a mean, by which values differ that rounding alone has made different
 EXACT = 10  # trials of one value, other than zero, after which it is taken for a price without spread
 FEW_EVENTS = 0.7  # events that limits of shares add: between Jeffreys's 0.5 and the 1 of exact limits
@@ -77,9 +78,9 @@ def estimates(
 
     ``scatters`` are sums of squares around the means (K, 1 + L, 1 + L), zeros for known arms, whose counts are
     infinite. ``skew`` (K, 1 + L, 3) is what to reckon with; None where it is not known. ``given`` (K, 1 + L, 1 + L) are
-    entries that are known. A value that was the same in EXACT trials or more, of an arm or (but for the first ones) of
-    all, is a price; zero is not, it may be an event that did not happen yet, and keeps the pool's share, which falls
-    like one over the trials.
+    entries that are known. A value that was the same, but for rounding, in EXACT trials or more, of an arm or (but for
+    the first ones) of all, is a price; zero is not, it may be an event that did not happen yet, and keeps the pool's
+    share, which falls like one over the trials.
     """
     counts, binary = np.asarray(counts, dtype=np.float64), _flags(means, binary)
     unknown = np.isfinite(counts)
@@ -88,11 +89,11 @@ def estimates(
     speed = jit.speed_for(len(trials))
     speed(conditions.pool_scatter)(trials, own, pooled)
     least = 0.0 if as_possible else pooling.skewed(trials, own, means[unknown], _of(skew, unknown))
-    pools, lends = pooled, np.full(len(trials), PRIOR)
+    pools, lends, left = pooled, np.full(len(trials), PRIOR), np.maximum(trials - 1.0, 0.0)
     if not as_possible:
-        pools, lends = pooling.among_equals(trials, own, pooled, _of(given, unknown))
+        pools, lends = pooling.among_equals(left, own, pooled, _of(given, unknown))
     mixed = pooling.blended_as_possible(trials, own, pools, binary[unknown] != 0, least)
-    blended[unknown] = mixed if as_possible else pooling.as_own_trials_say(trials, own, mixed)
+    blended[unknown] = mixed if as_possible else pooling.as_own_trials_say(left, own, mixed)
     freedom = np.where(unknown, np.maximum(counts - 1.0, 0.0), 0.0)[:, None]
     same = (np.diagonal(scatters, axis1=1, axis2=2) <= freedom * (ALIKE * means) ** 2) & (means != 0) & (binary == 0)
     price = same & (counts >= EXACT)[:, None]
@@ -239,7 +240,8 @@ def tails(data: Estimates, mixture: Floats, bound: Floats) -> Floats:
 
     data, mixture = chosen(data, mixture > 0), mixture[mixture > 0]
     mean = mixture @ data.means[:, 1:]
-    rounding = dust(data.means[:, 1:], bound)
+    some = spread(margins(data, SOME_TAIL), mixture, of_row(data.shared, COSTS))
+    rounding = dust(data.means[:, 1:], bound, some)
     sign = np.where(mean <= bound + rounding, 1.0, -1.0)
 
     def outside(z: Floats) -> Flags:
@@ -359,7 +361,7 @@ class CostLimits(NamedTuple):
         inner = inner._replace(counts=times * inner.counts)
         room = self.bound - share @ inner.means[:, 1:]
         width = spread(margins(inner, tail), share, of_row(inner.shared, COSTS))
-        return bool((width <= room + dust(inner.means[:, 1:], self.bound)).all())
+        return bool((width <= room + dust(inner.means[:, 1:], self.bound, width)).all())
 
     def means(self, mixture: Floats) -> tuple[Floats, Floats]:
         """Mean costs and their standard errors, from the arms in the mix alone: others may have no trials."""

@@ -13,7 +13,8 @@ from bestmix.problems.quantities import Share, Tail
 from bestmix.problems.rows import is_bound
 
 CHANGES = (0.2, -0.2)  # of the bound, that sentences are about
-ROUNDING = 1e-12  # of the tightest bound, by which one is beyond it for nothing but rounding
+ROUNDING = 1e-12  # of the range of bounds, by which one is beyond the tightest for nothing but rounding
+RESOLUTION = 8 * 2.0**-52  # and of the bound itself
 REWARD = Goal()  # what is aimed at where nothing else is asked
 
 
@@ -188,7 +189,9 @@ class TradeOff:
 
     def _rounded(self, bound: float) -> float:
         """The tightest bound for one that only rounding sets apart from it, such as all of a share."""
-        return self.tightest if math.isclose(bound, self.tightest, rel_tol=ROUNDING) else bound
+        end, span = self.tightest, abs(self.loosest - self.tightest)
+        dust = ROUNDING * span + RESOLUTION * max(abs(bound), abs(end))
+        return end if abs(bound - end) <= dust else bound
 
     def safe_at(self, bound: float) -> SafePoint | None:
         """The safe mix at one of the bounds that were looked at; None for another, or where there is none."""

@@ -213,7 +213,7 @@ def test_an_export_with_trials_that_were_not_told_says_what_helps():
 
 def test_an_arm_whose_name_says_that_it_is_missing_is_told_apart():
     log = {"token": ["x", "y", "z"], "state": ["complete"] * 3, "arm": ["None", "a", "nan"], "reward": [1.0, 2.0, 3.0]}
-    with pytest.raises(ValueError, match=r"2 of 3 rows miss a value.*arms whose names say that they are missing"):
+    with pytest.raises(ValueError, match=r"2 of 3 rows miss a value.*export, names that say that they are missing"):
         tables.read_groups(log, "arm", "reward", [])
 
 

@@ -146,12 +146,10 @@ class Sorter:
         if count and not drop_missing:
             whose = ""
             if has_column(frame, "token") and has_column(frame, "state"):
-                whose = " (of an experiment's export, "
-                whose += (
-                    "arms whose names say that they are missing, such as nan or None: write others)"
-                    if self.nameless
-                    else "trials that were not told: export --state complete has the others)"
-                )
+                told = ["trials that were not told: export --state complete has the others"]
+                names = ["names that say that they are missing, such as nan or None: write others"]
+                reasons = (told if count > self.nameless else []) + (names if self.nameless else [])
+                whose = f" (of an experiment's export, {'; '.join(reasons)})"
             raise MissingValues(
                 "log",
                 f"{count} of {self.rows} rows miss a value, the first is row {first}{whose}",
