@@ -161,12 +161,8 @@ def recommend_in_blocks(
 
 def with_errors(plain: list[Moments], covariances: Floats) -> list[Moments]:
     """Trials with the same means, whose errors have these covariances (K0, M, M)."""
-    told = []
-    for one, covariance in zip(plain, covariances, strict=True):
-        n = float(one.count)
-        wide = Moments.from_statistics(one.count, one.mean(), covariance * (n * (n - 1.0))) if n > 1 else one
-        told.append(wide.as_skewed(one.skewness()) if n > 1 else one)
-    return told
+    pairs = zip(plain, covariances, strict=True)
+    return [_with_scatter(one, error * (one.count * (one.count - 1.0))) for one, error in pairs]
 
 
 def recommend_on_items(evidence: Evidence, items: Blocks, columns: Integers | None, **asked: Any) -> Recommendation:
@@ -177,19 +173,20 @@ def recommend_on_items(evidence: Evidence, items: Blocks, columns: Integers | No
     problem = evidence.problem
 
     def answered(widening: Floats) -> Recommendation:
-        moments = [_scaled(m, np.outer(widening, widening)) for m in evidence.moments]
+        scale = np.outer(widening, widening)
+        same = bool((widening == 1.0).all())
+        moments = [m if same else _with_scatter(m, m.scatter() * scale) for m in evidence.moments]
         return recommend(Evidence(problem, moments), columns, **asked)
 
     answer = _widened_answer(problem, items, items.covariances, answered)
     return replace(answer, items=len(items.counts), told=tuple(evidence.moments))
 
 
-def _scaled(moments: Moments, scale: Floats) -> Moments:
-    """Trials with the same mean and another scatter."""
-    if moments.count < 2 or (scale == 1.0).all():
+def _with_scatter(moments: Moments, scatter: Floats) -> Moments:
+    """Trials with the same mean and another scatter; a single one has none."""
+    if moments.count < 2:
         return moments
-    wider = Moments.from_statistics(moments.count, moments.mean(), moments.scatter() * scale)
-    return wider.as_skewed(moments.skewness())
+    return Moments.from_statistics(moments.count, moments.mean(), scatter).as_skewed(moments.skewness())
 
 
 def _widened_answer(

@@ -129,10 +129,10 @@ def _check_shares(policy: Policy) -> None:
 
 def _check_tried(policy: Policy, evidence: Evidence) -> None:
     """Every arm that the policy uses, or that a limit is relative to, has trials."""
-    problem = evidence.problem
+    problem, asked = evidence.problem, _shares_asked(policy)
     tried = {cell: n > 0 for cell, n in zip(problem.cells, evidence.counts, strict=True)}
     for cell, some in tried.items():
-        if not some and (policy.of(cell.segment).get(cell.arm, 0.0) > 0 or cell.arm in _shares_asked(policy)):
+        if not some and (policy.of(cell.segment).get(cell.arm, 0.0) > 0 or cell.arm in asked):
             raise checks.InvalidInput(
                 "trials", expected=f"fresh trials of {str(cell)!r}", got="none", remedy="try every arm of the policy"
             )
