@@ -1,4 +1,4 @@
-"""Certified mixes where arms have very different numbers of trials, or users who come in blocks of very different sizes.
+"""Certified mixes where arms have very different numbers of trials, or users come in blocks of very different sizes.
 
 Each run is a log of its own, from ``from_log``: a quiet arm with hundreds of trials beside a noisy one with a few, as a
 new model has them in a log; the same with equal noise; and rows of heavy and light users whose costs differ.
