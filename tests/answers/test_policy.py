@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from bestmix import Known, Policy
+from bestmix.answers.policy import _at
 
 POLICY = Policy({"small": 0.62, "large": 0.38}, {"dollars": 5.0})
 THREE = Policy({"a": 0.5, "b": 0.3, "c": 0.2})
@@ -64,6 +65,8 @@ def test_an_arm_without_weight_is_never_chosen():
     policy = Policy({"never": 0.0, "always": 1.0, "nor": 0.0})
     assert set(policy.draw(2000, seed=0)) == {"always"}
     assert {policy.assign(i) for i in range(2000)} == {"always"}
+    rounded = {f"arm{a}": 0.1 for a in range(10)} | {"never": 0.0}  # which add up to a little less than one
+    assert _at(rounded, 1.0 - 2.0**-53) == "arm9"
 
 
 @pytest.mark.parametrize("name", ["p.json", "p.toml"])
@@ -196,6 +199,10 @@ BAD_POLICIES = [
     (
         lambda: Policy.from_dict({"weights": {}, "segments": {"free": {"a": 1.0}}}),
         r"segments\['free'\]: expected the en",
+    ),
+    (
+        lambda: Policy.from_dict(SPLIT.to_dict() | {"weights": {"small": 0.3, "large": 0.7}}),
+        r"weights\['small'\]: expected 0.7, which the weights in the segments come to, got 0.3",
     ),
     (lambda: Policy({}), "weights: .*{}"),
     (lambda: Policy({"a": 0.5}), "weights: .*0.5"),

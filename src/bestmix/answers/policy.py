@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bestmix.answers.recommendation import Recommendation
 
 ADDED_UP = 1e-12  # by which the sum of probabilities may differ from 1 through rounding
+AGREE = 1e-6  # and what files say twice may differ by
 VERSION = 3  # of the form of a file; 1 had no certainty, 2 no goal, no limits and no segments
 
 
@@ -265,7 +266,7 @@ class Policy:
         rest = data.get("certainty"), data.get("safety"), means
         parts = checks.mapping("segments", data.get("segments") or {}, "of segments to their shares and weights")
         entries = {name: _part(name, entry) for name, entry in parts.items()}
-        return cls(
+        result = cls(
             None if parts else data["weights"],
             data.get("bounds"),
             data.get("feasible", True),
@@ -276,6 +277,9 @@ class Policy:
             by_segment={name: weights for name, (_, weights) in entries.items()},
             discount=data.get("discount"),
         )
+        if parts:
+            _check_together(_weights("weights", data["weights"]), result.weights)
+        return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy to a .json or .toml file."""
@@ -344,7 +348,7 @@ def _weights(name: str, weights: Any) -> dict[str, float]:
     weights = checks.mapping(name, weights, "of arm names to probabilities")
     names = checks.names(name, weights, "arm")
     values = [checks.number(f"{name}[{arm!r}]", weights[arm]) for arm in names]
-    if not values or min(values) < 0 or abs(sum(values) - 1) > 1e-6:
+    if not values or min(values) < 0 or abs(sum(values) - 1) > AGREE:
         raise checks.InvalidInput(
             name,
             expected="probabilities that add up to 1",
@@ -354,6 +358,18 @@ def _weights(name: str, weights: Any) -> dict[str, float]:
     total = sum(values)
     scale = total if abs(total - 1.0) > ADDED_UP else 1.0  # what was read from a file stays what it is
     return {arm: value / scale for arm, value in zip(names, values, strict=True)}
+
+
+def _check_together(weights: Mapping[str, float], together: Mapping[str, float]) -> None:
+    """Weights of all users that a file gives besides those of its segments have to be what these come to."""
+    for arm in {**weights, **together}:
+        if abs(weights.get(arm, 0.0) - together.get(arm, 0.0)) > AGREE:
+            raise checks.InvalidInput(
+                f"weights[{arm!r}]",
+                expected=f"{together.get(arm, 0.0):.6g}, which the weights in the segments come to",
+                got=checks.shown(weights.get(arm, 0.0)),
+                remedy="change the segments' own weights; those of all users together follow from them",
+            )
 
 
 def _shares(segments: Any, parts: list[str]) -> dict[str, float]:
@@ -380,6 +396,7 @@ def _covers(known: Any, measures: Sequence[str]) -> bool:
 
 
 def _at(weights: Mapping[str, float], share: float) -> str:
-    names = list(weights)
-    ends = list(accumulate(weights.values()))
+    """The arm whose part of [0, 1) holds the share; rounding may leave a gap at the end, which is the last one's."""
+    names = [arm for arm, weight in weights.items() if weight > 0.0]
+    ends = list(accumulate(weights[arm] for arm in names))
     return names[min(bisect.bisect_right(ends, share), len(names) - 1)]
