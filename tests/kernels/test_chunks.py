@@ -53,12 +53,14 @@ def test_conditions_without_weight_take_no_place():
     assert (np.diff(places) > 0).all()
     assert far not in places
     np.testing.assert_array_equal(state.space[chunks.GAP, : everything - 1], state.gap[places])
-    np.testing.assert_array_equal(state.space[chunks.SPREAD, everything - 1 : chunks.padded(everything - 1)], 0.0)
+    np.testing.assert_array_equal(state.space[chunks.WEIGHT, everything - 1 : chunks.padded(everything - 1)], 0.0)
 
 
 def test_shares_of_trials_are_a_chunk_ahead():
     space = np.zeros((chunks.NEXT + 1, 1))
     space[chunks.SHARE, 0], space[chunks.NEXT, 0] = 1 / 20, 1 / 27
-    assert chunks.one_more_chunk(space, 0, 34.0) == 1 / 20 - 1 / 27
+    assert chunks.one_more_chunk(space, 0, False, 1 / 34) == 0.0
+    assert space[chunks.SHARE, 0] == 1 / 20
+    assert chunks.one_more_chunk(space, 0, True, 1 / 34) == 1 / 20 - 1 / 27
     assert space[chunks.SHARE, 0] == 1 / 27
     assert space[chunks.NEXT, 0] == 1 / 34

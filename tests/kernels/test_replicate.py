@@ -6,9 +6,11 @@ import pytest
 
 import bestmix as bm
 from bestmix.kernels import jit
+from bestmix.kernels.lanes import LANES
 
 SIZES = [(1, 1, 0), (5, 5, 0), (6, 6, 1), (7, 4, 1), (5, 5, 2), (6, 3, 2), (5, 4, 3), (20, 18, 2), (45, 45, 1)]
 RUNS, FEW = 12, 4
+WIDE = {"reward": (-9, 15)}
 
 
 def flat(mu, u, e):
@@ -28,6 +30,7 @@ STRATEGIES = {
     "confident": bm.Challenger(confidence=0.6),
     "heuristic": bm.Challenger(heuristic_stop=0.5, rounds=4),
 }
+SIDE_BY_SIDE = [bm.Challenger(), bm.Challenger(ranges=WIDE)]
 
 
 def instance(arms, unknown, costs, kind, seed):
@@ -43,17 +46,25 @@ def instance(arms, unknown, costs, kind, seed):
     return bm.Instance(means[:, 0], means[:, 1:].T, bound, noise=noise, known=arms - unknown)
 
 
-def live(strategy, inst, budget, rng):
-    """One run through ask and tell, drawing rows in the kernels' order: (answer, trials)."""
-    search = strategy.start(inst.problem, budget)
-    while owed := search.ask():
-        for arm, n in owed.items():
-            table = inst.noise.tables[inst.problem.index(arm)]
-            rows = table[[rng.integers(0, len(table)) for _ in range(n)]]
-            search.tell(arm, rows[:, 0], rows[:, 1:])
-    said = search.recommend(safety=None)
-    columns = inst.problem.columns
-    return (tuple(sorted(columns.index(name) for name in said.basis)) if said.feasible else None), said
+def live(strategy, inst, budget, rng, runs):
+    """Runs through ask and tell, drawing rows in the kernels' order: (answer, recommendation) of each."""
+    size = LANES if strategy in SIDE_BY_SIDE else 1
+    for first in range(0, runs, size):
+        searches = [strategy.start(inst.problem, budget) for _ in range(size)]
+        while sum(turn(search, inst, rng) for search in searches):
+            pass
+        for search in searches[: runs - first]:
+            said, columns = search.recommend(safety=None), inst.problem.columns
+            yield (tuple(sorted(columns.index(name) for name in said.basis)) if said.feasible else None), said
+
+
+def turn(search, inst, rng):
+    """A round of a search, if there is one left."""
+    for arm, n in search.ask().items():
+        table = inst.noise.tables[inst.problem.index(arm)]
+        rows = table[[rng.integers(0, len(table)) for _ in range(n)]]
+        search.tell(arm, rows[:, 0], rows[:, 1:])
+    return bool(search.ask())
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
@@ -67,9 +78,7 @@ def test_compiled_runs_equal_live_runs(strategy, size, kind):
     answer, weight = np.zeros((RUNS, 1 + costs), dtype=np.int64), np.zeros((RUNS, 1 + costs))
     pulls = np.zeros(RUNS, dtype=np.int64)
     strategy.replicator(inst, budget)(np.random.default_rng(3), answer, weight, pulls)
-    rng = np.random.default_rng(3)
-    for run in range(RUNS):
-        expected, said = live(strategy, inst, budget, rng)
+    for run, (expected, said) in enumerate(live(strategy, inst, budget, np.random.default_rng(3), RUNS)):
         assert pulls[run] == said.trials
         if expected is None:
             assert answer[run, 0] == -1
@@ -97,12 +106,11 @@ def test_runs_with_ranges_equal_live_runs(size, options):
     noise = bm.noise.Empirical(tables)
     inst = bm.Instance(means[:, 0], means[:, 1:].T, old.bound, noise=noise, known=arms - unknown)
     budget, python, chances = 12 * unknown + 7, jit.speed_for(0), []
-    for strategy in (bm.Challenger(**options, ranges={"reward": (-9, 15)}), bm.Challenger(**options)):
+    for strategy in (bm.Challenger(**options, ranges=WIDE), bm.Challenger(**options)):
         answer, weight = np.zeros((FEW, 1 + costs), dtype=np.int64), np.zeros((FEW, 1 + costs))
-        pulls, chance, rng = np.zeros(FEW, dtype=np.int64), np.zeros(FEW), np.random.default_rng(3)
+        pulls, chance = np.zeros(FEW, dtype=np.int64), np.zeros(FEW)
         strategy.with_chances(inst, budget).call(python, np.random.default_rng(3), answer, weight, pulls, chance)
-        for run in range(FEW):
-            expected, said = live(strategy, inst, budget, rng)
+        for run, (expected, said) in enumerate(live(strategy, inst, budget, np.random.default_rng(3), FEW)):
             assert pulls[run] == said.trials
             assert (answer[run, 0] == -1) if expected is None else (tuple(answer[run]) == expected)
         chances.append(chance)

@@ -7,9 +7,9 @@ chance that the answer is wrong because of it; first of all to whether there is 
 import numpy as np
 
 from bestmix.arrays import Integers
-from bestmix.kernels.chunks import chunk_size, narrow, unreserved
+from bestmix.kernels.chunks import TRIALS, chunk_size, narrow, unreserved
 from bestmix.kernels.conditions import Reserve, Settings, State
-from bestmix.kernels.feasibility import can_be_in_doubt, in_doubt
+from bestmix.kernels.feasibility import beyond_doubt, in_doubt
 from bestmix.kernels.jit import borrowing, compiled, inlined
 from bestmix.kernels.weights import TIE
 
@@ -27,8 +27,13 @@ def allocate(state: State, size: int, reserve: Reserve, arm: Integers, reason: I
     """
     for a in range(owed.shape[0]):
         owed[a] = 0
-    chunk = settle_feasibility(state, size, arm, reason, owed) if can_be_in_doubt(state) else 0
-    return narrow(state, size, reserve, chunk, arm, reason, owed)
+    start = 0 if beyond_doubt(state) else settle_feasibility(state, size, arm, reason, owed)
+    for a in range(owed.shape[0]):
+        state.space[TRIALS, a] = state.counts[a] + owed[a]
+    chunks = narrow(state, size, reserve, start, arm, reason)
+    for a in range(owed.shape[0]):
+        owed[a] = int(state.space[TRIALS, a]) - state.counts[a]
+    return chunks
 
 
 @compiled

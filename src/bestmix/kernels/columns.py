@@ -7,6 +7,8 @@ kernels then means the same for rewards of 1e-6 and for costs of 1e3.
 
 Whatever finite means come in, scaled columns and the reciprocals of their scale are finite: costs that
 are all too near their bound for a reciprocal count as at their bound.
+
+Columns are loaded and scaled for one program, or for several with a lane for each (``lanes.py``).
 """
 
 from typing import NamedTuple
@@ -15,6 +17,7 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.jit import borrowing, compiled, inlined, view
+from bestmix.kernels.lanes import any_lane, either, larger
 
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 SMALLEST = float(np.finfo(np.float64).tiny)  # the reciprocal of a smaller number can overflow
@@ -106,7 +109,7 @@ def load(means: Floats, bound: Floats, columns: Integers, program: Program) -> N
 def above(mean: float, bound: float) -> float:
     """How far a mean cost is above its bound; zero within rounding."""
     gap = mean - bound
-    return 0.0 if abs(gap) <= ROUNDING * max(abs(mean), abs(bound)) else gap
+    return either(abs(gap) <= ROUNDING * larger(abs(mean), abs(bound)), 0.0, gap)
 
 
 @borrowing
@@ -136,7 +139,7 @@ def rescale(program: Program, scale: Floats) -> None:
 def arms_among(e: Floats) -> int:
     """Number of arms: slacks stand last."""
     n = int(e.shape[0])
-    while n > 0 and e[n - 1] == 0.0:
+    while n > 0 and any_lane(e[n - 1] == 0.0):
         n -= 1
     return n
 
@@ -146,15 +149,11 @@ def middle_and_spread(mu: Floats, n: int) -> tuple[float, float]:
     """Middle of the first n rewards, and half of what they are apart, or their size where that is nothing."""
     low, high = np.inf, -np.inf
     for j in range(n):
-        low = mu[j] if mu[j] < low else low
-        high = mu[j] if mu[j] > high else high
+        low, high = either(mu[j] < low, mu[j], low), either(mu[j] > high, mu[j], high)
     # Halves first: the sum or the difference of two very large rewards could overflow.
-    middle, spread = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-    if not spread > max(ROUNDING * max(abs(low), abs(high)), SMALLEST):
-        spread = max(abs(low), abs(high))
-        if not SMALLEST <= spread < np.inf:
-            spread = 1.0
-    return middle, spread
+    middle, spread, size = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low, larger(abs(low), abs(high))
+    usable = either((size >= SMALLEST) & (size < np.inf), size, 1.0)
+    return middle, either(spread > larger(ROUNDING * size, SMALLEST), spread, usable)
 
 
 @inlined
@@ -166,13 +165,12 @@ def measure(program: Program, scale: Floats) -> None:
     for l in range(costs):
         largest = 0.0
         for j in range(n):
-            size = abs(u[j, l])
-            largest = size if size > largest else largest
-        if largest == np.inf:  # a cost and its bound at the two ends of what floats hold
-            largest = LARGEST
+            largest = larger(abs(u[j, l]), largest)
+        if any_lane(largest == np.inf):  # a cost and its bound at the two ends of what floats hold
+            largest = either(largest == np.inf, LARGEST, largest)
             for j in range(n):
-                u[j, l] = max(-LARGEST, min(u[j, l], LARGEST))
-        scale[2 + l] = largest if largest >= SMALLEST else 1.0
+                u[j, l] = either(abs(u[j, l]) == np.inf, either(u[j, l] > 0.0, LARGEST, -LARGEST), u[j, l])
+        scale[2 + l] = either(largest >= SMALLEST, largest, 1.0)
 
 
 @inlined
@@ -187,4 +185,4 @@ def apply(scale: Floats, program: Program) -> None:
         unit = 1.0 / scale[2 + l]
         for j in range(n):
             entry = u[j, l] * unit
-            u[j, l] = 0.0 if abs(entry) < NEGLIGIBLE else entry
+            u[j, l] = either(abs(entry) < NEGLIGIBLE, 0.0, entry)

@@ -7,6 +7,8 @@ arm and of the arms of the basis.
 
 An extra column, elastic and heavily priced, makes the program feasible whatever the estimates are: with
 it in the basis the answer is that no mix is feasible, and its own condition says how sure that is.
+
+Conditions are those of one run, or of several with a lane for each (``lanes.py``).
 """
 
 import math
@@ -18,6 +20,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import columns, sifting, simplex
 from bestmix.kernels.columns import ONE_COST, OVER_512, Program, fixed, fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined
+from bestmix.kernels.lanes import at, either, larger, put
 from bestmix.kernels.simplex import Basis
 
 
@@ -82,8 +85,8 @@ class Settings(NamedTuple):
 
 PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
-WIDTH = 8  # conditions that a decision works on at once
-BY_ROW = 12  # rows of a decision's space before those of the terms by row of the basis
+WIDTH = 4  # conditions that a decision adds up at once
+BY_ROW = 11  # rows of a decision's space before those of the terms by row of the basis
 VAST = 1e200  # the variance of what overflows: nothing is known of it
 
 
@@ -172,7 +175,7 @@ def load_basis(means: Floats, bound: Floats, everything: Integers, state: State)
 @borrowing
 def load_elastic(means: Floats, bound: Floats, everything: Integers, program: Program) -> None:
     """Write all columns, unscaled, and the elastic one."""
-    n, costs = program.u.shape
+    n, costs = program.u.shape[0], program.u.shape[1]
     columns.load(means, bound, everything, columns.part(program, 0, n - 1))
     program.mu[n - 1], program.e[n - 1] = -PENALTY, 0.0
     for l in range(costs):
@@ -182,38 +185,39 @@ def load_elastic(means: Floats, bound: Floats, everything: Integers, program: Pr
 @inlined
 def pool(state: State) -> None:
     """Pooled covariance of a trial; as wide as the arms are apart when no arm has two trials."""
-    if not pool_scatter(state.counts, state.scatter, state.pooled):
-        for i in range(state.pooled.shape[0]):
-            state.pooled[i, i] = state.scale[1 + i] * state.scale[1 + i]
+    known = pool_scatter(state.counts, state.scatter, state.pooled)
+    for i in range(state.pooled.shape[0]):
+        state.pooled[i, i] = either(known, state.pooled[i, i], state.scale[1 + i] * state.scale[1 + i])
 
 
 @inlined
-def pool_scatter(counts: Integers, scatter: Floats, pooled: Floats) -> bool:
+def pool_scatter(counts: Integers | Floats, scatter: Floats, pooled: Floats) -> bool:
     """Pooled covariance of a trial; False, and zero, when no arm has two trials."""
-    freedom, m = 0, fixed_rows(pooled.shape[0])
+    m, freedom = fixed_rows(pooled.shape[0]), 0.0
     for a in range(counts.shape[0]):
-        freedom += max(counts[a] - 1, 0)
+        freedom = freedom + larger(counts[a] - 1, 0)
+    divisor = larger(freedom, 1)
     if ONE_COST and m == 2:
-        pool_two(scatter, max(freedom, 1), pooled)
+        pool_two(scatter, divisor, pooled)
         return freedom > 0
     for i in range(m):
         for k in range(i + 1):
             total = 0.0
             for a in range(counts.shape[0]):
-                total += scatter[a, i, k]
-            pooled[i, k] = total / max(freedom, 1)
+                total = total + scatter[a, i, k]
+            pooled[i, k] = total / divisor
             pooled[k, i] = pooled[i, k]
     return freedom > 0
 
 
 @inlined
-def pool_two(scatter: Floats, freedom: int, pooled: Floats) -> None:
+def pool_two(scatter: Floats, freedom: float, pooled: Floats) -> None:
     """Pooled covariance of a reward and one cost: three sums at a time, for one would wait for itself."""
     first, both, second = 0.0, 0.0, 0.0
     for a in range(scatter.shape[0]):
-        first += scatter[a, 0, 0]
-        both += scatter[a, 1, 0]
-        second += scatter[a, 1, 1]
+        first = first + scatter[a, 0, 0]
+        both = both + scatter[a, 1, 0]
+        second = second + scatter[a, 1, 1]
     pooled[0, 0], pooled[0, 1] = first / freedom, both / freedom
     pooled[1, 0], pooled[1, 1] = pooled[0, 1], second / freedom
 
@@ -228,22 +232,34 @@ def blend(counts: Integers, scatter: Floats, pooled: Floats) -> Floats:
 
 
 @inlined
-def variance(direction: Floats, common: float, count: int, scatter: Floats) -> float:
+def variance(direction: Floats, common: float, count: float, scatter: Floats) -> float:
     """Variance of a trial along a direction, blended with the pooled one; never infinite."""
     total = 0.0
     for i in range(fixed_rows(direction.shape[0])):
         inner = 0.5 * scatter[i, i] * direction[i]
         for k in range(i):
-            inner += scatter[i, k] * direction[k]
-        total += 2.0 * direction[i] * inner
+            inner = inner + scatter[i, k] * direction[k]
+        total = total + 2.0 * direction[i] * inner
     return blended(total, common, count)
 
 
 @inlined
-def blended(scatter: float, common: float, count: int) -> float:
+def variance_of(a: float, direction: Floats, common: float, counts: Integers | Floats, scatter: Floats) -> float:
+    """``variance`` of an arm, which may be another one in each lane, along a direction without the reward."""
+    total = 0.0
+    for i in range(1, fixed_rows(direction.shape[0])):
+        inner = 0.5 * at(scatter[:, i, i], a) * direction[i]
+        for k in range(1, i):
+            inner = inner + at(scatter[:, i, k], a) * direction[k]
+        total = total + 2.0 * direction[i] * inner
+    return blended(total, common, at(counts, a))
+
+
+@inlined
+def blended(scatter: float, common: float, count: float) -> float:
     """Variance of one value from its scatter in so many trials and the pooled variance; never infinite."""
     result = (scatter + PRIOR * common) / (count - 1 + PRIOR)
-    return result if result < np.inf else VAST
+    return either(result < np.inf, result, VAST)
 
 
 @inlined
@@ -261,35 +277,35 @@ def conditions(state: State) -> None:
     for l in range(costs):
         direction[1 + l] = -price[l] / scale[2 + l]
     common = variance(direction, 0.0, 1, pooled) * PRIOR
-    for i in range(m):
-        noise[i] = 0.0
-        if basis[i] < unknown:
-            noise[i] = variance(direction, common, counts[basis[i]], scatter[basis[i]])
     for j in range(n):
         gap[j], own[j] = -simplex.reduced_cost(state.program, price, j), 0.0
     for j in range(unknown):
         own[j] = variance(direction, common, counts[j], scatter[j])
     for i in range(m):
+        noise[i] = at(own, basis[i])
         for j in range(n):
             y = inverse[i, costs] * e[j]
             for l in range(costs):
-                y += inverse[i, l] * u[j, l]
-            coefficient[i, j] = y * y * noise[i] if noise[i] > 0.0 else 0.0
+                y = y + inverse[i, l] * u[j, l]
+            coefficient[i, j] = either(noise[i] > 0.0, y * y * noise[i], 0.0)
     gap[n - 1] = np.inf
     # primal: x_i, with the noise of g_i.cost in the other arms of the basis, at the point where x_i is zero
-    direction[0] = 0.0
     for i in range(m):
-        j = basis[i]
-        gap[j], own[j] = max(inverse[i, costs], 0.0), 0.0
-        rest = 1.0 - gap[j] if e[j] != 0.0 else 1.0
+        j, weight = basis[i], larger(inverse[i, costs], 0.0)
+        put(gap, j, weight)
+        put(own, j, 0.0)
+        rest = either(j < n - 1 - costs, 1.0 - weight, 1.0)
+        direction[0] = 0.0
         for l in range(costs):
             direction[1 + l] = inverse[i, l] / scale[2 + l]
         common = variance(direction, 0.0, 1, pooled) * PRIOR
         for k in range(m):
-            coefficient[k, j] = 0.0
-            if k != i and basis[k] < unknown and rest > 0.0:
+            put(coefficient[k], j, 0.0)
+            if k != i and unknown > 0:
+                moved = (basis[k] < unknown) & (rest > 0.0)
                 share = inverse[k, costs] / rest
-                coefficient[k, j] = share * share * variance(direction, common, counts[basis[k]], scatter[basis[k]])
+                spread = variance_of(either(moved, basis[k], 0), direction, common, counts, scatter)
+                put(coefficient[k], j, either(moved, share * share * spread, 0.0))
 
 
 @inlined

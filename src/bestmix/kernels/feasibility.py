@@ -8,9 +8,10 @@ import numpy as np
 
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import simplex
-from bestmix.kernels.columns import Program, part
+from bestmix.kernels.columns import Program, fixed, fixed_rows, part
 from bestmix.kernels.conditions import PRIOR, State, blended, maximise, variance
-from bestmix.kernels.jit import borrowing, compiled, inlined, plain
+from bestmix.kernels.jit import compiled, inlined, plain
+from bestmix.kernels.lanes import either, every_lane
 from bestmix.kernels.simplex import Basis
 
 DOUBT = 2.0  # standard errors of the widest margin, below which feasibility is in doubt
@@ -28,7 +29,7 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     counts, scatter, unknown = state.counts, state.scatter, state.counts.shape[0]
     n, costs = state.program.u.shape
     m = costs + 1
-    if not can_be_in_doubt(state):
+    if beyond_doubt(state):
         return False
     direction, safe = np.zeros(m), simplex.new_basis(costs)
     if unknown < n - 1 - costs and widest_margin(unknown, state, safe) >= 0.0:  # of known arms alone
@@ -53,10 +54,10 @@ def in_doubt(state: State, safest: Integers, term: Floats) -> bool:
     return margin * margin < DOUBT * DOUBT * spread
 
 
-@borrowing
-def can_be_in_doubt(state: State) -> bool:
-    """Whether feasibility can be in doubt, as far as each arm alone says: a light check before ``in_doubt``."""
-    return state.program.u.shape[1] > 0 and not says_infeasible(state) and not any_arm_is_safe(state)
+@inlined
+def beyond_doubt(state: State) -> bool:
+    """Whether feasibility is clear as far as each arm alone says: a light check before ``in_doubt``, in all lanes."""
+    return says_infeasible(state) | any_arm_is_safe(state)
 
 
 @compiled
@@ -81,34 +82,34 @@ def widest_margin(first: int, state: State, safe: Basis) -> float:
 @inlined
 def says_infeasible(state: State) -> bool:
     """Whether the elastic column is in the basis."""
-    for j in state.basis.column:
-        if j == state.program.e.shape[0] - 1:
-            return True
-    return False
+    basis, found = state.basis.column, False
+    for i in range(fixed_rows(basis.shape[0])):
+        found = found | (basis[i] == state.program.e.shape[0] - 1)
+    return found
 
 
 @inlined
 def any_arm_is_safe(state: State) -> bool:
     """Whether some arm alone is surely within all bounds, which leaves no doubt."""
     counts, scatter, pooled, scale = state.counts, state.scatter, state.pooled, state.scale
-    u, unknown = state.program.u, counts.shape[0]
-    costs = u.shape[1]
+    u, unknown, found = state.program.u, counts.shape[0], False
+    costs = fixed(u.shape[1])
     for j in range(u.shape[0] - 1 - costs):
         safe = True
         for l in range(costs):
-            below = -u[j, l] * scale[2 + l]
-            spread = 0.0
-            if below >= 0.0 and j < unknown:
+            below, spread = -u[j, l] * scale[2 + l], 0.0
+            if j < unknown:
                 common = pooled[1 + l, 1 + l]
                 blend = blended(scatter[j, 1 + l, 1 + l], common, counts[j])
                 spread = own_variance(blend, common, counts[j]) / counts[j]
-            safe = safe and below >= 0.0 and below * below >= DOUBT * DOUBT * spread
-        if safe:
-            return True
-    return False
+            safe = safe & (below >= 0.0) & (below * below >= DOUBT * DOUBT * spread)
+        found = found | safe
+        if every_lane(found):
+            break
+    return found
 
 
 @inlined
-def own_variance(blend: float, common: float, count: int) -> float:
+def own_variance(blend: float, common: float, count: float) -> float:
     """Variance of the arm's own trials, where there are some, from the blended one: its costs may be exact."""
-    return blend if count < SOME else (blend * (count - 1 + PRIOR) - PRIOR * common) / (count - 1)
+    return either(count < SOME, blend, (blend * (count - 1 + PRIOR) - PRIOR * common) / (count - 1))

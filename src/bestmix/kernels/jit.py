@@ -267,6 +267,8 @@ def _make(function: FunctionType, form: Form) -> None:
 def _compile(function: FunctionType, options: Options, form: Form) -> Any:
     import numba
 
+    from bestmix.kernels import vectors  # noqa: F401  # Numba learns them
+
     _announce_compilation()
     compiler: Any = numba.njit  # its types do not know all of its options
     inside = {"forceinline": options.inline, "inline": "always" if options.substitute else "never"}

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, chunks, columns, conditions, sampling, simplex, stopping
+from bestmix.kernels import allocation, columns, conditions, sampling, simplex, stopping
 from bestmix.kernels.jit import borrowing, compiled
 from bestmix.kernels.rejects import INFEASIBLE, finish
 
@@ -45,23 +45,16 @@ def challenger(
     bound: Floats,
     budget: int,
     settings: conditions.Settings,
-    stop: conditions.Settings | None,
     least: Floats | None,
     tally: "Tally",
     state: conditions.State,
     answer: Integers,
     weight: Floats,
     pulls: Integers,
-    chance: Floats,
+    chance: Floats | None,
 ) -> None:
-    """Spend each round's trials on the conditions that are most in doubt, then solve the program.
-
-    A run needs the trials only through each arm's count, mean and scatter, so that Gaussian noise costs a draw for
-    each arm and round. ``stop`` are the settings of a run that may end before its budget is spent. ``least`` (1 + L,)
-    is what the scatter of each metric counts as at least. ``chance`` (runs,) receives the estimated chance that the
-    answer is right.
-    """
-    run_all(rng, model, means, bound, budget, settings, stop, least, tally, state, answer, weight, pulls, chance)
+    """Runs of Challenger that may end before the budget is spent, as ``lane_runs.py`` has those that may not."""
+    run_all(rng, model, means, bound, budget, settings, least, tally, state, answer, weight, pulls, chance)
 
 
 class Tally(NamedTuple):
@@ -92,10 +85,10 @@ class Tally(NamedTuple):
 
 
 def challenger_space(
-    model: sampling.Model, means: Floats, bound: Floats, unknown: int
+    model: sampling.Model, means: Floats, bound: Floats, unknown: int, most: int
 ) -> tuple[Tally, conditions.State]:
     """What runs of ``challenger`` work on. Python makes it: that compiles sooner."""
-    start, most = sampling.origin(model, means, unknown), chunks.decisions(unknown)
+    start = sampling.origin(model, means, unknown)
     return new_tally(start, means.copy(), most), conditions.new_state(unknown, means.shape[0], bound.shape[0])
 
 
@@ -122,14 +115,13 @@ def run_all(
     bound: Floats,
     budget: int,
     settings: conditions.Settings,
-    stop: conditions.Settings | None,
     least: Floats | None,
     tally: Tally,
     state: conditions.State,
     answer: Integers,
     weight: Floats,
     pulls: Integers,
-    chance: Floats,
+    chance: Floats | None,
 ) -> None:
     """``challenger`` without a count of references to arrays."""
     start, sums, squares, estimate, owed, arm, everything, space = tally
@@ -146,7 +138,7 @@ def run_all(
                 counts[a] += owed[a]
             sampling.summarise(start, owed, counts, sums, squares, estimate, state.scatter)
             sampling.raise_scatter(least, state.scatter)
-            if stop is not None and stop.events:
+            if settings.events:
                 sampling.raise_events(counts, estimate, bound, state.scatter)
             status = conditions.solve(estimate, bound, everything, state)
             if status != simplex.OPTIMAL:
@@ -154,14 +146,16 @@ def run_all(
             conditions.pool(state)
             conditions.conditions(state)
             size = allocation.round_size(budget, unknown, spent, settings)
-            if size == 0 or stopping.stops(stop, state, bound):
+            if size == 0 or stopping.stops(settings, state, bound):
                 break
             allocation.allocate(state, size, settings.reserve, arm, None, owed)
         pulls[run] = spent
         if status != simplex.OPTIMAL:
-            answer[run, 0], chance[run] = INFEASIBLE, 0.0
+            answer[run, 0] = INFEASIBLE
+        if chance is not None:
+            chance[run] = conditions.chance(state) if status == simplex.OPTIMAL else 0.0
+        if status != simplex.OPTIMAL:
             continue
-        chance[run] = conditions.chance(state)
         columns.load(estimate, bound, everything, some)
         status = finish(everything, some, state.scale, state.basis, answer[run], weight[run])
         if status != simplex.OPTIMAL:

@@ -18,11 +18,13 @@ import numpy as np
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels.columns import ONE_COST, fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined
+from bestmix.kernels.lanes import any_lane, either
 
 Model = tuple[int, Floats, Floats | None, Integers, Floats]
 
 GAUSSIAN, INDEPENDENT, BERNOULLI, BERNOULLI_REWARD, BOUNDED, EMPIRICAL, STUDENT_T, MIXED = 0, 1, 2, 3, 4, 5, 6, 7
 SUPPLY = 4096  # normals drawn at a time
+SQUEEZE = 0.1986  # times x^4 / 9 d: below one less that much a draw is taken, and no logarithm is needed to see it
 ONE_EVENT = 1.0  # scatter that a single event among values of 0 and 1 has, at most
 ROUNDED = 1e-9  # of a trial: by which the scatter of values of 0 and 1 may differ from what their mean says
 ALIKE = 1e-6  # of the least scatter, up to which trials count as all alike: within a thousandth of the range
@@ -198,47 +200,50 @@ def add_owed(
     space: Floats,
 ) -> int:
     """Add the trials that are owed of each arm (K,), as ``add_moments`` does for one; returns how many they are."""
-    if model[0] <= INDEPENDENT:
-        return add_gaussian(rng, model[0], model[1], owed, sums, squares, space)
-    return add_owed_by_kind(rng, model, model[2], means, owed, sums, squares, space)
+    made = 0
+    for a in range(owed.shape[0]):
+        if owed[a] > 0:
+            add_arm(rng, model, means, a, owed[a], sums, squares, space)
+            made += owed[a]
+    return int(made)
+
+
+@inlined
+def add_arm(
+    rng: np.random.Generator,
+    model: Model,
+    means: Floats,
+    a: int,
+    count: int,
+    sums: Floats,
+    squares: Floats,
+    space: Floats,
+) -> None:
+    """``add_owed`` for one arm: with Gaussian noise without a slice of an array, which takes longer than the draws."""
+    kind, factor, table = model[0], model[1], model[2]
+    if kind > INDEPENDENT:
+        add_arm_by_kind(rng, model, table, means, a, count, sums, squares, space)
+    elif ONE_COST and sums.shape[1] == 2 and kind == INDEPENDENT:
+        add_pairs(rng, factor[a, 0, 0], factor[a, 1, 1], count, sums, squares, a)
+    else:
+        add_wishart(rng, kind, factor, a, count, sums, squares, a, space)
 
 
 @compiled
-def add_owed_by_kind(
+def add_arm_by_kind(
     rng: np.random.Generator,
     model: Model,
     table: Floats | None,
     means: Floats,
-    owed: Integers,
+    a: int,
+    count: int,
     sums: Floats,
     squares: Floats,
     space: Floats,
-) -> int:
-    """``add_owed`` where the noise is not Gaussian; nothing is compiled where it always is."""
-    made = 0
-    if table is None:
-        return made
-    for a in range(owed.shape[0]):
-        if owed[a] > 0:
-            add_moments(rng, model, means[a], a, owed[a], sums[a], squares[a], space)
-            made += owed[a]
-    return int(made)
-
-
-@borrowing
-def add_gaussian(
-    rng: np.random.Generator, kind: int, factor: Floats, owed: Integers, sums: Floats, squares: Floats, space: Floats
-) -> int:
-    """``add_owed`` for Gaussian noise: without a slice of an array for each arm, which takes longer than the draws."""
-    made = 0
-    for a in range(owed.shape[0]):
-        if owed[a] > 0:
-            if ONE_COST and sums.shape[1] == 2 and kind == INDEPENDENT:
-                add_pairs(rng, factor[a, 0, 0], factor[a, 1, 1], owed[a], sums, squares, a)
-            else:
-                add_wishart(rng, kind, factor, a, owed[a], sums, squares, a, space)
-            made += owed[a]
-    return int(made)
+) -> None:
+    """``add_arm`` where the noise is not Gaussian; nothing is compiled where it always is."""
+    if table is not None:
+        add_moments(rng, model, means[a], a, count, sums, squares, a, space)
 
 
 @inlined
@@ -253,7 +258,7 @@ def chi_square(rng: np.random.Generator, freedom: int) -> float:
         v = 1.0 + c * x
         if v > 0.0:
             v, u = v * v * v, rng.random()
-            if u < 1.0 - 0.0331 * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
+            if u < 1.0 - SQUEEZE * (c * c) * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
                 return 2.0 * d * v
 
 
@@ -282,7 +287,7 @@ def add_pairs(
 @borrowing
 def summarise(
     start: Floats,
-    owed: Integers,
+    owed: Integers | Floats,
     counts: Integers | Floats,
     sums: Floats,
     squares: Floats,
@@ -292,11 +297,12 @@ def summarise(
     """Means and scatter of the arms' trials from their sums, for those of which trials were owed."""
     d = fixed_rows(sums.shape[1])
     for a in range(owed.shape[0]):
-        if owed[a] > 0:
+        if any_lane(owed[a] > 0):
             for i in range(d):
-                mean[a, i] = start[a, i] + sums[a, i] / counts[a]
+                middle = sums[a, i] / counts[a]
+                mean[a, i] = start[a, i] + middle
                 for k in range(i + 1):
-                    scatter[a, i, k] = squares[a, i, k] - sums[a, i] * sums[a, k] / counts[a]
+                    scatter[a, i, k] = squares[a, i, k] - middle * sums[a, k]
                     scatter[a, k, i] = scatter[a, i, k]
 
 
@@ -310,8 +316,7 @@ def raise_scatter(least: Floats | None, scatter: Floats) -> None:
         return
     for a in range(scatter.shape[0]):
         for i in range(least.shape[0]):
-            if scatter[a, i, i] <= ALIKE * least[i]:
-                scatter[a, i, i] = least[i]
+            scatter[a, i, i] = either(scatter[a, i, i] <= ALIKE * least[i], least[i], scatter[a, i, i])
 
 
 @borrowing
@@ -344,17 +349,17 @@ def add_moments(
     count: int,
     sums: Floats,
     squares: Floats,
+    row: int,
     space: Floats,
 ) -> None:
     """Add ``count`` trials of arm ``a``, whose means are ``center`` (d,), as deviations from ``origin``.
 
-    ``sums`` (d,) receives the sum of the deviations, ``squares`` (d, d) that of their outer products.
-    ``space`` is (4, d, d).
+    A row of ``sums`` (d,) receives the sum of the deviations, and one of ``squares`` (d, d) that of their outer
+    products. ``space`` is (4, d, d).
     """
     kind, factor, extra, d = model[0], model[1], model[4], center.shape[0]
-    one = squares.reshape((1, d, d))
     if kind <= INDEPENDENT:
-        add_wishart(rng, kind, factor, a, count, sums.reshape((1, d)), one, 0, space)
+        add_wishart(rng, kind, factor, a, count, sums, squares, row, space)
     elif kind == BERNOULLI_REWARD:
         # The trials with reward 1 and those with reward 0 are two groups with Gaussian costs.
         wins = rng.binomial(count, center[0])
@@ -365,24 +370,24 @@ def add_moments(
         for size, reward in ((wins, 1.0), (count - wins, 0.0)):
             if size > 0:
                 at[:] = 0.0
-                add_wishart(rng, INDEPENDENT, space, 2, size, space[1], one, 0, space)
+                add_wishart(rng, INDEPENDENT, space, 2, size, space[1], squares[row : row + 1], 0, space)
                 for i in range(1, d):
-                    sums[i] += at[i]
-                    squares[0, i] += reward * at[i]
-                    squares[i, 0] += reward * at[i]
-                sums[0] += size * reward
-                squares[0, 0] += size * reward
+                    sums[row, i] += at[i]
+                    squares[row, 0, i] += reward * at[i]
+                    squares[row, i, 0] += reward * at[i]
+                sums[row, 0] += size * reward
+                squares[row, 0, 0] += size * reward
     else:
         trial = space[0, 0]
         for _ in range(count):
             draw_trial(rng, model, center, a, trial)
             for i in range(d):
-                sums[i] += trial[i]
+                sums[row, i] += trial[i]
                 for k in range(i + 1):
-                    squares[i, k] += trial[i] * trial[k]
+                    squares[row, i, k] += trial[i] * trial[k]
         for i in range(d):
             for k in range(i):
-                squares[k, i] = squares[i, k]
+                squares[row, k, i] = squares[row, i, k]
 
 
 @inlined

@@ -15,6 +15,7 @@ from bestmix.arrays import Floats, Integers
 from bestmix.kernels import pairs
 from bestmix.kernels.columns import ONE_COST, TWO_COSTS, Program, fixed, fixed_rows
 from bestmix.kernels.jit import borrowing, compiled, inlined, plain, view
+from bestmix.kernels.lanes import any_lane, at, either
 
 OPTIMAL, INFEASIBLE, DEFICIENT, STALLED = 0, 1, 2, 3
 
@@ -27,6 +28,7 @@ LEAST_GAP = 1e-6  # differences on scaled columns that no rounding makes
 VIOLATION, VALUE = 0.0, 1.0  # phases: the weight of the rewards in the objective
 STEEPEST, BLAND = 0, 1  # rules for the pivots: the largest reduced cost, or the first one, which never cycles
 WELL_CONDITIONED = 1e-6  # determinant above which an inverse is written in closed form
+CLIMBS = 8  # improvements of a pair from one round to the next, before it is looked for anew
 REFACTOR = 64  # pivots between fresh inversions
 
 
@@ -99,8 +101,8 @@ def maximise(program: Program, basis: Basis) -> int:
     INFEASIBLE, with artificials in the basis; DEFICIENT when the columns do not span all rows, so that
     an artificial stays at zero in place of a column; or STALLED, which only broken numbers can cause.
     """
-    if ONE_COST and basis.column.shape[0] == 2 and program.mu.shape[0] <= pairs.FEW:
-        if stays_best(program, basis):
+    if of_few_pairs(program):
+        if climb(program, basis):
             return OPTIMAL
         if pairs.best(program, basis.column) and invert(program, basis):
             set_prices(program, basis, VALUE)
@@ -117,21 +119,42 @@ def maximise(program: Program, basis: Basis) -> int:
     return status if spanned or status != OPTIMAL else DEFICIENT
 
 
-@borrowing
-def stays_best(program: Program, basis: Basis) -> bool:
-    """Whether a pair on either side of the bound is the best one by a margin; then its inverse and prices are set."""
-    column, u, e = basis.column, program.u, program.e
-    if not exists(program, basis) or not (u[column[0], 0] < -LEAST_GAP and u[column[1], 0] > LEAST_GAP):
-        return False
-    if not invert_two(program, basis) or not min(basis.work[0, 1], basis.work[1, 1]) > LEAST_GAP:
-        return False
-    set_prices(program, basis, VALUE)
-    slope, level = basis.work[3, 0], basis.work[3, 1]
-    for j in range(e.shape[0]):
-        d = program.mu[j] - level * e[j] - slope * u[j, 0]
-        if not d < -LEAST_GAP and j != column[0] and j != column[1]:
-            return False
-    return True
+@inlined
+def of_few_pairs(program: Program) -> bool:
+    """Whether a basis is one of so few pairs that looking at all is cheap."""
+    return ONE_COST and program.u.shape[1] == 1 and program.mu.shape[0] <= pairs.FEW
+
+
+@inlined
+def climb(program: Program, basis: Basis) -> bool:
+    """Improve a pair on either side of the bound until it is the best one by a margin; False where it does not get so.
+
+    A better column takes the place of the one on its own side. In lanes with a pair its inverse and prices are set;
+    where the answer is False they, and its columns, are of no use.
+    """
+    column, mu, u, e = basis.column, program.mu, program.u[:, 0], program.e
+    known, most = exists(program, basis), -np.inf
+    found: float = 0
+    left, right = either(known, column[0], 0), either(known, column[1], 0)
+    holds = known & (at(u, left) < -LEAST_GAP) & (at(u, right) > LEAST_GAP)
+    if not any_lane(holds):
+        return holds
+    for _ in range(CLIMBS):
+        holds = holds & invert_two(program, basis)
+        set_prices(program, basis, VALUE)
+        slope, level, most, found = basis.work[3, 0], basis.work[3, 1], -np.inf, 0
+        for j in range(mu.shape[0]):
+            d = mu[j] - level * e[j] - slope * u[j]
+            better = (d > most) & ((column[0] < j) | (column[0] > j)) & ((column[1] < j) | (column[1] > j))
+            most, found = either(better, d, most), either(better, j, found)
+        rises, side = holds & (most > LEAST_GAP), at(u, found)
+        if not any_lane(rises):
+            break
+        holds = holds & ((most < LEAST_GAP) | (abs(side) > LEAST_GAP))
+        column[0] = either(rises & (side < 0.0), found, column[0])
+        column[1] = either(rises & (side > 0.0), found, column[1])
+    best: bool = holds & (most < -LEAST_GAP) & (basis.work[0, 1] > LEAST_GAP) & (basis.work[1, 1] > LEAST_GAP)
+    return best
 
 
 @borrowing
@@ -185,10 +208,10 @@ def restart(program: Program, basis: Basis) -> bool:
 @inlined
 def exists(program: Program, basis: Basis) -> bool:
     """Whether the basis is made of columns of the program."""
-    for j in basis.column:
-        if not 0 <= j < program.e.shape[0]:
-            return False
-    return True
+    column, real = basis.column, True
+    for i in range(column.shape[0]):
+        real = real & (column[i] >= 0) & (column[i] < program.e.shape[0])
+    return real
 
 
 @inlined
@@ -259,17 +282,15 @@ def eliminate(program: Program, basis: Basis) -> bool:
 def invert_two(program: Program, basis: Basis) -> bool:
     """Closed form of the inverse for one cost; False when it is ill conditioned or has an artificial column."""
     column, work = basis
-    u, e = program.u, program.e
-    p, q = column[0], column[1]
-    if p < 0 or q < 0:
-        return False
-    determinant = u[p, 0] * e[q] - u[q, 0] * e[p]
-    if not abs(determinant) > WELL_CONDITIONED:
-        return False
-    scale = 1.0 / determinant
-    work[0, 0], work[0, 1] = scale * e[q], -scale * u[q, 0]
-    work[1, 0], work[1, 1] = -scale * e[p], scale * u[p, 0]
-    return True
+    real = (column[0] >= 0) & (column[1] >= 0)
+    p, q = either(real, column[0], 0), either(real, column[1], 0)
+    up, uq, ep, eq = at(program.u[:, 0], p), at(program.u[:, 0], q), at(program.e, p), at(program.e, q)
+    determinant = up * eq - uq * ep
+    clear: bool = real & (abs(determinant) > WELL_CONDITIONED)
+    scale = 1.0 / either(clear, determinant, 1.0)
+    work[0, 0], work[0, 1] = scale * eq, -scale * uq
+    work[1, 0], work[1, 1] = -scale * ep, scale * up
+    return clear
 
 
 @inlined
@@ -343,10 +364,10 @@ def set_prices(program: Program, basis: Basis, phase: float) -> None:
     for k in range(m):
         work[m + 1, k] = 0.0
     for i in range(m):
-        gain = phase - 1.0 if column[i] < 0 else phase * mu[column[i]]
-        if gain != 0.0:
-            for k in range(m):
-                work[m + 1, k] += gain * work[i, k]
+        artificial = column[i] < 0
+        gain = either(artificial, phase - 1.0, phase * at(mu, either(artificial, 0, column[i])))
+        for k in range(m):
+            work[m + 1, k] = work[m + 1, k] + either(gain == 0.0, 0.0, gain * work[i, k])
 
 
 @inlined
@@ -356,7 +377,7 @@ def reduced_cost(program: Program, price: Floats, j: int) -> float:
     costs = fixed(u.shape[1])
     d: float = mu[j] - price[costs] * e[j]
     for l in range(costs):
-        d -= price[l] * u[j, l]
+        d = d - price[l] * u[j, l]
     return d
 
 

@@ -22,13 +22,8 @@ RARE = 0.01  # of an arm's trials: a price that differs from the others as often
 
 
 @borrowing
-def stops(settings: Settings | None, state: State, bound: Floats) -> bool:
-    """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones.
-
-    Never without settings, and then nothing of it is compiled.
-    """
-    if settings is None:
-        return False
+def stops(settings: Settings, state: State, bound: Floats) -> bool:
+    """Whether the answer is sure enough: the sum of the conditions' tails, then that of the exact ones."""
     if not stops_itself(settings):
         return False
     if settings.weak:

@@ -19,7 +19,7 @@ from bestmix.answers.linear_fit import LinearFit
 from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
-from bestmix.kernels import allocation, chunks, conditions, jit, replicate, sampling, segment_runs, stopping
+from bestmix.kernels import allocation, chunks, conditions, jit, lane_runs, replicate, sampling, segment_runs, stopping
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
@@ -568,15 +568,16 @@ class Challenger:
         if self.tolerance is not None or self.margin_share is not None or self.proven:
             return None
         settings = self._settings(instance.problem)
-        stop = None if self._fixed else settings
-        rule = budget, settings, stop, self.least_scatter(instance.problem)
-        steps = CHUNK_STEPS * chunks.decisions(len(instance.problem.cells))
-        rounds = settings.rounds if stop is None else None  # how many there are is not known if it stops by itself
-        run = bind(replicate.challenger, instance, *rule, rounds=rounds, steps=steps)
+        most = chunks.decisions(len(instance.problem.cells))
+        kernel = lane_runs.challenger if self._fixed else replicate.challenger
+        rounds = settings.rounds if self._fixed else None  # how many there are is not known if it stops by itself
+        rule = budget, settings, self.least_scatter(instance.problem)
+        run = bind(kernel, instance, *rule, rounds=rounds, steps=CHUNK_STEPS * most)
         if run is None:
             return None
         model, means, bound, unknown, *options = run.arguments
-        space = partial(replicate.challenger_space, model, means, bound, unknown)
+        make = lane_runs.new_group if self._fixed else replicate.challenger_space
+        space = partial(make, model, means, bound, unknown, most)
         return replace(run, arguments=(model, means, bound, *options), space=space)
 
     def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
@@ -645,5 +646,5 @@ class WithoutChances(Replication):
     """Runs of Challenger whose chances nobody wants."""
 
     def call(self, speed: jit.Speed, rng: np.random.Generator, *arrays: Any) -> None:
-        """The last of the arrays is for the chances."""
-        super().call(speed, rng, *arrays, np.empty(len(arrays[0])))
+        """The last of the arrays would be for the chances."""
+        super().call(speed, rng, *arrays, None)

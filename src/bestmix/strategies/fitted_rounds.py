@@ -148,7 +148,7 @@ def _feasible(seen: Sight) -> Variances | None:
     """The widest margin that a mix keeps from all bounds, where it is in doubt that there is one; else None."""
     state, unknown, costs = seen.state, len(seen.fit.counts), seen.state.program.u.shape[1]
     speed, safe = jit.speed_for(state.scatter.size), simplex.new_basis(costs)
-    if not speed(feasibility.can_be_in_doubt)(state):
+    if speed(feasibility.beyond_doubt)(state):
         return None
     known = unknown < len(seen.data.means)
     if known and speed(feasibility.widest_margin)(unknown, state, safe) >= 0.0:
