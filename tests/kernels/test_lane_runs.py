@@ -88,4 +88,4 @@ def test_runs_whose_numbers_break_get_no_more_trials(call):
     call(run.kernel)(rng, model, means * np.nan, *options, *space, answer, weight, pulls, chance)
     assert (answer[:, 0] == -1).all()
     assert (chance == 0.0).all()
-    assert (pulls == 2 * 7).all()  # those of the first round: a tenth of the budget
+    assert (pulls == 3 * 7).all()  # those of the first round

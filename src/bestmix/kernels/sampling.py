@@ -275,13 +275,13 @@ def add_pairs(
     if count > 1:
         across = rng.standard_normal() * second
     if count > 2:
-        rest = math.sqrt(chi_square(rng, count - 2)) * second
+        rest = chi_square(rng, count - 2) * (second * second)
     sums[a, 0] += root * reward
     sums[a, 1] += root * cost
     squares[a, 0, 0] += reward * reward + own * own
     squares[a, 1, 0] += cost * reward + across * own
     squares[a, 0, 1] = squares[a, 1, 0]
-    squares[a, 1, 1] += cost * cost + across * across + rest * rest
+    squares[a, 1, 1] += cost * cost + across * across + rest
 
 
 @borrowing

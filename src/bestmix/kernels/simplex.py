@@ -136,7 +136,7 @@ def climb(program: Program, basis: Basis) -> bool:
     known, most = exists(program, basis), -np.inf
     found: float = 0
     left, right = either(known, column[0], 0), either(known, column[1], 0)
-    holds = known & (at(u, left) < -LEAST_GAP) & (at(u, right) > LEAST_GAP)
+    holds: bool = known & (at(u, left) < -LEAST_GAP) & (at(u, right) > LEAST_GAP)
     if not any_lane(holds):
         return holds
     for _ in range(CLIMBS):
