@@ -43,7 +43,7 @@ def narrow(
     least = set_variances(state)
     used = gather(state, least, step)
     width = padded(used)
-    weigh_all(space, 0, used, least)
+    weigh_all(space, used, least)
     for chunk in range(reach(start, last)[0], last):
         ignored: float = -1
         weight, value = 0.0, 0.0
@@ -52,7 +52,7 @@ def narrow(
             weight, value = at(space[WEIGHT], larger(ignored, 0)), at(space[VALUE], larger(ignored, 0))
             put_back(space, used, ignored, 0.0, 0.0)
         row, place = choose(state, used)
-        if chunk >= reserved:
+        if chunk >= reserved and any_lane(floor > 0.0):
             behind = neglected(state, floor)
             row, place = either(behind >= 0, behind, row), either(behind >= 0, -1, place)
         chosen, place = arm_of(state, used, row, place)
@@ -73,11 +73,14 @@ def narrow(
             space[SPREAD, k] = space[SPREAD, k] - space[OWN, k] * one_more_chunk(space, k, place == k, then)
         for i in range(fixed_rows(state.basis.column.shape[0])):
             if any_lane(row == i):
-                first, end = 0, used
                 less = one_more_chunk(space, width + i, row == i, then)
                 for k in range(used):
                     space[SPREAD, k] = space[SPREAD, k] - space[BY_ROW + i, k] * less
-        weigh_all(space, first, end, least)
+        if any_lane(row >= 0):
+            weigh_all(space, used, least)
+        else:
+            for k in range(first, end):
+                weigh(space, k, least)
     return last
 
 
@@ -163,14 +166,20 @@ def padded(used: int) -> int:
 
 
 @inlined
-def weigh_all(space: Floats, first: int, end: int, least: float) -> None:
-    """Weigh conditions by their variances."""
-    for k in range(first, end):
-        spread, share = space[SPREAD, k], space[SHARE, k]
-        square = space[GAP, k] * space[GAP, k] / spread
-        weight = weigh_one(square, spread, least)
-        space[SQUARE, k], space[WEIGHT, k] = square, weight
-        space[VALUE, k] = weight * (space[OWN, k] * share * share)
+def weigh_all(space: Floats, used: int, least: float) -> None:
+    """Weigh all conditions. A loop from zero on works on several at once."""
+    for k in range(used):
+        weigh(space, k, least)
+
+
+@inlined
+def weigh(space: Floats, k: int, least: float) -> None:
+    """Weigh a condition by its variance."""
+    spread, share = space[SPREAD, k], space[SHARE, k]
+    square = space[GAP, k] * space[GAP, k] / spread
+    weight = weigh_one(square, spread, least)
+    space[SQUARE, k], space[WEIGHT, k] = square, weight
+    space[VALUE, k] = weight * (space[OWN, k] * share * share)
 
 
 @inlined
