@@ -6,7 +6,7 @@ from tests.kernels.states import decided, told
 
 from bestmix import Instance
 from bestmix.kernels import allocation
-from bestmix.kernels.chunks import CHUNKS, chunk_size
+from bestmix.kernels.chunks import CHUNKS, TRIALS, chunk_size, narrow
 from bestmix.kernels.conditions import RESERVE, Reserve, Settings
 
 pytestmark = pytest.mark.parametrize("speed", ["plain", "machine"], indirect=True)
@@ -36,6 +36,22 @@ def test_the_reserve_goes_to_an_arm_of_the_answer_that_has_too_few_trials():
     assert last(0.2) == [1, 0]
     state.counts[:] = 400
     assert last(0.2) == [2, 2]
+
+
+def test_where_feasibility_was_in_doubt_arms_have_no_floor():
+    instance = Instance([1.7, 2.6, 0.5, 2.1], [[0.0, 1.8, 0.8, 1.3]], [1.0], sigma_reward=0.5, sigma_cost=0.5)
+    state, arm = decided(told(instance, [100, 5, 400, 400], 3)), np.empty(CHUNKS, dtype=np.int64)
+    assert sorted(state.basis.column) == [0, 1]
+    state.own[:], state.coefficient[:] = 0.0, 0.0
+    state.own[2:4], state.gap[2:4] = (0.1, 1.0), (0.05, 0.1)
+
+    def last(start):
+        state.space[TRIALS, :4] = state.counts
+        narrow(state, 100, Reserve(floor=0.1), start, arm, None)
+        return arm[8:].tolist()
+
+    assert last(0) == [1, 1]
+    assert last(2) == [2, 2]
 
 
 def test_the_reserve_looks_past_the_condition_most_in_doubt_only_where_another_is_in_doubt():

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import bestmix as bm
-from bestmix.kernels import chunks, jit, lane_runs
+from bestmix.kernels import allocation, chunks, columns, conditions, jit, lane_runs, replicate, sampling, simplex
 from bestmix.kernels.lanes import LANES
+from bestmix.kernels.rejects import INFEASIBLE, finish
 
 PLAIN, MACHINE = jit.speed_for(0), jit.machine
 CHALLENGER = bm.Challenger()
@@ -24,6 +25,20 @@ INSTANCES = {
     "no cost": bm.Instance([1.0, 1.2, 0.3]),
     "correlated": bm.Instance([1.0, 2.0, 3.0], [[0.6, 1.3, 1.5]], [1.0], noise=CORRELATED),
     "0 and 1": bm.Instance([0.3, 0.5, 0.8], [[0.1, 0.3, 0.6]], [0.4], noise=bm.noise.Bernoulli()),
+}
+
+
+def linked(table, arms, bound):
+    """Arms that are all alike; their rewards and costs hang together, so that what varies cancels but for rounding."""
+    mean = np.mean(table, axis=0)
+    noise = bm.noise.Empirical([np.array(table)] * arms)
+    return bm.Instance([mean[0]] * arms, [[cost] * arms for cost in mean[1:]], bound, noise=noise)
+
+
+LINKED = {
+    "the reward is a cost": linked([[0.9, 0.9, 0.4], [0.9, 0.9, 0.5]], 4, [0.9, 0.45]),
+    "costs add up to one": linked([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 3, [0.5, 0.5]),
+    "costs of 0 and 1": linked([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], 3, [0.6, 0.4]),
 }
 
 
@@ -46,6 +61,49 @@ def test_machine_code_and_plain_python_agree(name):
         assert (pulls == 200).all()
         assert ((chance > 0) & (chance <= 1)).all()
         assert len(np.unique(weight[answer[:, 0] >= 0], axis=0)) > 1 or name == "no cost" or (answer[:, 0] < 0).all()
+
+
+@pytest.mark.parametrize("name", INSTANCES | LINKED)
+def test_each_run_is_decided_as_if_it_were_alone(name):
+    """A group of runs, and as many decided one by one, which take turns with the same random numbers."""
+    instance = (INSTANCES | LINKED)[name]
+    answer, weight, _, chance, _ = outcome(instance, 5 * LANES, MACHINE)
+    rng = np.random.default_rng(4)
+    for run, (basis, share, sure) in enumerate(found for _ in range(5) for found in one_by_one(instance, rng, 200)):
+        np.testing.assert_array_equal(answer[run], basis)
+        np.testing.assert_allclose(weight[run], share, atol=1e-9)
+        np.testing.assert_allclose(chance[run], sure, rtol=1e-9)
+
+
+def one_by_one(instance, rng, budget):
+    """LANES runs by the kernels for one run: the columns, weights and chance of each."""
+    model, means, bound, budget, settings, _ = CHALLENGER.with_chances(instance, budget).arguments
+    unknown, most = len(instance.problem.cells), chunks.decisions(len(instance.problem.cells))
+    runs = [replicate.challenger_space(model, means, bound, unknown, most) for _ in range(LANES)]
+    for tally, state in runs:
+        tally.sums[:], tally.squares[:], state.counts[:] = 0.0, 0.0, 0
+        simplex.forget(state.basis)
+        tally.owed[:] = allocation.first_pulls(budget, unknown, settings)
+    size = 1
+    while size > 0:
+        for tally, state in runs:
+            state.counts[:] += tally.owed
+            MACHINE(sampling.add_owed)(rng, model, means, tally.owed, tally.sums, tally.squares, tally.space)
+        for tally, state in runs:
+            sums = tally.sums, tally.squares, tally.estimate, state.scatter
+            MACHINE(sampling.summarise)(tally.start, tally.owed, state.counts, *sums)
+            MACHINE(conditions.solve)(tally.estimate, bound, tally.everything, state)
+            MACHINE(conditions.pool)(state)
+            MACHINE(conditions.conditions)(state)
+            size = allocation.round_size(budget, unknown, int(state.counts.sum()), settings)
+            MACHINE(allocation.allocate)(state, size, settings.reserve, tally.arm, None, tally.owed)
+    for tally, state in runs:
+        sure, some = MACHINE(conditions.chance)(state), columns.part(state.program, 0, len(tally.everything))
+        columns.load(tally.estimate, bound, tally.everything, some)
+        basis, share = np.zeros(1 + len(bound), dtype=np.int64), np.zeros(1 + len(bound))
+        if MACHINE(finish)(tally.everything, some, state.scale, state.basis, basis, share) != simplex.OPTIMAL:
+            basis[0] = INFEASIBLE
+        yield basis, share, sure
 
 
 def test_a_run_does_not_depend_on_how_many_there_are():
@@ -89,3 +147,4 @@ def test_runs_whose_numbers_break_get_no_more_trials(call):
     assert (answer[:, 0] == -1).all()
     assert (chance == 0.0).all()
     assert (pulls == 3 * 7).all()  # those of the first round
+    assert (space[0].wide.basis.column >= 0).all()  # each lane's arms are looked up by it

@@ -1,5 +1,6 @@
 """What lanes are in machine code, against NumPy to the bit."""
 
+import numba
 import numpy as np
 import pytest
 
@@ -32,7 +33,7 @@ def arithmetic(one, other, result):
         total = 0.0
         for i in range(k):
             total = total + one[i]
-        total *= 3.0
+        total = total * 3.0
         result[5, k] = total
 
 
@@ -102,6 +103,15 @@ def test_one_number_is_worked_on_as_such():
         assert place[0, :2].tolist() == [4.0, 5.0]
         assert (place[1, 0], place[2, 4], place[3, 1]) == (4.0, 1.0, 7.0)
         np.testing.assert_array_equal(answers[:, 0], np.arange(6) > 1)
+
+
+@pytest.mark.parametrize(
+    "array", [new_lanes(4).astype(np.float32), new_lanes(4)[::2], new_lanes(4)[:, ::2], new_lanes(4).astype(int)]
+)
+def test_only_floats_that_lie_one_behind_the_other_are_seen_as_vectors(array):
+    """Anything else would be read as what it is not."""
+    with pytest.raises(numba.TypingError):
+        jit.machine(in_vectors)((array, array), new_lanes(6, SIZE))
 
 
 def test_vectors_have_as_many_places_as_lanes():

@@ -6,6 +6,7 @@ import pytest
 
 import bestmix as bm
 from bestmix.kernels import jit
+from bestmix.kernels.lanes import LANES
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes
 
 
@@ -59,6 +60,13 @@ def test_the_digest_names_everything_that_a_run_depends_on():
     assert cells[0].digest == Cell(bm.catalog.load("D1P"), bm.Uniform(), 400, 3).bare().digest
 
 
+def test_the_digest_names_how_many_runs_share_the_random_numbers():
+    """Results that were kept are not continued by runs of another rule."""
+    alone, together = (Cell(bm.catalog.load("D1P"), strategy, 400, 3) for strategy in (bm.SFSR(), bm.Challenger()))
+    assert "group" not in alone.content
+    assert together.content["group"] == LANES
+
+
 def test_a_strategy_without_runs_of_its_own_is_simulated_by_ask_and_tell():
     cell = Cell(bm.catalog.load("D1P"), bm.SFSR(lambda mu, u, e: np.where(e > 0, mu, 1e9)), 400, 3)
     assert not cell.compiled
@@ -88,7 +96,8 @@ FEW_RUNS = [bm.SFSR(), bm.SFSR("lagrangian"), bm.Uniform(), bm.SingleArm(), bm.C
 def test_few_runs_are_over_in_plain_python_and_the_same(strategy, monkeypatch):
     cell = Cell(bm.catalog.load("D2P"), strategy, 2000, seed=3)
     compiled = cell.run(0, 1, runs=6)
-    monkeypatch.setattr(jit, "ENOUGH_WORK_OF_RUNS", 7 * cell.fast.work)
+    made = math.ceil(6 / cell.fast.group) * cell.fast.group
+    monkeypatch.setattr(jit, "ENOUGH_WORK_OF_RUNS", (made + 1) * cell.fast.work)
     monkeypatch.setattr(jit, "_plain_work", jit.PlainWork())
     with monkeypatch.context() as few:
         few.setattr(jit, "machine", None)
@@ -96,11 +105,11 @@ def test_few_runs_are_over_in_plain_python_and_the_same(strategy, monkeypatch):
     np.testing.assert_array_equal(plain.outcome, compiled.outcome)
     np.testing.assert_array_equal(plain.pulls, compiled.pulls)
     np.testing.assert_allclose(plain.regret, compiled.regret, rtol=0, atol=1e-9)
-    assert jit._plain_work.steps == 6 * cell.fast.work
+    assert jit._plain_work.steps == made * cell.fast.work
     monkeypatch.setattr(jit, "_plain_work", jit.PlainWork())
     sizes = []
     monkeypatch.setattr(type(cell.fast), "call", lambda self, speed, *_: sizes.append(speed is not jit._in_python))
-    cell._block(0, 6, runs=8)
+    cell._block(0, 6, runs=made + 1)
     replace(cell, beside=2)._block(0, 6, runs=6)  # another cell needs the machine code as well
     cell._block(0, 6, runs=6)
     cell._block(0, 1, runs=1)  # what was done before counts too

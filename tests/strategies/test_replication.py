@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import numpy as np
 
 from bestmix import Instance, Uniform, catalog
-from bestmix.kernels import replicate
+from bestmix.kernels import jit, replicate
 from bestmix.strategies.replication import Replication, bind
 
 
@@ -44,6 +46,15 @@ def test_a_compiled_kernel_fills_the_arrays():
     assert run.compiled
     assert answer[:, 0].tolist() == [1, 1, 1]
     assert pulls.tolist() == [10, 10, 10]
+
+
+def test_work_is_that_of_whole_groups(monkeypatch):
+    seen = []
+    monkeypatch.setattr(jit, "speed_for_runs", lambda work, now: seen.append((work, now)) or (lambda kernel: kernel))
+    run = Replication(lambda *arguments: None, (), work=10.0, group=8)
+    run.some(17, "rng", np.empty(3))
+    replace(run, group=1).some(17, "rng", np.empty(3))
+    assert seen == [(240, 80), (170, 30)]
 
 
 def test_instances_however_they_were_made_share_one_machine_code():

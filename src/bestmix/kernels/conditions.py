@@ -233,7 +233,7 @@ def blend(counts: Integers, scatter: Floats, pooled: Floats) -> Floats:
 
 @inlined
 def variance(direction: Floats, common: float, count: float, scatter: Floats) -> float:
-    """Variance of a trial along a direction, blended with the pooled one; never infinite."""
+    """Variance of a trial along a direction, blended with the pooled one; never infinite nor negative."""
     total = 0.0
     for i in range(fixed_rows(direction.shape[0])):
         inner = 0.5 * scatter[i, i] * direction[i]
@@ -257,9 +257,12 @@ def variance_of(a: float, direction: Floats, common: float, counts: Integers | F
 
 @inlined
 def blended(scatter: float, common: float, count: float) -> float:
-    """Variance of one value from its scatter in so many trials and the pooled variance; never infinite."""
+    """Variance of one value from its scatter in so many trials and the pooled variance.
+
+    Never infinite, and never negative, as rounding makes it where rewards and costs hang together exactly.
+    """
     result = (scatter + PRIOR * common) / (count - 1 + PRIOR)
-    return either(result < np.inf, result, VAST)
+    return either(result < np.inf, larger(result, 0.0), VAST)
 
 
 @inlined

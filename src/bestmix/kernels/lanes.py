@@ -3,6 +3,7 @@
 An entry of an array is a number, or as many numbers as there are lanes: those of several simulated runs, which a
 processor's vectors work on at once. Arithmetic and comparisons read the same for both. What would branch on a number
 asks ``either`` and ``any_lane`` instead, and an index that may differ from run to run goes through ``at`` and ``put``.
+Sums are written ``x = x + y``: ``x += y`` would change NumPy's array in place, and with it the entry that it came from.
 
 In plain Python lanes are the last axis of an array, and NumPy works on them; in machine code they are a processor's
 vectors (``vectors.py``), for arrays that went through ``side_by_side``.
@@ -28,7 +29,7 @@ def new_lanes(*shape: int) -> Floats:
 
 
 def side_by_side(array: Any) -> Any:
-    """An array whose last axis are lanes, as one whose entries have them."""
+    """An array of floats (..., LANES), one behind the other, as one whose entries have lanes."""
     return array
 
 

@@ -24,7 +24,6 @@ ARITHMETIC = {
     operator.add: "fadd",
     operator.sub: "fsub",
     operator.mul: "fmul",
-    operator.imul: "fmul",
     operator.truediv: "fdiv",
 }
 COMPARISONS = {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "=="}
@@ -146,9 +145,11 @@ def size(context, builder, sig, args):
 
 @type_callable(lanes.side_by_side)
 def type_side_by_side(context):
-    """One axis less, of vectors; they may lie anywhere in memory."""
+    """One axis less, of vectors, whatever the alignment; only for arrays of floats that lie one behind the other."""
 
     def typer(array):
+        if array.dtype != types.float64 or array.layout != "C":
+            return None
         return types.Array(vector, array.ndim - 1, "C", aligned=False)
 
     return typer

@@ -36,7 +36,7 @@ def decay(x: float) -> float:
     high = 1.0 / 40320.0 + y * (1.0 / 362880.0)
     result = low + fourth * (middle + fourth * high)
     for _ in range(7):
-        result *= result
+        result = result * result
     return result
 
 

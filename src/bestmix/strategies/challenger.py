@@ -20,6 +20,7 @@ from bestmix.answers.recommendation import Recommendation
 from bestmix.answers.safety import Estimates
 from bestmix.arrays import Floats, Integers
 from bestmix.kernels import allocation, chunks, conditions, jit, lane_runs, replicate, sampling, segment_runs, stopping
+from bestmix.kernels.lanes import LANES
 from bestmix.problems.instance import Instance
 from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
@@ -578,7 +579,8 @@ class Challenger:
         model, means, bound, unknown, *options = run.arguments
         make = lane_runs.new_group if self._fixed else replicate.challenger_space
         space = partial(make, model, means, bound, unknown, most)
-        return replace(run, arguments=(model, means, bound, *options), space=space)
+        group = LANES if self._fixed else 1
+        return replace(run, arguments=(model, means, bound, *options), space=space, group=group)
 
     def segment_replicator(self, instance: SegmentInstance, budget: int, way: int) -> Replication | None:
         """Compiled runs on problems of segments."""

@@ -27,6 +27,7 @@ class Replication:
     work: float = math.inf  # steps of an innermost loop in a run, about
     without: frozenset[str] = frozenset()  # what the instance lacks, and so need not be compiled
     space: Callable[[], tuple[Any, ...]] = tuple  # makes the arrays that the kernel works on, which it takes next
+    group: int = 1  # runs that take turns with the random numbers: it always makes so many of them
 
     @property
     def compiled(self) -> bool:
@@ -39,7 +40,8 @@ class Replication:
 
     def some(self, runs: int, rng: np.random.Generator, *arrays: Any) -> None:
         """Some of so many runs; few are over in plain Python before a compiler would be."""
-        speed = jit.speed_for_runs(self.work * runs, now=self.work * len(arrays[0]))
+        whole, now = (math.ceil(count / self.group) * self.group for count in (runs, len(arrays[0])))
+        speed = jit.speed_for_runs(self.work * whole, now=self.work * now)
         self.call(partial(jit.machine, without=self.without) if speed is jit.machine else speed, rng, *arrays)
 
     def call(self, speed: jit.Speed, rng: np.random.Generator, *arrays: Any) -> None:
