@@ -36,7 +36,7 @@ SENTENCE = (
 )
 WITHOUT_COMPILER = (
     "bestmix: Numba is not installed, so that work of this size is done in plain Python, in which simulated runs take "
-    "100 to 500 times as long; install bestmix[fast]."
+    "200 to 1,600 times as long; install bestmix[fast]."
 )
 
 
