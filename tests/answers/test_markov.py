@@ -1,5 +1,7 @@
 """What the noise of transitions does to a policy, and what is claimed of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -112,9 +114,9 @@ def test_the_answer_has_a_policy_for_every_state():
     assert again.problem == INSTANCE.problem
     assert again.sentence() == rec.sentence()
     found = tradeoff(rec, "cost0")
-    assert found.pieces
-    with pytest.raises(ValueError, match="was read from a file has no probabilities"):
-        tradeoff(again, "cost0")
+    assert found.pieces == tradeoff(again, "cost0").pieces
+    with pytest.raises(ValueError, match="without sums of trials has no probabilities"):
+        tradeoff(replace(again, told=None), "cost0")
 
 
 def test_a_state_that_the_policy_never_reaches_has_the_best_action():

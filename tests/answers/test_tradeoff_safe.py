@@ -6,7 +6,7 @@ from tests.answers.tradeoffs import at_least, at_most, log
 
 from bestmix import Instance, from_log, tradeoff
 from bestmix.answers.tradeoff_curve import SafePoint
-from bestmix.answers.tradeoff_safe import rising, shown_range
+from bestmix.answers.tradeoff_safe import _curve, rising, shown_range
 
 
 def test_the_safe_mix_earns_less_than_the_optimum_and_lies_in_its_interval():
@@ -40,6 +40,17 @@ def test_a_mix_that_is_certain_of_a_tighter_limit_is_so_of_a_looser_one(least):
     assert line[2].interval == points[1].interval
     kept = sorted(rising(found, points, own=points[2]), key=lambda point: sign * point.bound)
     assert [sign * point.value for point in kept] == [1.0, 3.0, 2.0, 3.0, 4.0]  # what was recommended stays
+
+
+def test_at_the_limit_as_it_is_the_line_has_what_is_recommended():
+    """Whatever is certain of a tighter limit: one question has one answer."""
+    found = at_most(points=2)
+    line = _curve(found, 5, lambda bound: SafePoint(bound, -abs(bound - 1.0), (-9.0, 9.0), {str(bound): 1.0}))
+    assert min(point.bound for point in line) < found.bound
+    own = next(point for point in line if point.bound == found.bound)
+    assert own.mixture == {str(found.bound): 1.0}
+    asked = {"reward": "quality", "bounds": {"dollars": 3.0}}
+    assert tradeoff(log(), **asked).safe_at(3.0).value == from_log(log(), **asked).value
 
 
 def test_a_tail_moves_between_nothing_and_all():

@@ -1,9 +1,12 @@
+import json
+
 import numpy as np
 import pytest
 
 from bestmix import Problem, Recommendation, from_log, tradeoff
 from bestmix.answers import tradeoff_sources as sources
 from bestmix.answers.logs import evidence as log_sums
+from bestmix.answers.moments import Moments
 
 QUALITY = {"arm": ["s"] * 4 + ["l"] * 4, "quality": [0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0]}
 LOG = QUALITY | {"dollars": [1.0, 1.2, 0.8, 1.0, 3.0, 3.3, 2.7, 3.0], "seconds": [1.0, 3.0, 1.0, 1.0] * 2}
@@ -52,8 +55,10 @@ def test_a_ratio_needs_the_trials():
     log = LOG | {"visits": [2.0, 2.5, 3.0, 2.5] * 2}
     rec = from_log(log, reward="quality", limits=["seconds / visits <= 2"])
     assert sources.of_recommendation(rec)[0].moments == list(rec.told)
+    again = Recommendation.from_dict(json.loads(rec.to_json()))
+    assert all(map(Moments.matches, again.told, rec.told))
     with pytest.raises(ValueError, match="give the log of trials instead"):
-        sources.of_recommendation(Recommendation.from_dict(rec.to_dict()))
+        sources.of_recommendation(Recommendation.from_dict({**rec.to_dict(), "told": None}))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from threading import Barrier, Lock
 
@@ -349,8 +350,13 @@ def test_a_start_that_a_run_cannot_go_on_from():
     with pytest.raises(ValueError, match="trials of 'c', which this problem has not"):
         identify(problem, pull, 4, Uniform(), start=search)
     answer = identify(problem, pull, 4, Uniform())
-    with pytest.raises(ValueError, match="a recommendation that was read from a file has estimates, and not the sums"):
-        identify(problem, pull, 4, start=Recommendation.from_dict(answer.to_dict()))
+    again = Recommendation.from_dict(answer.to_dict())
+    assert (
+        identify(problem, pull, 4, Uniform(), start=again).trials
+        == identify(problem, pull, 4, Uniform(), start=answer).trials
+    )
+    with pytest.raises(ValueError, match="a recommendation from a file without sums of trials has estimates alone"):
+        identify(problem, pull, 4, start=replace(again, told=None))
     with pytest.raises(ValueError, match="does not say whether ranges hold; give the log"):
         identify(problem, pull, 4, Challenger(ranges={"reward": (0, 2)}), start=answer)
     with pytest.raises(ValueError, match="single results, a recommendation has their sums"):

@@ -211,7 +211,8 @@ class Recommendation:
     log_results, log_counted
         How many results the log has that the run began with, and how many trials they count as, at their weight.
     told
-        The sums of what was told, by what was tried: another run can start from them. None once it was plain data.
+        The sums of what was told, by what was tried: trade-offs, and other runs, can start from them. None in files of
+        0.1, which have none.
     """
 
     problem: Problem
@@ -364,7 +365,7 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, without NaN or infinities: what cannot be said is None."""
-        data = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "told"}
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
         data |= {
             "problem": self.problem.to_dict(),
             "trials": self.trials,
@@ -375,6 +376,7 @@ class Recommendation:
             "history": [r.to_dict() for r in self.history],
             "sentence": self.sentence(),
             "account": None if self.account is None else self.account.to_dict(),
+            "told": None if self.told is None else [moments.to_dict() for moments in self.told],
         }
         plain: dict[str, Any] = finite(data)
         return plain
@@ -414,6 +416,7 @@ class Recommendation:
             items=data.get("items"),
             log_results=data.get("log_results", 0),
             log_counted=data.get("log_counted", 0),
+            told=None if data.get("told") is None else tuple(map(Moments.from_dict, data["told"])),
             **{name: data[name] for name in PLAIN},
         )
 

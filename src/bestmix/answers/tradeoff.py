@@ -30,6 +30,7 @@ from bestmix.problems.quantities import Ratio
 from bestmix.problems.segment_instance import SegmentInstance
 
 POINTS = 25  # of the curve of the safe mix
+SEEN = 0.01  # of an interval: a difference below it is none
 
 
 def tradeoff(
@@ -117,7 +118,10 @@ def _with_own(found: TradeOff, rec: Recommendation) -> TradeOff:
 def _more_certain(found: TradeOff, rec: Recommendation) -> bool:
     """Whether the recommended mix earns less because it is more certain than the line; its strategy asked for that."""
     point, surplus = found.safe_at(found.bound), (rec.certainty or 0.0) - (rec.safety or 0.0)
-    return point is not None and surplus > 0 and rec.problem.goal.sign * (point.value - rec.value) > 0
+    if point is None or surplus <= 0:
+        return False
+    low, high = point.interval
+    return rec.problem.goal.sign * (point.value - rec.value) > SEEN * (high - low)
 
 
 def _of_evidence(

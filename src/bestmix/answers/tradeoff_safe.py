@@ -42,7 +42,8 @@ def safe_points(
 def _curve(found: TradeOff, points: int, find: Callable[[float], SafePoint | None]) -> tuple[SafePoint, ...]:
     """The safe mixes at the bounds to show; where none has one, the first looser bound that has."""
     curve = [point for bound in _bounds(found, points) if (point := find(bound)) is not None]
-    return rising(found, curve or _first_beyond(found, find))
+    own = next((point for point in curve if point.bound == found.bound), None)
+    return rising(found, curve or _first_beyond(found, find), own)
 
 
 def _first_beyond(found: TradeOff, find: Callable[[float], SafePoint | None]) -> list[SafePoint]:
@@ -67,7 +68,7 @@ def rising(found: TradeOff, points: Iterable[SafePoint], own: SafePoint | None =
     """Points by bound; a mix that is certain of a tighter bound is so of a looser one, where the own one earns less.
 
     Another support is in doubt at another bound, and asks for other margins: by itself the line may fall a little. What
-    was recommended, ``own``, stays.
+    is recommended at the bound as it is, ``own``, stays: a question has one answer.
     """
     result: list[SafePoint] = []
     best: SafePoint | None = None

@@ -78,7 +78,7 @@ def chosen_cost(problem: Problem, cost: str | None) -> str:
 
 
 def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
-    """The sums of its trials; of one that was read from a file, sums that have its means and intervals.
+    """The sums of its trials; of one without them, as 0.1 wrote them, sums that have its means and intervals.
 
     What arms have in common on items is in the intervals alone.
     """
@@ -88,11 +88,11 @@ def of_recommendation(rec: Recommendation) -> tuple[Evidence, Flags]:
     if rec.problem.flows or rec.problem.features:
         states = "probabilities of states that come next"
         what = states if rec.problem.flows else "trials that could be fitted by features"
-        fault = f"a recommendation that was read from a file has no {what}"
+        fault = f"a recommendation from a file without sums of trials has no {what}"
         raise checks.InvalidInput("source", fault, "give the one that was found")
     ratios = [limit for limit in rec.problem.limits if isinstance(limit.quantity, Ratio)]
     if ratios:
-        which = "that was read from a file" if rec.items is None else "of trials on items"
+        which = "from a file without sums of trials" if rec.items is None else "of trials on items"
         fault = f"a recommendation {which} has the ratio of '{ratios[0]}' alone, not its parts"
         raise checks.InvalidInput("source", fault, "give the log of trials instead")
     problem = rec.problem.untracked  # whose means are not among the estimates, and change nothing
@@ -116,7 +116,7 @@ def _moments(e: Estimate, costs: Sequence[str]) -> Moments:
     n, mean = e.trials, np.array([e.reward, *(e.costs[c] for c in costs)])
     ends = np.array([e.reward_interval, *(e.cost_intervals[c] for c in costs)])
     if n > 1 and not np.isfinite(ends).all():
-        fault = f"a recommendation that was read from a file has no intervals of '{e.arm}'"
+        fault = f"a recommendation from a file without sums of trials has no intervals of '{e.arm}'"
         raise checks.InvalidInput("source", fault, "give the log of trials instead")
     # half = t sqrt(scatter / (n - 1) / n)
     spread = (ends[:, 1] - ends[:, 0]) / 2.0 / stdtrit(n - 1, 0.5 + LEVEL / 2) if n > 1 else np.zeros_like(mean)

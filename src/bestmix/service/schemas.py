@@ -334,7 +334,7 @@ Account = describe(
 Round = derive(recommendation.Round, more={"mixture": dict[str, float] | None})
 Recommendation = derive(
     recommendation.Recommendation,
-    without=["history", "account", "told"],
+    without=["history", "account"],
     more={
         "limits": GenericAlias(dict, (str, MeanCost)),
         "account": Union[Account, None],  # noqa: UP007
@@ -343,6 +343,7 @@ Recommendation = derive(
         "violation": dict[str, float | None],
         "estimates": many(Estimate),
         "sentence": str,
+        "told": GenericAlias(list, (dict[str, Any],)) | None,
     },
 )
 Snapshot = describe(

@@ -143,7 +143,7 @@ def sums_of_answer(answer: Recommendation, strategy: Strategy) -> Sums:
     if answer.told is None:
         raise checks.InvalidInput(
             "start",
-            "a recommendation that was read from a file has estimates, and not the sums that a run goes on from",
+            "a recommendation from a file without sums of trials has estimates alone, from which no run can go on",
             "give the log, or the saved search",
         )
     if ranges_of(strategy) is not None:

@@ -80,7 +80,7 @@ def identify(
     start
         Trials that were made already, such as a pilot's, in any form that ``from_log`` takes; or a search, such as the
         ``error.search`` of a run that failed; or a recommendation. They count in full, and the budget is for further
-        trials. A recommendation that was read from a file has no sums to go on from, and none has items.
+        trials. A recommendation from a file of 0.1 has no sums to go on from, and none has items.
     items
         What trials are made on, such as prompts: a list of texts; or how many there are, and an item is then a number
         from 0 on. The list is shuffled once, and the i-th trial of every arm (in every segment) is made on item i of
