@@ -2,12 +2,26 @@
 
 import numpy as np
 
-from bestmix import Instance
+from bestmix import Instance, noise
 from bestmix.answers.evidence import Evidence
 from bestmix.answers.moments import Moments
 from bestmix.kernels import conditions, simplex
 
 SIZES = [(1, 1, 0), (6, 6, 0), (6, 6, 1), (7, 4, 1), (6, 5, 2), (8, 8, 3)]  # arms, those that are tried, costs
+
+
+def linked(table, arms, bound):
+    """Arms that are all alike; their rewards and costs hang together, so that what varies cancels but for rounding."""
+    mean = np.mean(table, axis=0)
+    tables = noise.Empirical([np.array(table)] * arms)
+    return Instance([mean[0]] * arms, [[cost] * arms for cost in mean[1:]], bound, noise=tables)
+
+
+LINKED = {
+    "the reward is a cost": linked([[0.9, 0.9, 0.4], [0.9, 0.9, 0.5]], 4, [0.9, 0.45]),
+    "costs add up to one": linked([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 3, [0.5, 0.5]),
+    "costs of 0 and 1": linked([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], 3, [0.6, 0.4]),
+}
 
 
 def told(instance, pulls, seed):

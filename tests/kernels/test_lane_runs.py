@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from tests.kernels.states import LINKED
 
 import bestmix as bm
 from bestmix.kernels import allocation, chunks, columns, conditions, jit, lane_runs, replicate, sampling, simplex
@@ -25,20 +26,6 @@ INSTANCES = {
     "no cost": bm.Instance([1.0, 1.2, 0.3]),
     "correlated": bm.Instance([1.0, 2.0, 3.0], [[0.6, 1.3, 1.5]], [1.0], noise=CORRELATED),
     "0 and 1": bm.Instance([0.3, 0.5, 0.8], [[0.1, 0.3, 0.6]], [0.4], noise=bm.noise.Bernoulli()),
-}
-
-
-def linked(table, arms, bound):
-    """Arms that are all alike; their rewards and costs hang together, so that what varies cancels but for rounding."""
-    mean = np.mean(table, axis=0)
-    noise = bm.noise.Empirical([np.array(table)] * arms)
-    return bm.Instance([mean[0]] * arms, [[cost] * arms for cost in mean[1:]], bound, noise=noise)
-
-
-LINKED = {
-    "the reward is a cost": linked([[0.9, 0.9, 0.4], [0.9, 0.9, 0.5]], 4, [0.9, 0.45]),
-    "costs add up to one": linked([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 3, [0.5, 0.5]),
-    "costs of 0 and 1": linked([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], 3, [0.6, 0.4]),
 }
 
 

@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+from tests.kernels.states import LINKED
 
 import bestmix as bm
 from bestmix.kernels import jit
@@ -86,6 +87,17 @@ def test_compiled_runs_equal_live_runs(strategy, size, kind):
             assert tuple(answer[run]) == expected
             shares = [said.mixture.get(inst.problem.columns[j], 0.0) for j in expected if j < arms]
             np.testing.assert_allclose(weight[run][np.array(expected) < arms], shares, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["costs add up to one", "costs of 0 and 1"])  # whose means are exact in both
+def test_what_varies_only_by_rounding_decides_nothing(name):
+    """Sums of live trials are exact, and those of simulated ones are not: both find no variance where there is none."""
+    inst, strategy = LINKED[name], bm.Challenger()
+    budget, size = 15 * len(inst.arms), 1 + len(inst.bound)
+    answer, weight = np.zeros((RUNS, size), dtype=np.int64), np.zeros((RUNS, size))
+    strategy.replicator(inst, budget)(np.random.default_rng(3), answer, weight, np.zeros(RUNS, dtype=np.int64))
+    for run, (expected, _) in enumerate(live(strategy, inst, budget, np.random.default_rng(3), RUNS)):
+        assert tuple(answer[run]) == ((-1, 0, 0) if expected is None else expected)
 
 
 @pytest.mark.usefixtures("for_the_instance")

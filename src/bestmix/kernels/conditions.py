@@ -87,6 +87,7 @@ PENALTY = 1e6  # price of the elastic column, in units of the reward spread
 PRIOR = 5.0  # trials' worth of the pooled scatter that each arm's own is blended with
 WIDTH = 4  # conditions that a decision adds up at once
 BY_ROW = 11  # rows of a decision's space before those of the terms by row of the basis
+ROUNDING = 1e-12  # of a sum of squares: what is left where rewards and costs cancel
 VAST = 1e200  # the variance of what overflows: nothing is known of it
 
 
@@ -233,36 +234,44 @@ def blend(counts: Integers, scatter: Floats, pooled: Floats) -> Floats:
 
 @inlined
 def variance(direction: Floats, common: float, count: float, scatter: Floats) -> float:
-    """Variance of a trial along a direction, blended with the pooled one; never infinite nor negative."""
-    total = 0.0
+    """Variance of a trial along a direction, blended with the pooled one; never infinite."""
+    total, apart = 0.0, 0.0
     for i in range(fixed_rows(direction.shape[0])):
         inner = 0.5 * scatter[i, i] * direction[i]
+        apart = apart + inner * direction[i]
         for k in range(i):
             inner = inner + scatter[i, k] * direction[k]
         total = total + 2.0 * direction[i] * inner
-    return blended(total, common, count)
+    return blended(unless_rounding(total, apart), common, count)
 
 
 @inlined
 def variance_of(a: float, direction: Floats, common: float, counts: Integers | Floats, scatter: Floats) -> float:
     """``variance`` of an arm, which may be another one in each lane, along a direction without the reward."""
-    total = 0.0
+    total, apart = 0.0, 0.0
     for i in range(1, fixed_rows(direction.shape[0])):
         inner = 0.5 * at(scatter[:, i, i], a) * direction[i]
+        apart = apart + inner * direction[i]
         for k in range(1, i):
             inner = inner + at(scatter[:, i, k], a) * direction[k]
         total = total + 2.0 * direction[i] * inner
-    return blended(total, common, at(counts, a))
+    return blended(unless_rounding(total, apart), common, at(counts, a))
+
+
+@inlined
+def unless_rounding(total: float, apart: float) -> float:
+    """A sum of squares along a direction; none where rewards and costs hang together so that rounding alone is left.
+
+    ``apart`` is half of what it would be if they were uncorrelated.
+    """
+    return either(total <= ROUNDING * apart, 0.0, total)
 
 
 @inlined
 def blended(scatter: float, common: float, count: float) -> float:
-    """Variance of one value from its scatter in so many trials and the pooled variance.
-
-    Never infinite, and never negative, as rounding makes it where rewards and costs hang together exactly.
-    """
+    """Variance of one value from its scatter in so many trials and the pooled variance; never infinite."""
     result = (scatter + PRIOR * common) / (count - 1 + PRIOR)
-    return either(result < np.inf, larger(result, 0.0), VAST)
+    return either(result < np.inf, result, VAST)
 
 
 @inlined
