@@ -61,7 +61,7 @@ def error_page(request: Request, refusal: Refusal) -> Response:
     """An error for people; without a valid token, the way in."""
     status, words = CODES[refusal.code]
     if refusal.code == "unauthorized":
-        tried = request.method == "POST" or sessions.read_cookie(request.scope)
+        tried = request.url.path == "/login" or sessions.read_cookie(request.scope)  # a token, or a session
         said = str(refusal) if tried else ""
         return render(request, "login.html", status, said=said)
     return render(request, "error.html", status, words=words, said=str(refusal))
