@@ -1,6 +1,7 @@
 """The dashboard's pages as the server sends them; ``test_browser.py`` has them in a browser."""
 
 import json
+from html import escape
 from urllib.parse import urlencode
 
 import pytest
@@ -107,7 +108,38 @@ def test_the_problem_is_changed_by_a_form(running, hostile):
     assert exp.current().arms == (*arms, "tiny")
     assert set(exp.problem.bounds.values()) == {0.25}
     assert "tiny is new" in page(running, base)[1]
-    assert running.send("POST", f"{base}/change", b"budget=many")[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "told"),
+    [
+        ("bound dollars", "abc", "bounds[&#39;dollars&#39;]: expected a number, got &#39;abc&#39;; correct it."),
+        ("bound dollars", "inf", "bounds[&#39;dollars&#39;]: expected a finite number, got inf"),
+        ("budget", "12.5", "budget: expected a whole number, got &#39;12.5&#39;; correct it."),
+        ("budget", "inf", "budget: expected a whole number, got &#39;inf&#39;; correct it."),
+        ("limits", "dollars <", "limit: expected &lt;=, &gt;= or =, got &#39;&lt;&#39;."),
+        ("arms", "small\nsmall", "arms: &#39;small&#39; is listed twice; give every arm its own name."),
+    ],
+)
+def test_a_mistake_in_the_form_gives_the_form_again_with_all_that_was_typed(running, field, typed, told):
+    exp = running.create("changing", Problem(["small", "large"], {"dollars": 5.0}), budget=30)
+    fields = {"bound dollars": "3.5", "limits": "", "arms": "small\n<tiny>", "budget": "41"} | {field: typed}
+    path = f"/experiments/{exp.record.key}/change"
+    status, _, content = running.send("POST", path, urlencode(fields).encode(), headers=BROWSER)
+    said = content.decode()
+    assert (status, "Nothing was changed. " in said, told in said) == (422, True, True)
+    assert f'name="{field}" aria-invalid="true"' in said
+    assert said.count("aria-invalid") == 1
+    assert all(escape(text) in said for text in fields.values())
+    assert exp.current().arms == ("small", "large")
+    parse(said)
+
+
+@pytest.mark.parametrize("place", ["change", "trials", "confirm/stop"])
+def test_every_page_of_an_experiment_has_the_way_back(running, place):
+    exp = running.create("my router")
+    base = f"/experiments/{exp.record.key}"
+    assert f'<a href="{base}"><bdi>my router</bdi></a>' in page(running, f"{base}/{place}")[1]
 
 
 @pytest.mark.parametrize(

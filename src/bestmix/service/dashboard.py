@@ -1,5 +1,6 @@
 """The dashboard: pages made on the server, kept fresh by one small script."""
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from bestmix.answers.planes import planes
+from bestmix.checks import InvalidInput, shown
 from bestmix.experiments import Closed, Experiment, State, TrialState
 from bestmix.pages import answer_view, experiment_view, rendering
 from bestmix.pages.experiment import experiment_report
@@ -231,45 +233,89 @@ def _check_action(action: str) -> str:
 @router.get("/experiments/{experiment}/change", dependencies=[Depends(ADMIN)])
 def changing(request: Request, experiment: Current) -> Response:
     """Ask what is to change."""
-    problem, state = experiment.current(), experiment.state
-    bounds, limits = problem.to_dict()["bounds"], problem.to_dict().get("limits", [])
-    asked = {"arms": "\n".join(problem.arms), "limits": "\n".join(limits), "bounds": bounds}
-    asked |= {"budget": None if state.unlimited else state.budget, "traffic": isinstance(experiment.strategy, Traffic)}
-    asked["account"] = experiment.account
-    return render(request, "change.html", name=state.name, key=experiment.record.key, **asked)
+    return _change_form(request, experiment)
 
 
 @router.post("/experiments/{experiment}/change", dependencies=[Depends(ADMIN.taking(NOTES))])
 async def change(request: Request, experiment: Current) -> Response:
-    """Change it, then show the experiment."""
+    """Change it, then show the experiment; where something is wrong, the form again, with all that was typed."""
     given = await form(request)
-    bounds = {
-        field.removeprefix("bound "): _number(text) for field, text in given.items() if field.startswith("bound ")
-    }
-    arms, limits = (_lines(given[field]) if field in given else None for field in ("arms", "limits"))
-    budget: int | Spend | None = int(_number(given["budget"])) if given.get("budget") else None
-    if given.get("amount") and isinstance(experiment.strategy, Paid):
-        budget = Spend(_number(given["amount"]), experiment.strategy.spend.unit)
-    prices, most = (_amounts(given[field]) if given.get(field) else None for field in ("prices", "most"))
-    await run_in_threadpool(experiment.change, bounds, limits, arms, budget, prices, most)
+    try:
+        await run_in_threadpool(experiment.change, *_wish(experiment, given))
+    except InvalidInput as error:
+        return await run_in_threadpool(_change_form, request, experiment, given, error)
     return RedirectResponse(f"/experiments/{experiment.record.key}", 303)
+
+
+def _change_form(
+    request: Request, experiment: Experiment, given: Mapping[str, str] | None = None, fault: InvalidInput | None = None
+) -> Response:
+    """The form: as things are, or as it was typed, with what is wrong."""
+    problem, state, account = experiment.current(), experiment.state, experiment.account
+    told = problem.to_dict()
+    typed = {"arms": "\n".join(problem.arms), "limits": "\n".join(told.get("limits", [])), "budget": state.budget}
+    typed |= {f"bound {cost}": bound for cost, bound in told["bounds"].items()} | {"prices": "", "most": ""}
+    typed |= {"amount": account.spend.amount if account else None} | dict(given or {})
+    return render(
+        request,
+        "change.html",
+        status=200 if fault is None else CODES[fault.code][0],
+        name=state.name,
+        key=experiment.record.key,
+        costs=list(told["bounds"]),
+        counted=not state.unlimited,
+        traffic=isinstance(experiment.strategy, Traffic),
+        account=account,
+        typed=typed,
+        fault=fault,
+        wrong=_wrong(fault.field or "") if fault else "",
+    )
+
+
+def _wrong(argument: str) -> str:
+    """The field of the form that an argument comes from.
+
+    >>> _wrong("bounds['dollars']"), _wrong("prices['new']"), _wrong("limit")
+    ('bound dollars', 'prices', 'limits')
+    """
+    name, _, key = argument.partition("[")
+    return f"bound {key[1:-2]}" if name == "bounds" else {"limit": "limits"}.get(name, name)
+
+
+def _wish(experiment: Experiment, given: Mapping[str, str]) -> tuple[Any, ...]:
+    """What the form asks for, in the order of ``Experiment.change``."""
+    costs = [field.removeprefix("bound ") for field in given if field.startswith("bound ")]
+    bounds = {cost: _number(f"bounds[{cost!r}]", given[f"bound {cost}"]) for cost in costs}
+    arms, limits = (_lines(given[field]) if field in given else None for field in ("arms", "limits"))
+    budget: int | Spend | None = _whole("budget", given["budget"]) if given.get("budget") else None
+    if given.get("amount") and isinstance(experiment.strategy, Paid):
+        budget = Spend(_number("budget", given["amount"]), experiment.strategy.spend.unit)
+    prices, most = (_amounts(field, given[field]) if given.get(field) else None for field in ("prices", "most"))
+    return bounds, limits, arms, budget, prices, most
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _amounts(text: str) -> dict[str, float] | None:
+def _amounts(field: str, text: str) -> dict[str, float] | None:
     """Amounts by arm, each on a line of its own: ``small = 0.01``."""
     pairs = [line.rpartition("=") for line in _lines(text)]
-    return {arm.strip(): _number(amount) for arm, _, amount in pairs} or None
+    return {arm.strip(): _number(f"{field}[{arm.strip()!r}]", amount) for arm, _, amount in pairs} or None
 
 
-def _number(text: str) -> float:
+def _number(field: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise Refusal("invalid", f"expected a number, got {text[:50]!r}; correct it") from None
+        raise InvalidInput(field, expected="a number", got=shown(text), remedy="correct it") from None
+
+
+def _whole(field: str, text: str) -> int:
+    number = _number(field, text)
+    if not number.is_integer():
+        raise InvalidInput(field, expected="a whole number", got=shown(text), remedy="correct it")
+    return int(number)
 
 
 @router.post("/experiments/{experiment}/notes", dependencies=[Depends(ADMIN.taking(NOTES))])
