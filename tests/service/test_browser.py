@@ -160,6 +160,21 @@ def test_it_fits_every_screen(running, open_page, tmp_path, look):
     assert (paper == "rgb(255, 255, 255)") == (look != "dark")
 
 
+def test_the_legend_of_a_curve_tells_the_last_values_while_nothing_is_pointed_at(running, open_page):
+    exp = running.create(problem=PROBLEM, budget=60, strategy=SFSR())
+    make_all(exp)
+    page = open_page()
+    page.goto(f"{running.url}/experiments/{exp.record.key}")
+    page.wait_for_selector("canvas")
+    told = "[data-chart=scores] .u-series:first-child .u-value:text-is('%d')"
+    first, last = (told % exp.history[place].number for place in (0, -1))
+    page.wait_for_selector(last)
+    page.hover("[data-chart=scores] .u-over", position={"x": 2, "y": 50})
+    page.wait_for_selector(first)
+    page.mouse.move(1, 1)
+    page.wait_for_selector(last)
+
+
 def test_a_single_result_appears_without_a_reload(running, open_page):
     exp = running.create(problem=PROBLEM, budget=60, strategy=SFSR())
     page = open_page()

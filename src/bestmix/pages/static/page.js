@@ -52,6 +52,11 @@
     ctx.restore();
   }
 
+  // While nothing is pointed at, the legend tells the last values.
+  function rest(plot) {
+    if (plot.legend.idxs[0] == null) plot.setLegend({ idx: plot.data[0].length - 1 });
+  }
+
   function options(place, kind, lines, { rounds, changes }) {
     const shades = palette();
     const axis = { stroke: colour("muted"), grid: { stroke: colour("grid"), width: 1 }, ticks: { stroke: colour("grid") } };
@@ -60,7 +65,7 @@
     return {
       width: Math.max(place.clientWidth, 240),
       height: 230,
-      hooks: { draw: [(plot) => mark(plot, changes)] },
+      hooks: { draw: [(plot) => mark(plot, changes)], ready: [rest], setLegend: [rest] },
       scales: { x: { time: false }, y: share ? { range: [0, 1.02] } : {} },
       axes: [
         { ...axis, label: "round", labelSize: 18, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000] },
