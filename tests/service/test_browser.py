@@ -11,7 +11,7 @@ import pytest
 from tests.experiments.flows import QUICK, ROUTER
 from tests.service.servers import Nginx, Running, require
 
-from bestmix import SFSR, Problem
+from bestmix import SFSR, Problem, Uniform
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -158,6 +158,23 @@ def test_it_fits_every_screen(running, open_page, tmp_path, look):
     page.screenshot(path=tmp_path / "page.png", full_page=True)
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (paper == "rgb(255, 255, 255)") == (look != "dark")
+
+
+def test_a_wide_mix_takes_the_room_that_there_is_and_shows_where_it_goes_on(running, open_page):
+    problem = Problem(
+        [f"a-model-of-many-parameters-{k}" for k in range(4)], {"dollars": 5.0}, segments={"free": 0.7, "paid": 0.3}
+    )
+    exp = running.create(problem=problem, budget=80, strategy=Uniform())
+    exp.tell_many([(t, float(t.arm[-1] == "23"[t.segment == "paid"]), [4.0 + 0.001 * t.token]) for t in exp.ask(80)])
+    page = open_page(viewport={"width": 1200, "height": 900})
+    page.goto(f"{running.url}/experiments/{exp.record.key}")
+    table = page.locator(".scroll:has(#segments)")
+    hidden = "box => box.scrollWidth - box.clientWidth"
+    assert table.evaluate(hidden) == 0
+    page.set_viewport_size({"width": 390, "height": 900})
+    arms = page.locator(".scroll:has(#arms)")
+    assert arms.evaluate(hidden) > 0
+    assert "linear-gradient" in arms.evaluate("box => getComputedStyle(box).backgroundImage")
 
 
 def test_the_legend_of_a_curve_tells_the_last_values_while_nothing_is_pointed_at(running, open_page):
