@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_BARS = 24  # arms in one picture
+LANE = 0.19  # of a row: from its middle to the bar above it and to the runs below it
 
 
 def plot_limit(found: LowerBound, spent: Floats | None = None, ax: "Axes | None" = None) -> "Axes":
@@ -27,13 +28,17 @@ def plot_limit(found: LowerBound, spent: Floats | None = None, ax: "Axes | None"
     order = np.argsort(-found.share, kind="stable")[:MOST_BARS]
     rows = np.arange(len(order))
     with style():
+        from matplotlib.ticker import FuncFormatter
+
         ax = new_axes() if ax is None else ax
-        ax.barh(rows, found.share[order], height=0.62, color=COLOURS["grid"], label="attains the limit")
+        bars, height = (rows, 0.62) if spent is None else (rows - LANE, 2 * LANE)
+        ax.barh(bars, found.share[order], height, color=COLOURS["support"], label="attains the limit")
         if spent is not None:
-            _draw_spent(ax, rows, spent[:, order])
+            _draw_spent(ax, rows + LANE, spent[:, order])
         ax.set_yticks(rows, [found.instance.arms[a] for a in order], parse_math=False, fontsize=9)
         ax.set_ylim(len(order) - 0.4, -0.6)
         ax.set_xlim(left=0)
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
         ax.grid(visible=False, axis="y")
         ax.set_xlabel("share of trials")
         return ax
