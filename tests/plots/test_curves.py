@@ -58,13 +58,6 @@ def test_a_wrong_instance_is_refused():
         plots.plot_errors(table(5, 4, 3), "two")
 
 
-def test_strategies_never_share_a_look():
-    names = ["SFSR", "ab", "ba", "c", "mine", "yours"]
-    looks = plots.curves.styles(names)
-    assert plots.strategy_style("ab") == plots.strategy_style("ba")
-    assert len({(look["color"], look["marker"]) for look in looks.values()}) == len(names)
-
-
 @pytest.mark.parametrize(("names", "panels"), [(("A1",), 2), (("A1", "A2"), 4), (("A1", "A2", "A3", "H1"), 8)])
 def test_each_instance_has_its_arms_and_its_curves(names, panels):
     result = table(500, 100, 0, names=names)
@@ -91,3 +84,18 @@ def test_no_text_is_clipped_and_no_names_overlap(kind):
         figure = plots.comparison_figure(table(500, 9, 0), catalog.load("D3P"))
     assert_nothing_is_clipped(figure)
     assert_names_do_not_overlap(figure)
+
+
+def test_legends_of_many_strategies_are_not_clipped():
+    many = table(5, 4, 3, strategies=[f"strategy {k}" for k in range(11)])
+    figure = plots.comparison_figure(many, catalog.load("D2P"))
+    assert_nothing_is_clipped(figure)
+    assert {f"strategy {k}" for k in range(11)} <= set(labels(figure))
+
+
+@pytest.mark.parametrize("by", ["error", "loss", "kept"])
+def test_with_one_budget_every_strategy_has_a_row_and_no_legend(by):
+    figure = plots.comparison_figure(table(500, strategies=["SFSR", "USLP", "mine"], budgets=[4000]), FIVE, by)
+    assert_nothing_is_clipped(figure)
+    assert {text.get_text() for text in figure.axes[-1].get_yticklabels()} == {"SFSR", "USLP", "mine"}
+    assert not {"SFSR", "USLP", "mine"} & set(labels(figure))

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bestmix import checks
+from bestmix.plots.dots import plot_dots
 from bestmix.plots.instances import plot_costs, plot_instance
+from bestmix.plots.looks import BARS, LABELS, LINE, edge, legend_within, styles
 from bestmix.plots.segments import MOST_ARMS, MOST_SEGMENTS, plot_best_shares
-from bestmix.plots.theme import COLOURS, OTHER_MARKERS, OTHERS, new_axes, strategy_style, style
+from bestmix.plots.theme import COLOURS, new_axes, style
 from bestmix.problems.instance import Instance
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import solve
@@ -18,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NO_ERROR = "no error seen: end of the 95% interval"
-LINE: dict[str, Any] = {"markersize": 6, "linewidth": 1.6}
-BARS: dict[str, Any] = {"capsize": 2.5, "elinewidth": 1.1, "zorder": 3}
-LABELS = {"loss": "mean loss", "kept": "share of mixes that keep all limits"}
 FEW = 8  # arms that all get their names
 MOST_RATIO = 80.0  # between the budgets on a linear axis, on which an exponential decrease is a straight line
 
@@ -63,33 +62,16 @@ def plot_errors(result: SweepResult, instance: str | None = None, ax: "Axes | No
         return ax
 
 
-def styles(strategies: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Every strategy's own look; where two names happen to share one the second gets another."""
-    found: dict[str, dict[str, Any]] = {}
-    spare = [{"color": c, "marker": m, "linestyle": "--"} for m in OTHER_MARKERS for c in OTHERS]
-    for name in strategies:
-        look = strategy_style(name)
-        if look in found.values():
-            look = next(other for other in spare if other not in found.values())
-        found[name] = look
-    return found
-
-
 def _draw_curve(ax: "Axes", cells: list[CellResult], look: Mapping[str, Any]) -> None:
     if seen := [c for c in cells if c.errors]:
         budgets, rates = [c.budget for c in seen], [c.error_rate for c in seen]
         # Where every run was wrong the interval ends at the rate, up to rounding.
         reach = [[abs(c.error_rate - c.interval[end]) for c in seen] for end in (0, 1)]
-        ax.errorbar(budgets, rates, yerr=reach, **BARS, **LINE, **_edge(look), **look)
+        ax.errorbar(budgets, rates, yerr=reach, **BARS, **LINE, **edge(look), **look)
     if unseen := [c for c in cells if not c.errors]:
         budgets, ends = [c.budget for c in unseen], [c.interval[1] for c in unseen]
         hollow = {**look, "linestyle": "none", "markersize": 6, "markerfacecolor": "none"}
         ax.errorbar(budgets, ends, yerr=[0.5 * end for end in ends], uplims=True, **BARS, **hollow)
-
-
-def _edge(look: Mapping[str, Any]) -> dict[str, Any]:
-    """A light edge parts markers that touch; a cross is nothing but its edge."""
-    return {} if look["marker"] == "x" else {"markeredgecolor": COLOURS["paper"], "markeredgewidth": 0.6}
 
 
 def _scale(ax: "Axes", cells: Sequence[CellResult], lowest: float) -> None:
@@ -177,7 +159,8 @@ def sweep_figure(result: SweepResult, instances: Mapping[str, Instance] | None =
             curves.tick_params(labelleft=column == 0)  # all panels have the same scale
             if i + across < len(names) and not instances:
                 curves.set_xlabel("")
-        _legends(figure, result)
+        _arms_legend(figure)
+        _curves_legend(figure, result)
         return figure
 
 
@@ -191,22 +174,26 @@ def _panel(ax: "Axes", name: str, instance: Instance, first: bool) -> None:
 def plot_measure(result: SweepResult, by: str, instance: str | None = None, ax: "Axes | None" = None) -> "Axes":
     """Each strategy's mean loss (``by="loss"``) or share of kept limits (``by="kept"``) over the budget.
 
+    With a single budget there is no curve: a row for each strategy, with its interval.
+
     >>> from bestmix import SFSR, Uniform, sweep
     >>> result = sweep(["D1P"], [SFSR(), Uniform()], [2000, 4000], runs=250)
     >>> plot_measure(result, "kept").get_ylabel()
     'share of mixes that keep all limits'
     """
-    if by == "error":
-        return plot_errors(result, instance, ax)
     wanted = instance or next(iter(result)).instance
     cells = [cell for cell in result if cell.instance == wanted]
+    if _is_one_budget(cells):
+        return plot_dots(cells, by, ax)
+    if by == "error":
+        return plot_errors(result, instance, ax)
     with style():
         ax = new_axes() if ax is None else ax
         for strategy, look in styles(list(dict.fromkeys(cell.strategy for cell in result))).items():
             seen = sorted((c for c in cells if c.strategy == strategy), key=lambda c: c.budget)
             values, ends = zip(*(c.measured(by) for c in seen), strict=True)
             reach = [[abs(v - e[k]) for v, e in zip(values, ends, strict=True)] for k in (0, 1)]
-            ax.errorbar([c.budget for c in seen], values, yerr=reach, **BARS, **LINE, **_edge(look), **look)
+            ax.errorbar([c.budget for c in seen], values, yerr=reach, **BARS, **LINE, **edge(look), **look)
         _across(ax, sorted({cell.budget for cell in cells}))
         if by == "kept":
             ax.set_ylim(0.0, 1.02)
@@ -216,8 +203,12 @@ def plot_measure(result: SweepResult, by: str, instance: str | None = None, ax: 
         return ax
 
 
+def _is_one_budget(cells: Iterable[CellResult]) -> bool:
+    return len({cell.budget for cell in cells}) == 1
+
+
 def comparison_figure(result: SweepResult, instance: Instance, by: str = "error") -> "Figure":
-    """One instance: its arms against each cost, up to two, and next to them the curves of what is compared.
+    """One instance: its arms against each cost, up to two, and next to them what is compared, as curves over budgets.
 
     With segments or limits of other kinds: the shares of its best mix, and next to them the curves.
 
@@ -241,9 +232,18 @@ def comparison_figure(result: SweepResult, instance: Instance, by: str = "error"
         for place, cost in enumerate(costs):
             ax = plot_instance(instance, cost, figure.add_subplot(grid[0, place]), named)
             ax.set_ylabel("mean reward" if place == 0 else "")
-        plot_measure(result, by, None, figure.add_subplot(grid[0, len(costs)]))
-        _legends(figure, result, by)
+        _compare(result, by, figure.add_subplot(grid[0, len(costs)]))
         return figure
+
+
+def _compare(result: SweepResult, by: str, ax: "Axes") -> None:
+    """The panel of what is compared, with the legends of its figure; rows have their names beside them."""
+    plot_measure(result, by, None, ax)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    _arms_legend(figure)
+    if not _is_one_budget(result):
+        _curves_legend(figure, result, by)
 
 
 def _segment_comparison(result: SweepResult, instance: SegmentInstance, by: str) -> "Figure":
@@ -256,24 +256,25 @@ def _segment_comparison(result: SweepResult, instance: SegmentInstance, by: str)
         figure.get_layout_engine().set(w_pad=0.08)  # type: ignore[union-attr, call-arg]
         grid = figure.add_gridspec(1, 2, width_ratios=[size[0], 4.2])
         plot_best_shares(instance, figure.add_subplot(grid[0, 0]))
-        plot_measure(result, by, None, figure.add_subplot(grid[0, 1]))
-        _legends(figure, result, by)
+        _compare(result, by, figure.add_subplot(grid[0, 1]))
         return figure
 
 
-def _legends(figure: "Figure", result: SweepResult, by: str = "error") -> None:
-    """What the arms are above all panels, what the curves are below them."""
-    from matplotlib.lines import Line2D
-
+def _arms_legend(figure: "Figure") -> None:
+    """What the arms are, above all panels."""
     kinds: dict[str, Any] = {}
     for ax in figure.axes:
         kinds |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    if kinds:
-        figure.legend(list(kinds.values()), list(kinds), loc="outside upper left", ncols=len(kinds), fontsize=9)
+    legend_within(figure, kinds, "outside upper left")
+
+
+def _curves_legend(figure: "Figure", result: SweepResult, by: str = "error") -> None:
+    """What the curves are, below all panels."""
+    from matplotlib.lines import Line2D
+
     looks = styles(list(dict.fromkeys(cell.strategy for cell in result)))
     curves = {name: Line2D([], [], **look, **LINE) for name, look in looks.items()}
     if by == "error" and any(not cell.errors for cell in result):
         arrow: dict[str, Any] = {"marker": r"$\downarrow$", "markersize": 9, "linestyle": "none"}
         curves[NO_ERROR] = Line2D([], [], color=COLOURS["muted"], **arrow)
-    across = len(curves) if sum(len(name) + 8 for name in curves) < 14 * figure.get_figwidth() else 3
-    figure.legend(list(curves.values()), list(curves), loc="outside lower left", ncols=across, fontsize=9)
+    legend_within(figure, curves, "outside lower left")

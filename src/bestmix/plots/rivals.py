@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bestmix.plots.curves import styles
+from bestmix.plots.looks import styles
 from bestmix.plots.theme import COLOURS, new_axes, style
 
 if TYPE_CHECKING:

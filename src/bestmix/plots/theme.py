@@ -44,9 +44,11 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "CTnS": {"color": "#8c6d00", "marker": "X", "linestyle": "--"},
     "CGE": {"color": "#882255", "marker": "*", "linestyle": "--"},
     "paced Thompson": {"color": "#222426", "marker": "p", "linestyle": "--"},
+    "Constrained-SR": {"color": "#117733", "marker": ">", "linestyle": "--"},
+    "OCBA": {"color": "#994f00", "marker": "h", "linestyle": "--"},
 }
 
-OTHERS = ("#cc79a7", "#d55e00", "#8c6d00", "#332288", "#117733", "#882255")
+OTHERS = ("#cc79a7", "#d55e00", "#8c6d00", "#332288", "#117733", "#882255", "#994f00")
 OTHER_MARKERS = ("v", "P", "X", "<", ">", "h")
 
 STYLE = Path(__file__).with_name("bestmix.mplstyle")  # for matplotlib.style.use

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bestmix.answers.number_text import shortened
-from bestmix.plots.curves import LINE, plot_errors, styles
+from bestmix.plots.curves import plot_errors
 from bestmix.plots.instances import plot_instance
+from bestmix.plots.looks import LINE, styles
 from bestmix.plots.segments import MOST_SEGMENTS, plot_best_shares
 from bestmix.plots.theme import COLOURS, OTHERS, new_axes, strategy_style, style
 from bestmix.problems.instance import Instance
