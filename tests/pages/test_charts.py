@@ -44,6 +44,37 @@ def test_names_do_not_lie_on_each_other_or_on_marks():
         assert box[2] <= charts.WIDTH + 8
 
 
+def test_a_line_joins_a_name_to_its_mark_where_it_had_to_move():
+    rows = [(f"model {k}", 0.6 + 0.01 * k + e, (k == 9) + 1e-3 * k) for k in range(10) for e in (-0.02, 0.02)]
+    log = dict(zip(("arm", "reward", "dollars"), zip(*rows, strict=True), strict=True))
+    chart = arms_chart(from_log(log, bounds={"dollars": 0.5}), "dollars")
+    assert not chart.across.log
+    spots = {mark.title.partition(":")[0]: (mark.x, mark.y) for mark in chart.marks}
+    moved = [name for name in chart.names if name.line]
+    assert moved
+    for name in moved:
+        (x, y), _ = name.line
+        assert math.dist((x, y), spots[name.text]) == pytest.approx(6.0 * charts.NAME_DISTANCE)
+
+
+def test_intervals_end_at_the_frame():
+    arms = ("a", 0.5, 0.001, 0.1), ("b", 0.9, 0.05, 40.0)
+    rows = [(n, r + e, d * (1 + noise * e)) for n, r, d, noise in arms for e in (-0.02, 0.02) * 3]
+    log = dict(zip(("arm", "reward", "dollars"), zip(*rows, strict=True), strict=True))
+    chart = arms_chart(from_log(log, bounds={"dollars": 0.002}), "dollars")
+    assert chart.across.log
+    ends = [end for mark in chart.marks for end in mark.across or ()]
+    assert chart.across.start <= min(ends)
+    assert max(ends) == chart.across.end
+
+
+def test_costs_that_differ_fiftyfold_have_a_logarithmic_axis_with_a_few_numbers():
+    axis = charts.fit_costs([0.001, 0.05], [], 50.0, 450.0)
+    assert axis.log
+    assert [tick.text for tick in axis.ticks()] == ["0.001", "0.002", "0.005", "0.01", "0.02", "0.05"]
+    assert not charts.fit_costs([0.01, 0.2], [], 50.0, 450.0).log
+
+
 def test_the_mix_the_bound_and_the_line_are_where_they_belong():
     rec = record()
     chart = arms_chart(rec, "dollars")

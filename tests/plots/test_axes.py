@@ -21,7 +21,11 @@ def tick_boxes(ax):
 
 
 def test_tick_labels_do_not_touch_at_small_prices():
-    for costs, bound in (((1e-4, 2e-4, 4e-4, 5.5e-4), 2.5e-4), ((2e-4, 3e-3, 2e-2, 0.1), 5e-3)):
+    for costs, bound in (
+        ((1e-4, 2e-4, 4e-4, 5.5e-4), 2.5e-4),
+        ((2e-4, 3e-3, 2e-2, 0.1), 5e-3),
+        ((0.001, 3e-3, 2e-2, 0.15), 5e-3),
+    ):
         boxes = tick_boxes(plots.plot_recommendation(answer(costs, bound)))
         assert len(boxes) > 1
         assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
@@ -34,6 +38,13 @@ def test_costs_that_differ_a_hundredfold_get_a_logarithmic_axis():
     assert plots.plot_recommendation(answer(near, 2.5)).get_xscale() == "linear"
     assert plots.plot_instance(Instance(range(4), [far], [5e-3])).get_xscale() == "log"
     assert plots.plot_instance(Instance(range(4), [(0.0, *far[1:])], [5e-3])).get_xscale() == "linear"
+
+
+def test_costs_that_differ_fiftyfold_are_not_pressed_together_and_have_numbers_in_full():
+    ax = plots.plot_recommendation(answer((0.001, 0.002, 0.012, 0.05), 0.01))
+    ax.figure.draw_without_rendering()
+    assert ax.get_xscale() == "log"
+    assert {"0.001", "0.003", "0.01", "0.03"} <= {label.get_text() for label in ax.get_xticklabels()}
 
 
 def test_names_stay_on_their_side_of_the_bound():

@@ -14,7 +14,7 @@ from bestmix.answers.planes import Plane, plane
 from bestmix.answers.recommendation import Estimate, Recommendation
 from bestmix.answers.table_text import cost_text
 from bestmix.plots.axes import differ
-from bestmix.plots.labels import Box, place_names
+from bestmix.plots.labels import Box, leader, place_names
 
 SIDES = {"<=": "at most", ">=": "at least", "=": "exactly"}  # of a bound
 WIDTH, HEIGHT = 460.0, 340.0
@@ -96,8 +96,16 @@ class Axis:
         return [float(f"{(first + i) * step:.12g}") for i in range(found)]
 
     def _powers(self, most: int) -> list[float]:
-        """Powers of ten, every second or third one where there are many."""
+        """Powers of ten, every second or third one where there are many; where there are few, more between them.
+
+        >>> Axis(0.0008, 0.07, 0, 10, log=True).values(6)
+        [0.001, 0.002, 0.005, 0.01, 0.02, 0.05]
+        """
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+        between = [float(f"{digit}e{power}") for power in range(first - 1, last + 1) for digit in (1, 2, 5)]
+        inside = [value for value in between if self.low <= value <= self.high]
+        if len(inside) <= most:
+            return inside
         return [float(f"1e{power}") for power in range(first, last + 1, math.ceil((last - first + 1) / most) or 1)]
 
     def ticks(self, upwards: bool = False) -> list[Tick]:
@@ -135,7 +143,7 @@ def alike(values: Sequence[float]) -> list[str]:
 
 
 def fit_costs(means: Sequence[float], ends: Iterable[float], start: float, end: float) -> Axis:
-    """An axis with room for costs and the ends of their intervals; logarithmic where the costs differ a hundredfold."""
+    """An axis with room for costs and the ends of their intervals; logarithmic where the costs differ very much."""
     if not differ(means):
         return fit([*means, *ends], start, end)
     low, high = min(means), max(means)
@@ -188,6 +196,7 @@ class Name(NamedTuple):
     text: str
     role: str
     anchor: str = "start"
+    line: Sequence[Sequence[float]] = ()  # from its mark, where it does not stand right beside it
 
 
 @dataclass(frozen=True)
@@ -284,9 +293,11 @@ def _mix(rec: Recommendation, drawn: Plane, x: Axis, y: Axis) -> Mark:
 
 
 def _ends(axis: Axis, interval: tuple[float, float]) -> tuple[float, float] | None:
-    """Where an interval begins and ends; None when it is unknown or a point."""
+    """Where an interval begins and ends, within the frame; None when it is unknown or a point."""
     low, high = interval
-    return (axis.at(low), axis.at(high)) if math.isfinite(high - low) and low < high else None
+    if not (math.isfinite(high - low) and low < high):
+        return None
+    return axis.at(min(max(low, axis.low), axis.high)), axis.at(min(max(high, axis.low), axis.high))
 
 
 def _between(support: Sequence[tuple[float, float]], x: Axis, y: Axis) -> list[tuple[float, float]]:
@@ -309,9 +320,11 @@ def _names(arms: Sequence[str], marks: Sequence[Mark], taken: Sequence[Box], wal
 def _beside(mark: Mark, text: str, box: Box) -> Name:
     """A name in its box, held at the side next to the mark: widths are only estimated."""
     left, _, right, low = box
+    found = leader(np.array([mark.x, mark.y]), box, NAME_DISTANCE)
+    line = () if found is None else found.tolist()
     if (left + right) / 2 < mark.x:
-        return Name(right, low - 3, text, mark.role, "end")
-    return Name(left, low - 3, text, mark.role)
+        return Name(right, low - 3, text, mark.role, "end", line)
+    return Name(left, low - 3, text, mark.role, line=line)
 
 
 @dataclass(frozen=True)

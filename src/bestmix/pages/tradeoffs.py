@@ -8,7 +8,7 @@ import numpy as np
 
 from bestmix.answers.number_text import shortened
 from bestmix.answers.tradeoff_curve import Piece, TradeOff
-from bestmix.answers.tradeoff_safe import shown_range
+from bestmix.answers.tradeoff_safe import ORDERS, shown_range
 from bestmix.pages.charts import (
     BOTTOM,
     HEIGHT,
@@ -100,7 +100,7 @@ def tradeoff_chart(found: TradeOff) -> TradeOffChart:
 
 def _axis(low: float, high: float, at_least: bool) -> Axis:
     """With room at the tight end, where a dot stands."""
-    log = differ([low, high])
+    log = differ([low, high], ORDERS)
     if not log and high - low < SMALLEST_SPAN:
         return fit([low, high], LEFT, WIDTH - RIGHT)
     room = math.exp(0.04 * (math.log(high) - math.log(low))) if log else 0.04 * (high - low)

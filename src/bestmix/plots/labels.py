@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 Box = tuple[float, ...]  # left, low, right, high, in pixels
 SIZE = 9  # of the names, in points
+ROUNDS = 3  # in which names choose their places
+STEPS = 12  # places along a line at which it is looked whether it runs over something
+BESIDE = 9.0  # points between a spot and its name, from which on a line joins them
+MARK = 6.0  # points from the middle of a spot to where its line begins
 
 
 def settle(ax: "Axes") -> None:
@@ -63,6 +67,21 @@ def name_points(
     border = None if wall is None else float(ax.transData.transform((wall, ax.get_ylim()[0]))[0])
     for a, box in place_names(spots, sizes, taken, ax.bbox.extents, point, border).items():
         texts[a].xyann = tuple((np.array(box[:2]) - spots[a]) / point)
+        ends = leader(spots[a], box, point)
+        if ends is not None:
+            _draw_leader(ax, points[a], (ends - spots[a]) / point, names[a][1])
+
+
+def _draw_leader(ax: "Axes", spot: tuple[float, float], ends: Floats, colour: str) -> None:
+    """A thin line near a spot: its ends are so many points of type away from it, whatever becomes of the figure."""
+    from matplotlib.lines import Line2D
+    from matplotlib.transforms import Affine2D, ScaledTranslation
+
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    there = ScaledTranslation(*spot, ax.transData)  # type: ignore[arg-type]  # any transform will do
+    place = Affine2D().scale(1 / 72) + figure.dpi_scale_trans + there
+    ax.add_artist(Line2D(*ends.T, color=colour, linewidth=0.7, alpha=0.8, zorder=5.5, transform=place))
 
 
 def place_names(
@@ -94,15 +113,32 @@ def place_names(
     >>> [round(float(side)) for side in box]
     [55, 39, 75, 49]
     """
-    filled, found = [*taken], {}
-    for a, size in sizes.items():
-        boxes = _around(spots[a], np.array(size), point)
-        covered = _covered(boxes, np.array(filled).reshape(-1, 4))
-        strayed = _strayed(boxes, spots, a, np.array(frame)) + _crossed(boxes, float(spots[a, 0]), wall, point)
-        best = boxes[np.argmin(3.0 * covered + strayed)]
-        found[a] = tuple(best)
-        filled.append(found[a])
+    found: dict[int, Box] = {}
+    for _ in range(ROUNDS):  # names that chose first choose again when the others are known
+        for a, size in sizes.items():
+            names = [box for b, box in found.items() if b != a]
+            marks = [(x - MARK * point, y - MARK * point, x + MARK * point, y + MARK * point) for x, y in spots]
+            boxes = _around(spots[a], np.array(size), point)
+            covered = _covered(boxes, np.array([*taken, *names]).reshape(-1, 4))
+            tangled = _tangled(boxes, spots[a], np.array([*names, *marks[:a], *marks[a + 1 :]]).reshape(-1, 4), point)
+            strayed = _strayed(boxes, spots, a, np.array(frame)) + _crossed(boxes, float(spots[a, 0]), wall, point)
+            found[a] = tuple(boxes[np.argmin(3.0 * covered + strayed + 30.0 * tangled)])
     return found
+
+
+def leader(spot: Floats, box: Box, point: float) -> Floats | None:
+    """The ends (2, 2) of a line from a spot to its name, where the name does not stand right beside it.
+
+    >>> leader(np.array([50.0, 50.0]), (55.0, 39.0, 75.0, 49.0), 1.0)
+    >>> leader(np.array([50.0, 50.0]), (80.0, 45.0, 95.0, 55.0), 1.0).tolist()
+    [[56.0, 50.0], [79.0, 50.0]]
+    """
+    nearest = np.clip(spot, box[:2], box[2:])
+    way = nearest - spot
+    distance = float(np.linalg.norm(way))
+    if distance <= BESIDE * point:
+        return None
+    return np.array([spot + way * (MARK * point / distance), nearest - way * (point / distance)])
 
 
 def point_boxes(ax: "Axes", points: Sequence[tuple[float, float]], reach: float) -> list[Box]:
@@ -136,6 +172,16 @@ def _covered(boxes: Floats, taken: Floats) -> Floats:
     """Pixels of each box that are taken."""
     sides = np.minimum(boxes[:, None, 2:], taken[:, 2:]) - np.maximum(boxes[:, None, :2], taken[:, :2])
     result: Floats = np.prod(np.maximum(sides, 0.0), axis=2).sum(axis=1)
+    return result
+
+
+def _tangled(boxes: Floats, spot: Floats, others: Floats, point: float) -> Floats:
+    """How much of the line from a spot to each box, in points, runs over other names and marks."""
+    ends = np.clip(spot, boxes[:, :2], boxes[:, 2:])
+    steps = np.linspace(0.0, 1.0, STEPS).reshape(-1, 1, 1)
+    line = (spot + steps * (ends - spot))[:, :, None, :]  # steps, boxes, others, place
+    inside = np.all((line > others[:, :2]) & (line < others[:, 2:]), axis=3)
+    result: Floats = np.any(inside, axis=2).mean(axis=0) * np.linalg.norm(ends - spot, axis=1) / point
     return result
 
 

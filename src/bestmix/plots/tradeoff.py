@@ -7,7 +7,7 @@ import numpy as np
 
 from bestmix.answers.number_text import level_text
 from bestmix.answers.tradeoff_curve import Piece, SafePoint, TradeOff
-from bestmix.answers.tradeoff_safe import shown_range
+from bestmix.answers.tradeoff_safe import ORDERS, shown_range
 from bestmix.plots.axes import CURVE, MARGIN, differ
 from bestmix.plots.labels import SIZE
 from bestmix.plots.theme import COLOURS, new_axes, style
@@ -93,7 +93,7 @@ def _draw_bound(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
         ax.axvline(found.bound, color=COLOURS["bound"], linestyle="--", linewidth=1.5, zorder=2)
     now = found.at(found.bound)
     text = f"now {found.bound:.4g}" + (f": {now.value:.3g}" if now.feasible else ": no mix")
-    right = found.bound > (math.sqrt(low * high) if differ([low, high]) else (low + high) / 2)
+    right = found.bound > (math.sqrt(low * high) if differ([low, high], ORDERS) else (low + high) / 2)
     if not inside:
         text = f"{text} \N{RIGHTWARDS ARROW}" if right else f"\N{LEFTWARDS ARROW} {text}"
     look: dict[str, Any] = {
@@ -110,7 +110,7 @@ def _draw_bound(ax: "Axes", found: TradeOff, low: float, high: float) -> None:
 
 def _frame(ax: "Axes", low: float, high: float, at_least: bool) -> None:
     """With room at the tight end, where a dot stands."""
-    if differ([low, high]):
+    if differ([low, high], ORDERS):
         ax.set_xscale("log")
         room = (high / low) ** (MARGIN / 4)
     else:
