@@ -4,6 +4,7 @@ from tests.pages.pages import HOSTILE, check_harmless
 
 from bestmix import Instance, from_log, tradeoff
 from bestmix.pages.answer_view import Answer
+from bestmix.pages.charts import LEFT, text_width
 from bestmix.pages.report import report
 from bestmix.pages.tradeoffs import tradeoff_chart
 
@@ -23,6 +24,31 @@ def test_everything_has_its_place():
     assert chart.safe
     assert inside(chart, [*chart.value, *chart.safe, *chart.band, *((k.x, k.y) for k in chart.knots)])
     assert chart.across.at(3.0) == chart.bound_at
+
+
+@pytest.mark.parametrize("bound", [0.4, 1.0, 1.6, 2.5])
+@pytest.mark.parametrize("goal", ["maximise reward", "minimise reward"])
+def test_the_arms_at_the_limit_of_today_stand_beside_it_in_full_and_off_the_curve(goal, bound):
+    arms = ["a model of many words", "another-with-dashes", "a third model"]
+    sign = 1.0 if goal.startswith("max") else -1.0
+    problem = Instance([sign * r for r in (1.0, 1.75, 2.0)], [[0.0, 1.0, 2.0]], [bound], arms=arms)
+    found = tradeoff(problem)
+    chart = tradeoff_chart(found)
+    assert " ".join(name.text for name in chart.names) == f"now: {' + '.join(found.at(bound).mixture)}"
+    for name in chart.names:
+        width = text_width(name.text, bold=True)
+        left = name.x - (width if name.anchor == "end" else 0.0)
+        assert LEFT <= left < left + width <= chart.width
+        assert not left < chart.bound_at < left + width
+        x, y = np.array(chart.value).T
+        assert not ((y > name.y - 11) & (y < name.y + 3) & (x > left) & (x < left + width)).any()
+
+
+def test_arms_that_have_no_room_in_full_are_not_named():
+    problem = Instance([1.0, 2.0], [[0.0, 2.0]], [1.0], arms=["x" * 60, "y" * 60])
+    assert tradeoff_chart(tradeoff(problem)).names == []
+    many = Instance([1.0, 2.0], [[0.0, 2.0]], [1e3])
+    assert tradeoff_chart(tradeoff(many)).names == []
 
 
 def test_a_limit_beyond_the_frame_is_named_at_its_edge():

@@ -1,8 +1,10 @@
 """The value of the best mix against a limit, as places on a drawing."""
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,9 +26,17 @@ from bestmix.pages.charts import (
     text_width,
 )
 from bestmix.plots.axes import differ
+from bestmix.plots.labels import Box
 
 STEPS = 30  # points of a piece that a logarithmic axis bends
 GAP = 8.0  # between a line and its text
+LINE = 15.0  # height of a line of text
+MOST_LINES = 5  # of text
+WIDTHS = (1.0, 0.75, 0.5)  # of the room beside today's limit, in which the text may be broken into lines
+WITHIN = "\N{NO-BREAK SPACE}"  # between words that stay together
+SAMPLES = 60  # points of a curve at which it is looked whether it runs through a text
+
+Curve = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -40,7 +50,7 @@ class TradeOffChart:
     upwards: Axis
     value: Sequence[tuple[float, float]]
     knots: Sequence[Mark]  # where the arms of the mix change
-    names: Sequence[Name]  # which arms, where there is room
+    names: Sequence[Name]  # which arms at today's limit, line by line, where there is room
     safe: Sequence[tuple[float, float]]
     band: Sequence[tuple[float, float]]
     height: float = 0.8 * HEIGHT
@@ -83,7 +93,8 @@ def tradeoff_chart(found: TradeOff) -> TradeOffChart:
     values = [value for _, value in found.knots]
     y = fit([*values, *ends], TradeOffChart.height - BOTTOM, TOP)
     line = [spot for piece in found.pieces for spot in _along(piece, low, high, x, y)]
-    band = [(p.bound, p.interval[0]) for p in safe] + [(p.bound, p.interval[1]) for p in reversed(safe)]
+    mixes = [(x.at(p.bound), y.at(p.value)) for p in safe]
+    low_ends, high_ends = ([(x.at(p.bound), y.at(p.interval[end])) for p in safe] for end in (0, 1))
     return TradeOffChart(
         goal=str(found.goal.quantity),
         cost=found.label,
@@ -92,9 +103,9 @@ def tradeoff_chart(found: TradeOff) -> TradeOffChart:
         upwards=y,
         value=line,
         knots=[_knot(found, place, x, y) for place in range(len(found.pieces))],
-        names=[name for piece in found.pieces for name in _name(piece, (low, high), x, y, found.goal.maximise)],
-        safe=[(x.at(p.bound), y.at(p.value)) for p in safe],
-        band=[(x.at(bound), y.at(value)) for bound, value in band],
+        names=_name_now(found, x, y, line, [mixes, low_ends, high_ends]),
+        safe=mixes,
+        band=[*low_ends, *reversed(high_ends)],
     )
 
 
@@ -120,18 +131,58 @@ def _knot(found: TradeOff, place: int, x: Axis, y: Axis) -> Mark:
     return Mark("support", x.at(bound), y.at(value), title)
 
 
-def _name(piece: Piece, ends: tuple[float, float], x: Axis, y: Axis, above: bool) -> list[Name]:
-    """The arms of a piece beside its middle, on the side where the safe mix is not; none where there is no room."""
-    (left, _), *_, (right, _) = spots = _along(piece, *ends, x, y)
-    text = shortened(" + ".join(piece.support))
-    middle, height = spots[len(spots) // 2] if x.log else np.mean(spots, axis=0).tolist()
-    width = text_width(text)
-    if piece.slope == 0:
-        room, at, anchor = right - left, middle, "middle"
-    elif (piece.slope > 0) is above:
-        room, at, anchor = middle - LEFT, middle - GAP, "end"
-    else:
-        room, at, anchor = WIDTH - RIGHT - middle, middle + GAP, "start"
-    if width > room or right - left < 0.5 * width:
+def _name_now(found: TradeOff, x: Axis, y: Axis, value: Curve, others: Sequence[Curve]) -> list[Name]:
+    """The arms that are mixed at today's limit, in full beside its line; none where there is no room off the curve.
+
+    It runs over as few of the ``others`` as can be.
+    """
+    now, at = found.at(found.bound), x.at(found.bound)
+    if not now.feasible or not x.low <= found.bound <= x.high:
         return []
-    return [Name(at, height - GAP + 2 if above else height + 2 * GAP, text, "support", anchor)]
+    arms = [arm.replace(" ", WITHIN) for arm in now.mixture]
+    texts = ["now: " + f"{space}+ ".join(arms) for space in (WITHIN, " ")]
+    sides = [(at + GAP, WIDTH - RIGHT, "start"), (LEFT, at - GAP, "end")]
+    places = [place for text in texts for side in sides for place in _blocks(text, *side, (y.end, y.start))]
+    free = [place for place in places if _is_clear(place.box, value)]
+    covered = [sum(not _is_clear(place.box, curve) for curve in others) for place in free]
+    best = min(zip(covered, free, strict=True), key=lambda pair: (pair[0], len(pair[1].lines)), default=None)
+    return [] if best is None else best[1].names()
+
+
+class _Block(NamedTuple):
+    """Lines of text in a box (left, top, right, low), held at one side."""
+
+    lines: Sequence[str]
+    box: Box
+    anchor: str
+
+    def names(self) -> list[Name]:
+        """Each line of it."""
+        left, top, right, _ = self.box
+        at = left if self.anchor == "start" else right
+        texts = [line.replace(WITHIN, " ") for line in self.lines]
+        return [Name(at, top + LINE * (k + 1) - 3, text, "support", self.anchor) for k, text in enumerate(texts)]
+
+
+def _blocks(text: str, left: float, right: float, anchor: str, frame: tuple[float, float]) -> Iterator[_Block]:
+    """Wide and narrow ones, at the top and at the bottom of the frame, with every word in full."""
+    for share in WIDTHS:
+        letters = int(share * (right - left) / text_width("x", bold=True))
+        lines = textwrap.wrap(text, max(letters, 1), break_long_words=False, break_on_hyphens=False)
+        width, height = max(text_width(line, bold=True) for line in lines), LINE * len(lines)
+        if width <= right - left and len(lines) <= MOST_LINES:
+            start = left if anchor == "start" else right - width
+            for top in (frame[0] + GAP, frame[1] - GAP - height):
+                yield _Block(lines, (start, top, start + width, top + height), anchor)
+
+
+def _is_clear(box: Box, curve: Curve) -> bool:
+    """Whether a curve stays above or below a box; one without points does."""
+    left, top, right, low = box
+    if not curve:
+        return True
+    places, heights = zip(*curve, strict=True)
+    if right < places[0] or left > places[-1]:
+        return True
+    within = np.interp(np.linspace(left - GAP / 2, right + GAP / 2, SAMPLES), places, heights)
+    return bool((within < top - GAP / 2).all() or (within > low + GAP / 2).all())
