@@ -168,7 +168,7 @@ def test_a_named_column_must_be_there_and_an_arm_needs_two_blocks():
         from_sums(table, reward="q", block="user")
     with pytest.raises(ValueError, match="expected trials of 'large' in at least two blocks, got one"):
         from_sums(table | {"block": list(range(BLOCKS)) + [0] * BLOCKS}, reward="q")
-    with pytest.raises(ValueError, match="1 of 80 rows miss a value"):
+    with pytest.raises(ValueError, match="1 of 80 rows miss a value, the first is row 1: column 'block' is"):
         from_sums(table | {"block": [None, *range(BLOCKS - 1), *range(BLOCKS)]}, reward="q")
 
 

@@ -63,7 +63,7 @@ def test_blocks_may_be_of_a_column_that_is_read_already():
 
 def test_missing_units_are_missing_values():
     log = LOG | {"who": [None, *LOG["who"][1:]]}
-    with pytest.raises(ValueError, match="1 of 500 rows miss a value, the first is row 1"):
+    with pytest.raises(ValueError, match="1 of 500 rows miss a value, the first is row 1: column 'who' is"):
         read(log, block="who", blocks=5)
 
 

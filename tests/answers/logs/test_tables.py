@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 
 import numpy as np
 import pandas
@@ -75,7 +76,9 @@ def test_every_form_gives_the_same_tables(tmp_path, form):
 def test_missing_values_are_told_or_left_out(tmp_path, form):
     log = {"arm": ["a", None, "a", "b"], "reward": [1.0, 2.0, None, 4.0], "x": [0.5, 0.5, 0.5, None]}
     frame = form(tmp_path, log)
-    with pytest.raises(ValueError, match=r"log: 3 of 4 rows miss a value, the first is row 2; .*drop_missing=True"):
+    with pytest.raises(
+        ValueError, match=r"log: 3 of 4 rows miss a value, the first is row 2.*column 'arm' .*drop_missing=True"
+    ):
         read_trials(frame, "arm", "reward", ["x"])
     trials = read_trials(frame, "arm", "reward", ["x"], drop_missing=True)
     assert list(trials) == ["a"]
@@ -197,7 +200,7 @@ def test_the_groups_and_their_order_are_those_of_a_plain_loop(monkeypatch):
 def test_rows_are_counted_over_blocks(monkeypatch):
     monkeypatch.setattr(tables, "ROWS", 2)
     log = {"arm": ["a"] * 7, "reward": [1.0, 2.0, 3.0, None, 5.0, None, 7.0]}
-    with pytest.raises(ValueError, match=r"2 of 7 rows miss a value, the first is row 4"):
+    with pytest.raises(ValueError, match=r"2 of 7 rows miss a value, the first is row 4: column 'reward' is empty"):
         read_trials(log, "arm", "reward", [])
     with pytest.raises(ValueError, match=r"an infinity in row 6"):
         read_trials(log | {"reward": [1.0] * 5 + [float("inf")] * 2}, "arm", "reward", [])
@@ -227,3 +230,27 @@ def test_a_relation_of_duckdb_and_a_table_of_arrow_are_logs():
         assert from_log(log, bounds={"dollars": 1.0}).to_dict() == wanted
     with pytest.raises(ValueError, match="there is no column 'euros'"):
         from_log(relation, bounds={"euros": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (",free,1", "row 2 (line 5 of LOG): column 'arm' is empty there, or says nan or None"),
+        ("a,None,1", "row 2 (line 5 of LOG): column 'tier' is empty there"),
+        ("a,free,nan", "row 2 (line 5 of LOG): column 'reward' is empty there"),
+        ("a,free", "row 2 (line 5 of LOG): column 'reward' is empty there"),
+        ("a,free,-inf", "finite numbers in column 'reward', got an infinity in row 2 (line 5 of LOG); correct it"),
+    ],
+)
+def test_the_column_and_the_line_of_a_missing_value_are_told(tmp_path, row, message):
+    path = tmp_path / "log.csv"
+    path.write_text(f'arm,tier,reward\n"a\nb",free,1\n\n{row}\na,free,2\n')
+    with pytest.raises(ValueError, match=re.escape(message.replace("LOG", str(path)))):
+        tables.read_groups(path, "arm", "reward", [], segment="tier")
+
+
+def test_of_several_files_the_one_with_the_missing_value_is_told(tmp_path):
+    for name, last in (("a", "1"), ("b", "")):
+        (tmp_path / f"{name}.csv").write_text(f"arm,reward\na,1\na,{last}\n")
+    with pytest.raises(ValueError, match=rf"row 4 \(line 3 of {re.escape(str(tmp_path))}/b\.csv\)"):
+        read_trials(tmp_path / "*.csv", "arm", "reward", [])

@@ -90,6 +90,23 @@ def csv_table(file: BinaryIO, name: str) -> dict[str, list[Any]]:
     return {column: [text_of(cell) for cell in _cells(rows, i)] for i, column in enumerate(found.header)}
 
 
+def line_of_row(file: BinaryIO, separator: str, row: int) -> tuple[int, int]:
+    r"""The line on which a row begins, counted from 1, and how many rows there are up to it; line 0 where it has fewer.
+
+    >>> line_of_row(io.BytesIO(b"arm,reward\n\na,1\nb,2\n"), ",", 2), line_of_row(io.BytesIO(b"arm\na\n"), ",", 2)
+    ((4, 2), (0, 1))
+    """
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    reader, rows, begin = csv.reader(text, delimiter=separator), -1, 1
+    for cells in reader:
+        rows += bool(cells)
+        if rows == row:
+            break
+        begin = reader.line_num + 1
+    text.detach()
+    return (begin, rows) if rows == row else (0, rows)
+
+
 def _check_widths(rows: list[list[str]], name: str, width: int, before: int) -> None:
     if max(map(len, rows), default=0) <= width:
         return

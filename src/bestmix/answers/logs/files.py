@@ -16,7 +16,7 @@ from typing import IO, Any, BinaryIO, cast
 from bestmix import checks
 from bestmix.answers.logs.arrow_files import parquet_table, read_arrow_csv, read_parquet
 from bestmix.answers.logs.columns import Column, Values, places
-from bestmix.answers.logs.csv_files import ROWS, csv_table, layout, read_csv
+from bestmix.answers.logs.csv_files import ROWS, csv_table, layout, line_of_row, read_csv
 from bestmix.files import Repeated, loads
 
 STANDARD_INPUT = "-"
@@ -33,6 +33,7 @@ SUFFIXES = {
 }
 TABLES = SUFFIXES | {".json": "json"}  # of sums; a log has one trial a line
 SMALL_FILE = 2**20  # bytes that plain Python reads sooner than pyarrow or DuckDB are loaded
+MOST_COUNTED = 2**20  # rows that are read once more to tell a line
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 SPACE = b"\xef\xbb\xbf \t\r\n"  # what may stand before the first object, a byte order mark too
@@ -72,6 +73,21 @@ def matching(path: Path) -> list[Path]:
     if not found:
         raise checks.InvalidInput("log", f"there is no file that matches {path}", "check the path")
     return found
+
+
+def line_of(path: Path, row: int) -> str:
+    """Where a row of a log, counted from 1, stands in a CSV file; no text where that is not known."""
+    if str(path) == STANDARD_INPUT or row > MOST_COUNTED:
+        return ""
+    for one in matching(path):
+        if kind_of(one) != "csv":
+            return ""
+        with opened(one) as file:
+            line, rows = line_of_row(file, layout(file, str(one), []).separator, row)
+        if line:
+            return f"line {line} of {one}"
+        row -= rows
+    return ""
 
 
 def size_of(path: Path) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.logs.columns import Values, places
 from bestmix.answers.logs.files import read_table
-from bestmix.answers.logs.tables import Group, MissingValues, read_groups
+from bestmix.answers.logs.tables import MADE, Group, MissingValues, read_groups
 from bestmix.answers.moments import ExactSum, Moments, add_columns
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.quantities import Column, Mean
@@ -34,7 +34,6 @@ FEW = 16  # trials up to which it grows like their root; a real spread of many i
 CORRELATED = 1e-6  # a correlation of rounded sums may be beyond 1 by so much
 SKEWED = 1.1  # times the skewness that so many trials can have at most: rounding
 DAY = "day"  # a block for each day of a time
-BLOCK_NUMBER = "\0block"  # the column with the number of each row's block: no column of a user is called so
 
 
 @dataclass(frozen=True)
@@ -132,9 +131,9 @@ def read_sums(
         (block,) = places(list(columns), [block])
         labels = Values(list(columns[block])).labels()
         codes = [code if code >= 0 else None for code in labels.codes.tolist()]  # a missing one is told as such
-        columns, blocks = columns | {BLOCK_NUMBER: codes}, len(labels.names)
+        columns, blocks = columns | {MADE + block: codes}, len(labels.names)
     wanted = _statistics(columns, names) or _sums(columns, names)
-    found = read_groups(columns, arm, n, [*wanted, *([] if block is None else [BLOCK_NUMBER])], segment=segment)
+    found = read_groups(columns, arm, n, [*wanted, *([] if block is None else [MADE + block])], segment=segment)
     add_up = _from_statistics if wanted[0] == f"mean({names.sums[0]})" else added_up
     return {group: _group(group[0], table, names, add_up, block is not None) for group, table in found.items()}, blocks
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.logs.columns import Column, Labels
-from bestmix.answers.logs.sum_tables import BLOCK_NUMBER, DAY, Sums, check_blocks
-from bestmix.answers.logs.tables import Group, Sorter, log_chunks
+from bestmix.answers.logs.sum_tables import DAY, Sums, check_blocks
+from bestmix.answers.logs.tables import MADE, Group, Sorter, log_chunks
 from bestmix.answers.moments import Moments
 from bestmix.arrays import Floats, Integers
 from bestmix.problems.rows import Rows
@@ -92,7 +92,7 @@ class Adder:
 
     def read(self, frame: Any, drop_missing: bool) -> tuple[dict[Group, Sums], int]:
         """The sums of a whole log."""
-        metrics = [*self.columns.metrics, *([BLOCK_NUMBER] if self.in_blocks else [])]
+        metrics = [*self.columns.metrics, *([] if self.columns.block is None else [MADE + self.columns.block])]
         sorter, rows = Sorter(self.columns.arm, metrics, self.columns.segment), 0
         for chunk in log_chunks(frame, self.columns.wanted):
             sorter.add(self._with_blocks(chunk))
@@ -106,7 +106,7 @@ class Adder:
     def _with_blocks(self, chunk: Mapping[str, Column]) -> Mapping[str, Column]:
         if self.columns.block is None:
             return chunk
-        return {**chunk, BLOCK_NUMBER: BlockColumn(chunk[self.columns.block], self.blocks)}
+        return {**chunk, MADE + self.columns.block: BlockColumn(chunk[self.columns.block], self.blocks)}
 
     def _add(self, sorter: Sorter) -> None:
         size = len(self.rows.measures)

@@ -10,9 +10,10 @@ import numpy as np
 
 from bestmix import checks
 from bestmix.answers.logs.columns import Column, Labels, NotANumber, Slice, Values, places
-from bestmix.answers.logs.files import STANDARD_INPUT, read_file
-from bestmix.arrays import Flags, Floats, Integers
+from bestmix.answers.logs.files import STANDARD_INPUT, line_of, read_file
+from bestmix.arrays import Floats, Integers
 
+MADE = "\0"  # begins the name of a column that is made of one of the log's: no column of a user is called so
 ROWS = 2**16  # of a frame that are looked at together
 
 
@@ -90,9 +91,10 @@ class Sorter:
     item: str | None = None  # a column whose place in ``items`` is one more number of each trial, -1 for none
     items: dict[str, int] = field(default_factory=dict)
     rows: int = 0
-    missing: list[int] = field(default_factory=lambda: [0, 0])  # how many rows miss a value, and the first of them
+    missing: int = 0  # how many rows miss a value
     nameless: int = 0  # how many of these miss a name
-    infinite: int = 0  # the first row with an infinity, counted from 1
+    first: tuple[int, str] = (0, "")  # of them, counted from 1, and the column without a value
+    infinite: tuple[int, str] = (0, "")  # the first row with an infinity, and its column
     _parts: dict[Group, list[Floats]] = field(default_factory=dict)
 
     def add(self, chunk: Mapping[str, Column]) -> None:
@@ -109,7 +111,9 @@ class Sorter:
             whole &= segments.codes >= 0
         if not whole.all():
             self.nameless += int((np.isfinite(values).all(axis=1) & ~whole).sum())
-            self._note_missing(values, whole)
+            self.missing += int((~whole).sum())
+            self._note_infinite(values)
+            self._note_first(values, arms, int(np.argmin(whole)))
             values, arms = values[whole], Labels(arms.codes[whole], arms.names)
             segments = None if segments is None else Labels(segments.codes[whole], segments.names)
         self.rows += len(whole)
@@ -127,22 +131,33 @@ class Sorter:
                 remedy="write numbers as 1234.5, True or False, and nothing where one is missing",
             ) from None
 
-    def _note_missing(self, values: Floats, whole: Flags) -> None:
-        infinite = np.isinf(values).any(axis=1)
-        if infinite.any() and not self.infinite:
-            self.infinite = self.rows + int(np.argmax(infinite)) + 1
-        self.missing[1] = self.missing[1] or self.rows + int(np.argmin(whole)) + 1
-        self.missing[0] += int((~whole).sum())
+    def _note_infinite(self, values: Floats) -> None:
+        infinite = np.isinf(values)
+        if infinite.any() and not self.infinite[0]:
+            place = int(np.argmax(infinite.any(axis=1)))
+            self.infinite = self.rows + place + 1, self._title(int(np.argmax(infinite[place])))
+
+    def _note_first(self, values: Floats, arms: Labels, place: int) -> None:
+        if self.first[0]:
+            return
+        lacking = np.flatnonzero(~np.isfinite(values[place]))
+        name = self.arm if arms.codes[place] < 0 else self._title(int(lacking[0])) if len(lacking) else self.segment
+        self.first = self.rows + place + 1, str(name)
+
+    def _title(self, place: int) -> str:
+        return self.metrics[place].removeprefix(MADE)
 
     def check(self, drop_missing: bool, frame: Any) -> None:
         """Refuse a log without trials, with infinities, and with missing values unless they may be left out."""
         if not self.rows:
             raise checks.InvalidInput("log", expected="at least one trial", got="none", remedy="check the file")
-        if self.infinite:
+        if self.infinite[0]:
+            row, column = self.infinite
+            got = f"an infinity in {_row_text(frame, row)}"
             raise checks.InvalidInput(
-                "log", expected="finite numbers", got=f"an infinity in row {self.infinite}", remedy="remove the row"
+                "log", expected=f"finite numbers in column {column!r}", got=got, remedy="correct it, or remove the row"
             )
-        count, first = self.missing
+        count, (first, column) = self.missing, self.first
         if count and not drop_missing:
             whose = ""
             if has_column(frame, "token") and has_column(frame, "state"):
@@ -152,7 +167,8 @@ class Sorter:
                 whose = f" (of an experiment's export, {'; '.join(reasons)})"
             raise MissingValues(
                 "log",
-                f"{count} of {self.rows} rows miss a value, the first is row {first}{whose}",
+                f"{count} of {self.rows} rows miss a value, the first is {_row_text(frame, first)}: "
+                f"column {column!r} is empty there, or says nan or None{whose}",
                 "fill them in, or pass drop_missing=True to leave them out",
             )
         if count == self.rows:
@@ -162,6 +178,12 @@ class Sorter:
         """The trials of each group, in order of first appearance; what was given is no longer held."""
         for group in list(self._parts):
             yield group, np.concatenate(self._parts.pop(group))
+
+
+def _row_text(frame: Any, row: int) -> str:
+    """Which row, and where it stands in a file that has lines."""
+    line = line_of(Path(frame), row) if isinstance(frame, (str, os.PathLike)) else ""
+    return f"row {row} ({line})" if line else f"row {row}"
 
 
 def _split(arms: Labels, segments: Labels | None) -> Iterator[tuple[Group, Integers]]:
