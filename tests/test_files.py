@@ -66,7 +66,7 @@ def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"no.json: there is no such file"):
         files.read(tmp_path / "no.json")
     (tmp_path / "folder.json").mkdir()
-    with pytest.raises(ValueError, match=r"there is no such file"):
+    with pytest.raises(ValueError, match=r"folder.json: it is a folder, a file was expected"):
         files.read(tmp_path / "folder.json")
 
 

@@ -40,6 +40,8 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The table in a ``.toml`` or ``.json`` file."""
     path = Path(path)
     suffix = _suffix(path)
+    if path.is_dir():
+        raise checks.InvalidInput(path, "it is a folder, a file was expected", "name a file in it")
     if not path.is_file():
         raise checks.InvalidInput(path, "there is no such file", "check the path")
     try:

@@ -94,7 +94,7 @@ def test_defaults_and_names_of_the_catalog():
     ("words", "complaint"),
     [
         (["D9P"], "instance D9P: expected a .toml or .json file or one of D1P"),
-        (["none.toml"], "instance none.toml: there is no file"),
+        (["none.toml"], "none.toml: there is no such file"),
         (["D1P", "--strategy", "best"], "--strategy best: expected one of challenger, sfsr, sfsr-l, uniform, single"),
         (["D1P", "--strategy", "sfsr", "--strategy", "sfsr"], "--strategy: 'sfsr' is listed twice"),
         (["D1P", "--budget", "3"], "challenger on D1P with budget 3: budget: expected at least 24 trials"),

@@ -71,7 +71,7 @@ def test_the_default_strategy_is_among_those_that_help_names():
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["none.toml"], "there is no file"),
+        (["none.toml"], "there is no such file"),
         (["D9P"], "expected a .toml or .json file or one of D1P"),
         (["none.csv"], "there is no file none.csv"),
         (["guess.toml", "--bound", "dollars=1"], "--bound: expected with a log of trials only"),

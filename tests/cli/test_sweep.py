@@ -150,7 +150,7 @@ def test_only_what_is_new_is_computed(place, monkeypatch):
         ({"instances": "D1P"}, "instances: expected a list with at least one, got 'D1P'"),
         ({"instances": [3]}, "instances: expected non-empty strings, got 3"),
         ({"instances": ["D9P"]}, "instances: D9P: expected a .toml or .json file or one of D1P"),
-        ({"instances": ["none.toml"]}, "instances: none.toml: there is no file"),
+        ({"instances": ["none.toml"]}, "none.toml: there is no such file"),
         ({"instances": ["grid.json"]}, "instances: grid.json: instance: expected the entries arms"),
         ({"instances": ["D1P", "D1P"]}, "instances: 'D1P' is listed twice"),
         ({"instances": ["tiny.toml", "./tiny.toml"]}, "instances: 'tiny' is listed twice"),

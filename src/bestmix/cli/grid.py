@@ -108,8 +108,6 @@ def find_instance(text: str, folder: Path, where: str) -> "Instance":
     if Path(text).suffix.lower() not in (".toml", ".json"):
         known = ", ".join([*catalog.names(), *catalog.segment_names()])
         raise ValueError(f"{where}: expected a .toml or .json file or one of {known}; check the spelling")
-    if not (folder / text).is_file():
-        raise ValueError(f"{where}: there is no file {folder / text}; check the path")
     try:
         return Instance.load(folder / text)
     except ValueError as error:

@@ -142,6 +142,7 @@ def test_columns_of_different_lengths_are_told():
         ([1, 2], "list"),
         ({}, "dict"),
         ("no.csv", "there is no file no.csv"),
+        (".", r"\. is a folder, a file was expected; name a file in it, or all of one kind as in '\*.csv'"),
         (__file__, "expected a file whose name ends in .csv, .* got test_tables.py"),
     ],
 )

@@ -158,8 +158,11 @@ def opened(path: Path, suffixes: Mapping[str, str] = SUFFIXES) -> Iterator[Binar
             packed = _begin(copy, len(GZIP)) == GZIP
             yield cast(BinaryIO, gzip.GzipFile(fileobj=copy) if packed else copy)
         return
+    if path.is_dir():
+        remedy = f"name a file in it, or all of one kind as in '{path / '*.csv'}'"
+        raise checks.InvalidInput("log", f"{path} is a folder, a file was expected", remedy)
     if not path.is_file():
-        if path.exists() and not path.is_dir():
+        if path.exists():
             raise checks.InvalidInput("log", f"{path} is no file that can be read twice", "use - and standard input")
         raise checks.InvalidInput("log", f"there is no file {path}", "check the path")
     if kind_of(path, suffixes) is None:
