@@ -204,3 +204,15 @@ def test_a_whole_number_beyond_all_floats_is_refused():
 def test_names_that_differ_by_spaces_alone_would_be_one_in_a_file():
     with pytest.raises(ValueError, match="'a ' is listed twice"):
         checks.names("arms", ["a", "a "], "arm")
+
+
+@pytest.mark.parametrize(
+    ("value", "number"), [(0.7, 0.7), (" 70 % ", 0.7), ("99.9%", 0.999), ("-1%", -0.01), ("1e1%", 0.1), ("7", 7.0)]
+)
+def test_a_fraction_may_be_a_percentage(value, number):
+    assert checks.fraction(value) == number
+
+
+@pytest.mark.parametrize("value", ["%", "x%", "5%%", "1e999999999%", None, True, [0.5]])
+def test_what_is_no_fraction_is_nan(value):
+    assert not checks.fraction(value) < np.inf

@@ -4,6 +4,7 @@ import copyreg
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Self
 
 import numpy as np
@@ -165,24 +166,35 @@ def discount(value: Any) -> float:
     return result
 
 
+def fraction(value: Any) -> float:
+    """A number, or a text of one, which may be a percentage; NaN for anything else.
+
+    >>> fraction(0.95), fraction("0.9"), fraction("99.9%"), fraction("much")
+    (0.95, 0.9, 0.999, nan)
+    """
+    try:
+        if isinstance(value, str) and value.strip().endswith("%"):
+            return float(Decimal(value.strip().removesuffix("%").strip()) / 100)
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, ArithmeticError):
+        return math.nan
+
+
 def safety(value: Any) -> float | None:
     """A wanted certainty that limits are kept, as a number or as text; None and "none" ask for no margin.
 
-    >>> safety(0.95), safety("0.9"), safety("none")
-    (0.95, 0.9, None)
+    >>> safety(0.95), safety("0.9"), safety("99%"), safety("none")
+    (0.95, 0.9, 0.99, None)
     """
     if value is None or (isinstance(value, str) and value.strip().lower() == "none"):
         return None
-    try:
-        result = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        result = math.nan
+    result = fraction(value)
     if not 0.5 <= result < 1.0:
         raise InvalidInput(
             "safety",
             expected="a certainty from 0.5 to below 1, or none",
             got=shown(value),
-            remedy="0.95 is usual; none is the optimum at the estimates",
+            remedy="0.95 or 95% is usual; none is the optimum at the estimates",
         )
     return result
 

@@ -60,7 +60,7 @@ def test_with_a_tolerance_there_are_two_bounds(place):
     ("words", "complaint"),
     [
         (["limit", "D9P"], "expected a .toml or .json file or one of D1P"),
-        (["limit", "A1", "--delta", "0.5"], "delta: expected a number between 0 and 0.5"),
+        (["limit", "A1", "--delta", "50%"], "delta: expected a number between 0 and 0.5"),
         (["limit", "A1", "--tolerance", "-1"], "tolerance: expected a positive amount of reward, or a share"),
         (["limit", "A1", "--limit-tolerance", "euros=1"], "limit_tolerance: expected one of"),
         (["limit", "A1", "--limit-tolerance", "much"], "--limit-tolerance: expected name=number"),

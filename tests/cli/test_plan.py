@@ -23,7 +23,7 @@ def run(*words):
 
 
 def test_a_table_and_a_figure(place):
-    result = run("guess.toml", "--error", 0.1, "--strategy", "uniform", "--strategy", "sfsr", "--runs", 200)
+    result = run("guess.toml", "--error", "10%", "--strategy", "uniform", "--strategy", "sfsr", "--runs", 200)
     assert result.exit_code == 0, result.output
     words = (
         "Plan ",

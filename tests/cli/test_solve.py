@@ -54,8 +54,8 @@ def test_the_answer_calls_the_reward_by_its_column(options, tmp_path):
 
 
 def test_a_higher_certainty_takes_a_wider_margin(options):
-    shares = [json.loads(solve(*options, "--safety", s, "--json").stdout)["mixture"]["l"] for s in (0.8, 0.95)]
-    assert shares[0] > shares[1]
+    shares = [json.loads(solve(*options, "--safety", s, "--json").stdout)["mixture"]["l"] for s in (0.8, 0.95, "95%")]
+    assert shares[0] > shares[1] == shares[2]
 
 
 def test_json_is_all_there_is(options):

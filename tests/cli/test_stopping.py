@@ -104,3 +104,15 @@ def test_an_experiment_and_a_comparison_can_be_proven(place):
     (cell,) = json.loads(result.stdout)["rows"]
     assert cell["strategy"] == "Challenger[0.95, within 0.5, proven]"
     assert cell["pulls_mean"] < 2000
+
+
+def test_chances_may_be_percentages(place):
+    words = "run", "problem.toml", "--budget", 100, "--exec", TRIAL
+    assert invoke(*words, "--confidence", "95%").exit_code == 0
+    assert json.loads((place / "problem.run.json").read_text())["strategy"]["confidence"] == 0.95
+    result = invoke(*words, "--confidence", "x%")
+    assert result.exit_code == 2
+    assert "'--confidence': expected a number such as 0.95, or 95%, got 'x%'" in result.stderr
+    assert "confidence: expected a number between 0 and 1" in invoke(*words, "--confidence", "95").stderr
+    made = invoke("experiment", "create", "x.db", "x", "problem.toml", "--budget", 500, "--margin-share", "30%")
+    assert made.exit_code == 0, made.output

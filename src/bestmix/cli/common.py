@@ -67,7 +67,9 @@ PolicyFile = Annotated[
 Strategies = Annotated[StrategyName, typer.Option(help="How to spend the trials.")]
 Safety = Annotated[
     str,
-    typer.Option(metavar="CERTAINTY", help="How certain the mix must keep all limits; none: the best guess."),
+    typer.Option(
+        metavar="CERTAINTY", help="How certain the mix must keep all limits, as 0.95 or 95%; none: the best guess."
+    ),
 ]
 Everything = Annotated[bool, typer.Option("--everything", help="Count results too that the strategy has no place for.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="How many threads.", show_default="all cores")]
@@ -195,6 +197,20 @@ def parse_safety(text: str) -> float | None:
         return checks.safety(text)
     except checks.InvalidInput as error:
         raise ValueError(f"--{error}") from None
+
+
+def parse_fraction(text: str) -> float:
+    """A number that may be a percentage; what uses it says which numbers it takes.
+
+    >>> parse_fraction("0.9"), parse_fraction("95%")
+    (0.9, 0.95)
+    """
+    from bestmix import checks
+
+    found = checks.fraction(text)
+    if found != found:
+        raise typer.BadParameter(f"expected a number such as 0.95, or 95%, got {text!r}")
+    return found
 
 
 def make_strategy(name: StrategyName, stop: Mapping[str, Any] | None = None) -> "Strategy":

@@ -21,7 +21,14 @@ LEAST_SHARE = 0.0005  # of an arm that the table shows
 
 def limit(
     instance: InstanceOrLog,
-    delta: Annotated[float, typer.Option(help="Chance of a wrong answer that is allowed.")] = 0.05,
+    delta: Annotated[
+        float,
+        typer.Option(
+            parser=common.parse_fraction,
+            metavar="CHANCE",
+            help="Chance of a wrong answer that is allowed, as 0.05 or 5%.",
+        ),
+    ] = 0.05,
     tolerance: Annotated[
         str | None,
         typer.Option(

@@ -51,7 +51,12 @@ def plan(
         ),
     ],
     error: Annotated[
-        float, typer.Option(help="Wanted chance of a wrong support; --tolerance plans for the loss instead.")
+        float,
+        typer.Option(
+            parser=common.parse_fraction,
+            metavar="CHANCE",
+            help="Wanted chance of a wrong support, as 0.05 or 5%; --tolerance plans for the loss instead.",
+        ),
     ] = 0.05,
     strategy: Annotated[
         list[str] | None,

@@ -38,7 +38,7 @@ def refit(
         str | None,
         typer.Option(
             metavar="CERTAINTY",
-            help="How certain the mix must keep all limits; none: the best guess.",
+            help="How certain the mix must keep all limits, as 0.95 or 95%; none: the best guess.",
             show_default="the policy's own",
         ),
     ] = None,

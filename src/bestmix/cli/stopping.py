@@ -4,12 +4,14 @@ from typing import Annotated, Any
 
 import typer
 
+from bestmix.cli import common
+
 Confidence = Annotated[
     float | None,
     typer.Option(
-        min=0.0,
-        max=1.0,
-        help="Stop as soon as the answer is this sure, such as 0.95; the budget is then a cap.",
+        parser=common.parse_fraction,
+        metavar="CHANCE",
+        help="Stop as soon as the answer is this sure, such as 0.95 or 95%; the budget is then a cap.",
         show_default="spend the budget",
     ),
 ]
@@ -45,7 +47,10 @@ Ranges = Annotated[
 MarginShare = Annotated[
     float | None,
     typer.Option(
-        metavar="SHARE", help="Last share of the budget for the margin of the safe mix, as 0.3.", show_default="none"
+        parser=common.parse_fraction,
+        metavar="SHARE",
+        help="Last share of the budget for the margin of the safe mix, as 0.3 or 30%.",
+        show_default="none",
     ),
 ]
 
@@ -89,11 +94,9 @@ def parse_scales(texts: list[str], option: str = "--sigma") -> float | dict[str,
     >>> parse_scales(["reward=0.3", "dollars=2"]), parse_scales(["0.5"]), parse_scales([])
     ({'reward': 0.3, 'dollars': 2.0}, 0.5, None)
     """
-    from bestmix.cli.common import parse_bounds
-
     if len(texts) != 1 or "=" in texts[0]:
-        return parse_bounds(texts, option) or None
-    return parse_bounds([f"all={texts[0]}"], option)["all"]
+        return common.parse_bounds(texts, option) or None
+    return common.parse_bounds([f"all={texts[0]}"], option)["all"]
 
 
 def parse_ranges(texts: list[str]) -> dict[str, tuple[float, float]] | None:
