@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -80,6 +81,7 @@ def test_a_stream_does_not_hold_the_server_up_when_it_ends(served):
 
 def test_it_does_not_listen_to_others_without_tokens(tmp_path):
     words = [*BESTMIX, "serve", "--storage", str(tmp_path / "x.db"), "--host", "0.0.0.0", "--port", "0", "--no-warm-up"]
+    open_storage(tmp_path / "x.db").close()
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "there is no valid token yet; run bestmix token create" in done.stderr
@@ -88,9 +90,28 @@ def test_it_does_not_listen_to_others_without_tokens(tmp_path):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
+        (
+            ["--host", "0.0.0.0"],
+            "x.db is not there yet, with a token that keeps strangers out; run bestmix token create",
+        ),
+        (["--port", "BUSY"], "cannot listen on 127.0.0.1"),
+    ],
+)
+def test_a_server_that_cannot_start_makes_no_database(tmp_path, words, part):
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        given = [str(busy.getsockname()[1]) if word == "BUSY" else word for word in words]
+        result = CliRunner().invoke(app, ["serve", "--storage", f"sqlite:///{tmp_path}/x.db", *given])
+    assert result.exit_code == 2
+    assert part in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
         (["--storage", "memory://"], "tokens are kept in a database"),
         (["--storage", "DB", "--host", "0.0.0.0"], "there is no valid token yet"),
-        (["--storage", "DB", "--host", "no.such.host.invalid"], "there is no valid token yet"),
+        (["--storage", "DB", "--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, words, part):

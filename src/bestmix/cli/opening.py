@@ -41,8 +41,7 @@ def open_all(url: str, patience: float = PATIENCE, new: bool = False) -> "Storag
 
 def check_there(url: str) -> None:
     """Complain about a file that is not there or another program's, rather than make an empty one or tables in it."""
-    file = _file(url)
-    if file is not None and not file.exists():
+    if (file := new_file(url)) is not None:
         raise ValueError(f"there is no file {file}; check the URL, or run: bestmix experiment create")
     check_own(url)
 
@@ -58,6 +57,12 @@ def check_own(url: str) -> None:
             f"{file} has no experiments, but another program's tables, such as {names[0]!r}; check the URL, or give "
             "the name of a new file"
         )
+
+
+def new_file(url: str) -> Path | None:
+    """The file that would be made for a database; None where it is there, or where it is no file."""
+    file = _file(url)
+    return file if file is not None and not file.exists() else None
 
 
 def _file(url: str) -> Path | None:

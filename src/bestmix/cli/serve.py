@@ -1,5 +1,6 @@
 """``bestmix serve``: durable experiments as an HTTP service with a dashboard."""
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -27,7 +28,7 @@ def serve(
     Example: [bold]bestmix serve --storage sqlite:///bestmix.db[/bold]
     """
     check_installed()
-    from bestmix.cli.opening import check_own
+    from bestmix.cli.opening import check_own, new_file
     from bestmix.experiments import open_storage
     from bestmix.service.app import Settings, create_app
     from bestmix.service.server import check_reach, is_loopback, listen
@@ -35,16 +36,20 @@ def serve(
     from bestmix.service.tokens import Scope, Tokens, new_token
 
     check_own(storage)
-    with open_storage(storage) as opened:
+    if (new := new_file(storage)) is not None and not is_loopback(host):
+        raise ValueError(
+            f"--host: {host} can be reached by others, and {new} is not there yet, with a token that keeps strangers "
+            f"out; run bestmix token create {shlex.quote(storage)}, or leave --host out"
+        )
+    with listen(host, port) as listener, open_storage(storage) as opened:  # a new file is made last
         check_reach(host, Tokens(opened))
         own, text = new_token(Scope.admin, "session") if session and is_loopback(host) else (None, "")
         app = create_app(opened, Settings(rate=rate, largest=body_limit), own)
-        with listen(host, port) as listener:
-            place = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-            typer.echo(f"bestmix serves {storage} at {place}")
-            if own is not None:
-                typer.echo(f"Open this address; it is valid until the server ends: {place}/login?token={text}")
-            run(app, listener, proxies)
+        place = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+        typer.echo(f"bestmix serves {storage} at {place}")
+        if own is not None:
+            typer.echo(f"Open this address; it is valid until the server ends: {place}/login?token={text}")
+        run(app, listener, proxies)
     typer.echo("Stopped; everything that was acknowledged is on disk.")
 
 
