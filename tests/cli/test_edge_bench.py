@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 from tests.cli.commands import good, invoke
@@ -26,6 +27,12 @@ def test_made_up_requests_are_served_and_counted(running, tmp_path):
     shown = good(*words, "--rate", 200, "--units")
     assert "requests in" in shown
     assert 0 < live.state.complete - before < 200
+
+
+def test_what_a_stopped_experiment_refuses_is_told(running, tmp_path):
+    running.connect().create("live", ROUTER, traffic=QUICK).stop("enough")
+    shown = good("edge-bench", running.url, "live", "--seconds", 0.2, "--rate", 100, "--spool", tmp_path / "spool")
+    assert re.search(r"; 0 are confirmed, \d+ were refused\.", shown)
 
 
 def test_an_experiment_that_there_is_not_is_an_error(running):

@@ -43,6 +43,28 @@ def test_requests_are_counted_by_their_arm(edge, live, running):
     assert audit(running.storage.open("live")) == []
 
 
+def test_the_status_knows_what_was_recorded_before_it_is_reported(running, live, tmp_path):
+    with Edge(running.url, "live", running.token, spool=tmp_path, interval=30.0) as edge:
+        time.sleep(0.3)  # the first report, of nothing
+        for metrics in (GOOD, GOOD, {"reward": 1.0}):
+            edge.record(edge.choose(), metrics)
+        assert [edge.status()[name] for name in ("recorded", "reported", "pending")] == [3, 0, 3]
+        assert edge.flush()
+        names = "recorded", "reported", "pending", "rejected", "dropped"
+        assert [edge.status()[name] for name in names] == [3, 2, 0, 1, 0]
+
+
+def test_a_stopped_experiment_is_the_cause_of_every_refusal(edge, live, caplog):
+    live.stop("enough")
+    for dropped in (1, 2, 3):
+        edge.record(edge.choose(), GOOD)
+        assert edge.flush()
+        assert edge.status()["dropped"] == edge.status()["recorded"] == dropped
+    refusals = [record.getMessage() for record in caplog.records if "refused" in record.getMessage()]
+    assert len(refusals) == 3
+    assert all("the experiment was stopped" in text for text in refusals)
+
+
 def test_a_choice_is_recorded_by_its_id_in_another_process(edge, live, running, tmp_path):
     text = (
         "import sys; from bestmix.client.edge import Edge\n"

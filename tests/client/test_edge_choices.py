@@ -51,6 +51,20 @@ def test_what_cannot_be_added_up_is_left_out_alone(row):
     assert wrong
 
 
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [
+        ([{"quality": 1.0}, {"quality": 1.0, "s": math.inf}], "'s' is missing"),
+        ([{"quality": math.nan, "s": 1.0}, {"quality": 2.0}], "'quality' is nan, 's' is missing"),
+        ([{"quality": 1e200, "s": 1.0}, None], "'quality' is 1e+200, None has no metrics by name"),
+        ([{"quality": None, "s": "x"}], "'quality' is None"),
+        ([{"quality": 1.0, "s": "x"}], "'s' is 'x'"),
+    ],
+)
+def test_of_what_cannot_be_added_up_the_metric_is_named(rows, wrong):
+    assert add_up_some([QUALITY, LATE], rows)[1] == wrong
+
+
 def test_a_choice_says_what_it_is():
     choice = Choice(Place(3, "free", "small"), "id", 2)
     assert repr(choice) == "Choice('small', version=3, segment='free')"

@@ -15,7 +15,7 @@ def test_what_is_recorded_is_gathered_once():
     book = recorder()
     choice = book.choice(PLACE)
     choice.rows += [{"q": 1.0, "d": 2.0}, {"q": 3.0, "d": 4.0}]
-    assert book.waiting() == 2
+    assert book.waiting() == book.recorded == 2
     found = book.gather()
     assert found[PLACE].count == 2
     assert found[PLACE].sums == [4.0, 6.0]
@@ -28,8 +28,11 @@ def test_bad_rows_are_counted_and_left_out(caplog):
     book = recorder()
     book.choice(PLACE).rows += [{"q": 1.0, "d": 2.0}, {"q": 1.0}, None]
     assert book.gather()[PLACE].count == 1
-    assert (book.recorded, book.rejected) == (1, 2)
-    assert "2 requests have metrics that cannot be added up" in caplog.text
+    assert (book.recorded, book.rejected) == (3, 2)
+    assert (
+        "2 requests of arm 'small' are left out, their metrics are not all finite numbers: 'd' is missing"
+        in caplog.text
+    )
 
 
 def test_a_choice_is_found_by_its_id_anywhere():

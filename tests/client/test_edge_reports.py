@@ -60,6 +60,10 @@ def test_what_is_refused_for_good_is_dropped_and_what_can_be_put_right_waits(tmp
     server.trouble = refused("closed")
     reporter.report(server)
     assert (reporter.pending(), reporter.dropped) == (0, 3)
+    server.trouble = None
+    record(recorder, 2)
+    reporter.report(server)  # the number of what was dropped is that of the next: else none would be counted again
+    assert (server.total, reporter.reported, reporter.dropped) == (2, 2, 3)
 
 
 def test_what_a_killed_edge_left_is_delivered_once(tmp_path):

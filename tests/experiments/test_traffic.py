@@ -127,8 +127,9 @@ def test_when_it_does_not_run_nothing_explores(live):
     assert live.published().version == running.version + 1
     live.stop("enough")
     assert live.published().explore == 0.0
-    with pytest.raises(Closed, match="takes no more sums"):
-        live.tell_sums([], "web:8")
+    for key in ("web:8", "web:10", "other:3"):  # the cause, also to whoever has counted on
+        with pytest.raises(Closed, match="takes no more sums"):
+            live.tell_sums([], key)
     assert live.tell_sums([], "web:7").value == "repeated"
     assert audit(live) == []
 

@@ -50,7 +50,8 @@ def edge_bench(
         typer.echo(json.dumps(told, indent=1))
         return
     line = f"{told['requests']:,} requests in {told['seconds']:.1f} s: {told['per_second']:,.0f} a second"
-    line += f", {told['per_cpu_second']:,.0f} in a second of the processor; {told['reported']:,} are confirmed."
+    line += f", {told['per_cpu_second']:,.0f} in a second of the processor; {told['reported']:,} are confirmed"
+    line += f", {told['dropped']:,} were refused." if told["dropped"] else "."
     common.output().print(line, markup=False, soft_wrap=True)
 
 
@@ -71,8 +72,9 @@ def measure(edge: "Edge", seconds: float, threads: int, rate: float | None, unit
     edge.flush()
     wall, used = time.perf_counter() - began, time.process_time() - processor
     total, told = sum(counts), edge.status()
-    figures = {"requests": total, "seconds": wall, "per_second": total / wall, "cpu_seconds": used}
-    return {**figures, "per_cpu_second": total / used, "reported": told["reported"], "edge": told["edge"]}
+    figures: dict[str, Any] = {"requests": total, "seconds": wall, "per_second": total / wall, "cpu_seconds": used}
+    figures |= {"per_cpu_second": total / used}
+    return figures | {name: told[name] for name in ("reported", "dropped", "edge")}
 
 
 def _serve(

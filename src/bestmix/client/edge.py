@@ -130,8 +130,10 @@ class Edge:
         return tuple(dict.fromkeys(entry["metric"] for entry in self._document["measures"]))
 
     def status(self) -> dict[str, Any]:
-        """How it is: its name, the version, requests recorded, reported, pending, rejected and dropped.
+        """How it is: its name, the version, and numbers of requests.
 
+        Those ``recorded`` are ``reported`` (the server has counted them), ``pending`` (it has not yet), ``rejected``
+        (a metric is missing or no finite number) or ``dropped`` (refused by the server, as after a stop).
         They count from 0 again when the experiment was deleted and another one has its name.
         """
         recorder, reporter = self._recorder, self._reporter

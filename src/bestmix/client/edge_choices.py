@@ -112,19 +112,35 @@ def add_up(measures: Sequence[Measure], rows: Sequence[Mapping[str, Any]]) -> Su
 
 
 def add_up_some(measures: Sequence[Measure], rows: Sequence[Mapping[str, Any]]) -> tuple[Sums, str]:
-    """Sums of the requests that can be added up, and what is wrong with the last of the others.
+    """Sums of the requests that can be added up, and what is wrong with the others: of each metric the first fault.
 
-    >>> found, wrong = add_up_some([Measure("q", "q")], [{"q": 1.0}, {"q": "x"}, {"q": float("nan")}, {}])
+    >>> measures = [Measure("q", "q"), Measure("d", "d")]
+    >>> found, wrong = add_up_some(measures, [{"q": 1.0, "d": 2.0}, {"q": 1.0}, {"q": "x"}])
     >>> found.count, found.sums, wrong
-    (1, [1.0], "KeyError: 'q'")
+    (1, [1.0, 2.0], "'d' is missing, 'q' is 'x'")
     """
-    result, wrong = Sums(len(measures)), ""
+    result, faults = Sums(len(measures)), dict[str, str]()
     for row in rows:
         try:
             result.add(add_up(measures, [row]))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            wrong = f"{type(error).__name__}: {error}"
-    return result, wrong
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            metric, fault = _fault(measures, row)
+            faults.setdefault(metric, fault)
+    return result, ", ".join(faults.values())
+
+
+def _fault(measures: Sequence[Measure], row: Any) -> tuple[str, str]:
+    """A metric of a request that cannot be added up, and what is wrong with it."""
+    if not isinstance(row, Mapping):
+        return "", f"{row!r:.80} has no metrics by name"
+    for measure in measures:
+        if measure.metric not in row:
+            return measure.metric, f"{measure.metric!r} is missing"
+        try:
+            add_up([measure], [row])
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            return measure.metric, f"{measure.metric!r} is {row[measure.metric]!r:.80}"
+    return "", "products of the metrics are too large"
 
 
 def sign(secret: bytes, place: Place) -> str:

@@ -54,8 +54,13 @@ class Outbox:
         return self.sent
 
     def answered(self) -> None:
-        """The server has counted it, or never will."""
+        """The server has counted it."""
         self.sent = None
+
+    def refused(self) -> None:
+        """The server never will count it: the next report has its number."""
+        self.sent = None
+        self.sequence -= 1
 
     def clear(self) -> None:
         """Forget all that is on its way."""

@@ -19,7 +19,7 @@ class Recorder:
 
     def __init__(self, secret: bytes, measures: Sequence[Measure]) -> None:
         self.measures = list(measures)
-        self.recorded = self.rejected = 0
+        self.added = self.rejected = 0
         self._secret = secret
         self._lock = threading.RLock()
         self._choices: dict[Place, Choice] = {}
@@ -70,10 +70,15 @@ class Recorder:
             except Exception:  # whatever was recorded
                 found, wrong = add_up_some(self.measures, batch)
             choice.sums.add(found)
-            self.recorded += found.count
+            self.added += found.count
             self.rejected += count - found.count
         if wrong:
-            log.warning("%d requests have metrics that cannot be added up: %s", count - found.count, wrong)
+            log.warning(
+                "%d requests of arm %r are left out, their metrics are not all finite numbers: %s",
+                count - found.count,
+                choice.arm,
+                wrong,
+            )
 
     def gather(self) -> Rows:
         """All sums that were not gathered before."""
@@ -89,6 +94,12 @@ class Recorder:
                     rows[choice.place] = choice.sums
                     choice.sums = Sums(len(self.measures))
             return rows
+
+    @property
+    def recorded(self) -> int:
+        """Requests that were recorded, whatever becomes of them."""
+        with self._lock:
+            return self.added + self.rejected + sum(len(choice.rows or ()) for choice in self._choices.values())
 
     def waiting(self) -> int:
         """Requests that were not gathered."""
@@ -112,4 +123,4 @@ class Recorder:
         for choice in self._choices.values():
             choice.rows = None
         self._choices, self._ids, self._leaving = {}, {}, []
-        self.recorded = self.rejected = 0
+        self.added = self.rejected = 0

@@ -75,11 +75,13 @@ class Reporter:
                 return
             log.warning("the server refused %d requests, which are dropped: %s", requests, error)
             self.dropped += requests
+            settle = self._outbox.refused
         else:
             self.reported += requests
             self.last = time.monotonic()
+            settle = self._outbox.answered
         with self._lock:
-            self._outbox.answered()
+            settle()
             self._save()
 
     def give_up(self) -> int:

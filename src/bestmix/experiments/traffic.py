@@ -86,11 +86,11 @@ def _admitted(
     last = 0 if known is None else known.sequence
     if report.sequence <= last:
         return Outcome.repeated
+    if head.status == "stopped":
+        return Closed("tell_sums: the experiment was stopped and takes no more sums; drop them")
     if report.sequence != last + 1:
         found = f"report {last + 1} of {report.edge!r} is the next, got {report.sequence}"
         return OutOfOrder(f"key: {found}; report them in order")
-    if head.status == "stopped":
-        return Closed("tell_sums: the experiment was stopped and takes no more sums; drop them")
     newest = max((row.version for row in report.rows), default=0)
     if newest > head.round + 1:
         published = f"one that was published, up to {head.round + 1}"
