@@ -62,6 +62,15 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, name, content, message):
     assert str(tmp_path / name) in str(caught.value)
 
 
+def test_what_is_wanted_in_a_file_is_told(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"expected a policy in a file whose name ends in .toml or .json, got .csv; give"
+    ):
+        files.read(tmp_path / "calls.csv", "a policy")
+    with pytest.raises(ValueError, match=r"ends in .toml or .json, got .csv; rename it"):
+        files.write(tmp_path / "calls.csv", DATA)
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"no.json: there is no such file"):
         files.read(tmp_path / "no.json")

@@ -5,6 +5,7 @@ import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
@@ -304,6 +305,27 @@ def mapping(name: str, value: Any, what: str) -> Mapping[str, Any]:
     if type(value) is not dict and not isinstance(value, Mapping):
         raise InvalidInput(name, expected=f"a mapping {what}", got=shown(value), remedy="give a dict")
     return value
+
+
+def entries(name: str, given: Iterable[str], allowed: Sequence[str], needed: Sequence[str], example: str) -> None:
+    """No other entries than the allowed ones, and the needed ones; what is spelt nearly so is asked for.
+
+    >>> entries("state", ["arm"], ["arms", "costs"], ["arms"], "")
+    Traceback (most recent call last):
+    bestmix.checks.InvalidInput: state: expected the entries arms and costs, got the unknown entry 'arm'; write 'arms'
+    """
+    given = list(given)
+    unknown = sorted(str(entry) for entry in given if entry not in allowed)
+    missing = [entry for entry in needed if entry not in given]
+    if not unknown and not missing:
+        return
+    near = get_close_matches(unknown[0], [entry for entry in allowed if entry not in given], 1) if unknown else []
+    raise InvalidInput(
+        name,
+        expected=f"the entries {', '.join(allowed[:-1])} and {allowed[-1]}",
+        got=f"the unknown entry {unknown[0]!r}" if unknown else f"no entry {missing[0]!r}",
+        remedy=f"write {near[0]!r}" if near else example,
+    )
 
 
 def same_names(name: str, given: Iterable[str], wanted: Sequence[str], what: str) -> None:

@@ -36,10 +36,10 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return table
 
 
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The table in a ``.toml`` or ``.json`` file."""
+def read(path: str | os.PathLike[str], what: str = "a table") -> dict[str, Any]:
+    """The table in a ``.toml`` or ``.json`` file; ``what`` is wanted there."""
     path = Path(path)
-    suffix = _suffix(path)
+    suffix = _suffix(path, f"{what} in a file", "give one")
     if path.is_dir():
         raise checks.InvalidInput(path, "it is a folder, a file was expected", "name a file in it")
     if not path.is_file():
@@ -110,10 +110,9 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def _suffix(path: Path) -> str:
+def _suffix(path: Path, what: str = "a file", remedy: str = "rename it") -> str:
     suffix = path.suffix.lower()
     if suffix not in (".toml", ".json"):
-        raise checks.InvalidInput(
-            path, expected="a file name that ends in .toml or .json", got=path.suffix or "none", remedy="rename it"
-        )
+        expected = f"{what} whose name ends in .toml or .json"
+        raise checks.InvalidInput(path, expected=expected, got=path.suffix or "none", remedy=remedy)
     return suffix

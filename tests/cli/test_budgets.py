@@ -25,7 +25,7 @@ def test_a_soft_budget_says_so(capsys):
     ("arguments", "message"),
     [
         (("many",), "budget: expected a number of trials, or an amount with its unit, got 'many'"),
-        (("-3",), "--budget: expected at least 0 trials"),
+        (("-3",), "--budget: expected at least one trial of each arm, got -3; raise it"),
         (("2.5",), "budget: expected a number of trials"),
         (("200", ["a=1"]), "--price and --most: only a budget such as '200 dollars' has prices"),
         (("9 dollars", ["a"]), "--price: expected name=number, as in small=0.01"),

@@ -64,6 +64,11 @@ def test_the_problem_changes_while_it_runs(made):
     assert found["bounds"]["dollars"] == 0.5
     assert "Changed in round 1: dollars <= 0.5 instead of dollars <= " in good("experiment", "show", made, "r")
     assert "--retire: expected one of" in bad("experiment", "change", made, "r", "--retire", arms[0])
+    told = bad("experiment", "change", made, "r", "--bound", "euros=2")
+    assert (
+        "--bound: expected one of dollars, got 'euros'; check the spelling, and change limits of other kinds by --lim"
+        in told
+    )
     assert f"{arms[0]} is back." in good("experiment", "change", made, "r", "--arm", arms[0])
 
 

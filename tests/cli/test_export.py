@@ -67,6 +67,14 @@ def test_mistakes_get_one_line(saved, words, message):
     assert "Traceback" not in result.stderr
 
 
+def test_a_log_is_no_policy(tmp_path):
+    result = export(tmp_path / "calls.csv", "--as", "nginx")
+    assert (
+        "expected a policy, as --policy and save() write it, in a file whose name ends in .toml or .json"
+        in result.stderr
+    )
+
+
 def test_a_missing_file_is_named(tmp_path):
     result = export(tmp_path / "none.json")
     assert result.exit_code == 2

@@ -76,3 +76,17 @@ def test_a_segment_that_there_is_not_is_refused(live):
     result = invoke("experiment", "weights", live, "live", "--segment", "gold")
     assert result.exit_code == 2
     assert "has no segments" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("worker", "DB", "live", "--exec", "x {arm}"),
+        *(("experiment", verb, "DB", "live") for verb in ("trials", "ask")),
+    ],
+)
+def test_live_traffic_has_no_single_trials(live, words):
+    result = invoke(*(live if word == "DB" else word for word in words))
+    assert result.exit_code == 2
+    assert "live is on live traffic: its requests are the trials" in result.stderr
+    assert f"bestmix experiment weights {live} live" in result.stderr

@@ -77,6 +77,11 @@ def test_a_choice_is_recorded_by_its_id_in_another_process(edge, live, running, 
     assert live.state.complete == 1
 
 
+def test_without_a_token_it_says_where_one_is_looked_for(running, live, tmp_path):
+    with pytest.raises(EdgeError, match=r"token: http://.* wants one; set the variable BESTMIX_TOKEN"):
+        Edge(running.url, "live", "", spool=tmp_path)
+
+
 def test_an_id_of_another_token_is_refused(edge):
     with pytest.raises(EdgeError, match="with this token"):
         edge.record("1.-.c21hbGw.AAAAAAAAAAAAAAAA", GOOD)

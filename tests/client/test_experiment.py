@@ -72,6 +72,8 @@ def test_errors_are_those_of_the_local_experiment(running):
         running.connect().open("none")
     with pytest.raises(ValueError, match="of that name already"):
         running.create(budget=9)
+    with pytest.raises(ValueError, match=r"token: http://.* wants one; set the variable BESTMIX_TOKEN"):
+        connect(running.url, "").experiments()
     with pytest.raises(ValueError, match="token: the token is not known here"):
         running.connect("bm_00000000_x").open("router")
     with pytest.raises(ValueError, match="expected http://HOST:PORT"):

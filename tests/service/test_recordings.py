@@ -22,7 +22,7 @@ REWORDED = {  # sentences that tell of what version 0.1 did not have
     ),
     "problem: expected the entries arms, bounds and known, got the unknown entry 'odd'; see the example": (
         "problem: expected the entries arms, bounds, known, goal, limits, segments, tracked and features, got the "
-        "unknown entry 'odd'; see the example"
+        'unknown entry \'odd\'; write, for example, {"arms": ["small", "large"], "bounds": {"dollars": 5}}'
     ),
     "state: input should be 'leased', 'complete', 'expired', 'failed', 'surplus' or 'withdrawn'": (
         "state: input should be 'leased', 'complete', 'expired', 'failed', 'surplus', 'extra' or 'withdrawn'"

@@ -331,7 +331,7 @@ class Policy:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Policy":
         """Read a policy from a .json or .toml file."""
-        return cls.from_dict(files.read(path))
+        return cls.from_dict(files.read(path, "a policy, as --policy and save() write it,"))
 
 
 def _chance(value: float | None) -> float | None:

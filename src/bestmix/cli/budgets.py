@@ -65,9 +65,8 @@ def parse_budget(text: str, prices: list[str] | None = None, most: list[str] | N
         return spend
     if prices or most:
         raise ValueError(f"--price and --most: only a budget such as '200 dollars' has prices, got --budget {text}")
-    trials = int(text)
-    if trials < 0:
-        raise ValueError(f"--budget: expected at least 0 trials, got {text}; raise it")
+    if (trials := int(text)) < 0:
+        raise ValueError(f"--budget: expected at least one trial of each arm, got {text}; raise it")
     return trials
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -243,24 +244,33 @@ def change(
     Example: [bold]bestmix experiment change router.db router --budget '3 dollars' --arm tiny --price tiny=0.001[/bold]
     """
     experiment = open_named(url, name)
+    bounds, current = common.parse_bounds(bound or []), experiment.current() if arm or retire or bound else None
+    if current is not None:
+        _check_named(
+            "--bound", bounds, current.bounds, "check the spelling, and change limits of other kinds by --limit"
+        )
     arms = None
-    if arm or retire:
-        present = experiment.current().arms
-        strange = [name for name in retire or [] if name not in present]
-        if strange:
-            raise ValueError(f"--retire: expected one of {', '.join(present)}, got {strange[0]!r}; check the spelling")
+    if current is not None and (arm or retire):
+        present = current.arms
+        _check_named("--retire", retire or [], present, "check the spelling")
         arms = [*(a for a in present if a not in (retire or [])), *(a for a in arm or [] if a not in present)]
     total = None if budget is None else budgets.parse_total(budget)
     known = common.parse_bounds(prices or [], "--price", "small=0.01") or None
-    bounds = common.parse_bounds(bound or []) or None
     open_before = experiment.state.open
     features = problems.parse_features(feature, arm or []) if feature else None
-    experiment.change(bounds, limit, arms, total, known, budgets.parse_most(most), features)
+    experiment.change(bounds or None, limit, arms, total, known, budgets.parse_most(most), features)
     show_state(experiment, as_json)
     if open_before and experiment.state.status == "done":
         common.messages().print(
             "The experiment is over with that: all trials of the new total are made. A larger one goes on."
         )
+
+
+def _check_named(option: str, given: Iterable[str], present: Collection[str], remedy: str) -> None:
+    """Refuse what the experiment does not have, in the words of the shell."""
+    for name in given:
+        if name not in present:
+            raise ValueError(f"{option}: expected one of {', '.join(present) or 'none'}, got {name!r}; {remedy}")
 
 
 def extend(

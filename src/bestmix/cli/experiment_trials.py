@@ -12,6 +12,7 @@ from rich.text import Text
 from bestmix.cli import common
 from bestmix.cli.experiment_state import show_state
 from bestmix.cli.opening import Name, Reason, Url, open_named
+from bestmix.cli.traffic import check_trials
 
 NOTHING_NOW, NOTHING_MORE = 1, 3  # exit codes of ask
 
@@ -37,7 +38,9 @@ def ask(
 
     Example: [bold]bestmix experiment ask router.db router -n 4[/bold]
     """
-    given = open_named(url, name).ask(n, worker, key, segment)
+    experiment = open_named(url, name)
+    check_trials(experiment, url)
+    given = experiment.ask(n, worker, key, segment)
     if as_json:
         data = {"trials": [t.to_dict() for t in given], "retry_after": given.retry_after, "why": given.why}
         typer.echo(json.dumps(data, indent=1))
@@ -83,7 +86,9 @@ def tell(
     if metric and cost:
         raise ValueError("--cost: expected none beside --metric, got one; write --metric for it")
     results = read_lines(file) if file is not None else [(trial, *result_of(reward, cost, metric))]
-    outcomes = open_named(url, name).tell_many(results)
+    experiment = open_named(url, name)
+    check_trials(experiment, url)
+    outcomes = experiment.tell_many(results)
     if as_json:
         typer.echo(json.dumps([outcome.value for outcome in outcomes]))
         return
@@ -178,6 +183,7 @@ def trials(
     from bestmix.checks import shown
 
     experiment = open_named(url, name)
+    check_trials(experiment, url)
     found = experiment.trials(state, after=after, limit=limit)
     if as_json:
         typer.echo(json.dumps([trial.to_dict() for trial in found], indent=1))

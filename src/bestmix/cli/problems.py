@@ -75,7 +75,7 @@ def load_problem(
     from bestmix import checks, files
     from bestmix.problems.problem import Problem
 
-    data = files.read(path)
+    data = files.read(path, "a problem")
     if bounds:
         own = checks.mapping("bounds", data.get("bounds") or {}, "of cost names to bounds")
         data["bounds"] = {**own, **common.parse_bounds(bounds)}

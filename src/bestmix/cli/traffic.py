@@ -1,6 +1,7 @@
 """Live traffic from the shell: options of ``experiment create``, its weights, and sums that are told."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -119,6 +120,16 @@ def show_weights(experiment: "Experiment | RemoteExperiment", segment: str | Non
 def is_live(experiment: "Experiment | RemoteExperiment") -> bool:
     """Whether it is one on live traffic."""
     return experiment.record.strategy.get("kind") == "Traffic"
+
+
+def check_trials(experiment: "Experiment | RemoteExperiment", url: str) -> None:
+    """Refuse what is done with single trials, which live traffic has none of, in the words of the shell."""
+    if is_live(experiment):
+        words = shlex.join([url, experiment.record.name])
+        raise ValueError(
+            f"{experiment.record.name} is on live traffic: its requests are the trials, and only their sums are kept; "
+            f"see bestmix experiment weights {words}, and report with bestmix.Edge or bestmix experiment tell-sums"
+        )
 
 
 def show_served(problem: "Problem", state: "TrafficState") -> None:

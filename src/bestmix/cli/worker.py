@@ -14,6 +14,7 @@ from bestmix import progress
 from bestmix.cli import common
 from bestmix.cli.process import Result, TrialFailed, Trials
 from bestmix.cli.run import catch_signals
+from bestmix.cli.traffic import check_trials
 
 if TYPE_CHECKING:
     from bestmix.client import RemoteExperiment
@@ -60,6 +61,7 @@ def worker(
     from bestmix.strategies.timing import timed
 
     with open_named(url, name, patience) as experiment:
+        check_trials(experiment, url)
         on_items = experiment.record.items is not None
         work, trials = LeasedTrials(experiment, who), Trials(command, told(experiment), retries, timeout, on_items)
         pull = timed(trials, experiment.problem, experiment.strategy)

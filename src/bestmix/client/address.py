@@ -4,6 +4,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
+TOKEN_REMEDY = f"set the variable {VARIABLE}, or pass token=...; bestmix token create makes one"
 
 
 class Address(NamedTuple):

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from bestmix.client.address import VARIABLE
+from bestmix.client.address import TOKEN_REMEDY, VARIABLE
 from bestmix.client.edge_choices import Choice, EdgeError, Measure, Place, Table
 from bestmix.client.edge_recorder import Recorder
 from bestmix.client.edge_reports import Reporter
@@ -187,6 +187,8 @@ class Edge:
                 assert found is not None
                 return found
             except Refused as error:
+                if error.code == "unauthorized" and not self._terms[2]:
+                    raise EdgeError(f"token: {self._terms[0]} wants one; {TOKEN_REMEDY}") from None
                 raise EdgeError(f"the server refuses: {error}") from None
             except AwayError as error:
                 if time.monotonic() >= end:

@@ -11,13 +11,14 @@ from urllib.parse import quote, urlencode
 
 from bestmix import checks
 from bestmix.checks import AlreadyExists, InvalidInput, Missing
-from bestmix.client.address import VARIABLE, Address, parse_address
+from bestmix.client.address import TOKEN_REMEDY, VARIABLE, Address, parse_address
 from bestmix.client.connection import Answer as RawAnswer
 from bestmix.client.connection import Connection
 from bestmix.experiments.errors import Closed, Conflict, OutOfOrder, StorageError, UnknownTrial
 
 LONGEST_PAUSE = 2.0  # seconds between two attempts
 TIMEOUT = 300.0  # seconds that an answer may take
+UNAUTHORIZED = 401
 PASSING = (408, 429, 502, 503, 504)  # statuses of answers that may be better a little later
 REFUSALS = {  # what a server says of a value, and the error that says the same here
     "invalid": InvalidInput,
@@ -68,6 +69,8 @@ class Transport:
         given = query and {name: value for name, value in query.items() if value is not None}
         target = f"{self._base}{path}?{urlencode(given)}" if given else f"{self._base}{path}"
         status, content = self._insist(method, target, None if body is None else json.dumps(body).encode())
+        if status == UNAUTHORIZED and not self._token:
+            raise InvalidInput.quoted(f"token: {self.url} wants one; {TOKEN_REMEDY}", "unauthorized", "token")
         if status >= 400:
             raise failure(status, content)
         return status, content

@@ -270,7 +270,7 @@ class Instance:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Instance":
         """Read an instance from a .toml or .json file."""
-        return cls.from_dict(files.read(path))
+        return cls.from_dict(files.read(path, "an instance"))
 
 
 def _gaussian(sigma_reward: Any, sigma_cost: Any) -> models.Gaussian:

@@ -226,12 +226,7 @@ class MarkovProblem(Problem):
     def from_dict(cls, data: Mapping[str, Any]) -> "MarkovProblem":
         """Inverse of ``to_dict``."""
         needed = ENTRIES[:4]
-        unknown, missing = sorted(set(data) - set(ENTRIES)), [name for name in needed if name not in data]
-        if unknown or missing:
-            what = f"the unknown entry {unknown[0]!r}" if unknown else f"no entry {missing[0]!r}"
-            raise checks.InvalidInput(
-                "problem", expected=f"the entries {', '.join(ENTRIES)}", got=what, remedy="see the example"
-            )
+        checks.entries("problem", data, ENTRIES, needed, "help(bestmix.MarkovProblem) has an example")
         rest = {name: data[name] for name in ENTRIES[4:] if name in data and name not in ("bounds", "limits")}
         states, actions, discount, start = (data[name] for name in needed)
         return cls(states, actions, discount, start, read_limits(data), **rest)

@@ -23,6 +23,8 @@ from bestmix.problems.notation import written_name
 from bestmix.problems.quantities import Mean
 from bestmix.problems.rows import Rows, is_bound, parse_limits, read_limits
 
+ENTRIES = ("arms", "bounds", "known", "goal", "limits", "segments", "tracked", "features")  # of a file
+EXAMPLE = 'write, for example, {"arms": ["small", "large"], "bounds": {"dollars": 5}}'
 SHARES_ADD_UP = 1e-6  # shares of segments may miss a total of 1 by so much
 
 
@@ -457,16 +459,7 @@ class Problem:
             from bestmix.problems.markov import MarkovProblem
 
             return MarkovProblem.from_dict(data)
-        entries = ("arms", "bounds", "known", "goal", "limits", "segments", "tracked", "features")
-        unknown = set(data) - set(entries)
-        if "arms" not in data or unknown:
-            what = f"the unknown entry {sorted(unknown)[0]!r}" if unknown else "no entry 'arms'"
-            raise checks.InvalidInput(
-                "problem",
-                expected=f"the entries {', '.join(entries[:-1])} and {entries[-1]}",
-                got=what,
-                remedy="see the example",
-            )
+        checks.entries("problem", data, ENTRIES, ENTRIES[:1], EXAMPLE)
         known = checks.mapping("known", data.get("known", {}), "of arm names to reward and costs")
         means = {name: Known.from_dict(name, entry) for name, entry in known.items()}
         rest = {name: data[name] for name in ("goal", "segments", "tracked", "features") if name in data}
@@ -479,7 +472,7 @@ class Problem:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Problem":
         """Read a problem from a .toml or .json file."""
-        return cls.from_dict(files.read(path))
+        return cls.from_dict(files.read(path, "a problem"))
 
 
 def asked_rows(
