@@ -37,3 +37,11 @@ def test_a_mean_and_its_interval_are_what_they_say(mean, half):
 def test_the_smallest_number_that_there_is_is_rounded_up_as_well():
     assert above(5e-324) == "4.9e-324"
     assert above(0.0) == "0"
+
+
+def test_of_a_mix_of_very_many_arms_the_largest_are_told():
+    shares = {f"a{k}": (k + 1) / 5050 for k in range(100)}
+    told = mix_text(shares)
+    assert told.startswith("2% a99 with 2% a98 with ")
+    assert told.endswith(" a88 and 88 more")
+    assert mix_text(dict(list(shares.items())[:12])).count("with") == 11  # all of a dozen, in their order

@@ -105,3 +105,6 @@ def test_one_trial_is_not_trials():
     told = {"arm": ["a"] * 4, "reward": [1.0, 1.1, 0.9, 1.0], "d": [0.8, 0.9, 0.85, 0.84]}
     rec = replace(from_log(told, bounds={"d": 0.851}), further={"a": 1.0})
     assert "About 1 more trial of a would do." in rec.sentence()
+    many = replace(rec, further={f"a{k}": float(k) for k in range(100)})
+    assert "About 99 more trials of a99 and 98 more trials of a98 and " in many.sentence()
+    assert " and 88 more trials of a88 and some of 88 others would do." in many.sentence()

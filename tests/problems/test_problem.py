@@ -44,7 +44,10 @@ BAD_PROBLEMS = [
     (lambda: Problem.from_dict({}), "problem: .*no entry 'arms'"),
     (lambda: Problem.from_dict({"arms": ["a"], "bound": {}}), "problem: .*unknown entry 'bound'; write 'bounds'"),
     (lambda: Problem.from_dict({"arm": ["a"]}), "problem: .*unknown entry 'arm'; write 'arms'"),
-    (lambda: Problem.from_dict({"arms": ["a"], "bounds": {}, "bound": {}}), "problem: .*'bound'; write, for example, {"),
+    (
+        lambda: Problem.from_dict({"arms": ["a"], "bounds": {}, "bound": {}}),
+        "problem: .*'bound'; write, for example, {",
+    ),
     (lambda: Problem.from_dict({}), "problem: .*no entry 'arms'; write, for example, {\"arms\""),
     (lambda: Problem.from_dict({"arms": ["a"], "known": {"k": {"costs": {}}}}), r"known\['k'\]: .*costs"),
     (lambda: Problem.from_dict({"arms": ["a"], "known": {"k": 3}}), r"known\['k'\]: .*3"),

@@ -6,6 +6,7 @@ from decimal import ROUND_UP, Context, Decimal
 
 MOST_LETTERS = 22  # of a name that has to share its room
 MOST_LISTED = 4  # names in a sentence
+MOST_TOLD = 12  # arms in a sentence, with a number for each
 NEARLY_CERTAIN = 0.995
 SMALLEST_STEP = 1e-300  # a number whose second digit could be too small for a float is not rounded up
 MOST_DIGITS = 7  # behind the first one of a mean, which its interval has in the same power of ten
@@ -24,12 +25,26 @@ def listed(names: Sequence[str]) -> str:
 
 
 def mix_text(shares: Mapping[str, float]) -> str:
-    """The arms of a mix with their shares.
+    """The arms of a mix with their shares, of very many the largest.
 
     >>> mix_text({"small": 0.62, "large": 0.38}), mix_text({"small": 1.0})
     ('62% small with 38% large', 'small')
     """
-    return " with ".join(f"{share_text(p)} {arm}" if len(shares) > 1 else arm for arm, p in shares.items())
+    told, left = largest(shares)
+    parts = [f"{share_text(p)} {arm}" if len(shares) > 1 else arm for arm, p in told.items()]
+    return " with ".join(parts) + (f" and {left:,} more" if left else "")
+
+
+def largest(numbers: Mapping[str, float]) -> tuple[dict[str, float], int]:
+    """The numbers that a sentence tells, of very many the largest; and how many are left.
+
+    >>> largest({"a": 2.0, "b": 1.0}), largest(dict.fromkeys(range(15), 1.0))[1]
+    (({'a': 2.0, 'b': 1.0}, 0), 3)
+    """
+    if len(numbers) <= MOST_TOLD:
+        return dict(numbers), 0
+    told = sorted(numbers, key=lambda name: -numbers[name])[:MOST_TOLD]
+    return {name: numbers[name] for name in told}, len(numbers) - MOST_TOLD
 
 
 def shortened(name: str) -> str:

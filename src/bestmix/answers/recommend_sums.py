@@ -14,6 +14,7 @@ from bestmix.answers.item_sums import evidence_on_items
 from bestmix.answers.logs.sum_tables import Sums
 from bestmix.answers.logs.tables import Group
 from bestmix.answers.moments import Moments
+from bestmix.answers.number_text import listed
 from bestmix.answers.recommend import SAFETY, recommend
 from bestmix.answers.recommendation import Recommendation
 from bestmix.problems.problem import Problem
@@ -71,5 +72,5 @@ def with_single_trials(evidence: Evidence, note: str) -> str:
     """A note, with the arms that were tried but once."""
     alone = np.flatnonzero(evidence.counts == 1) if evidence.fit is None else ()
     single = [evidence.problem.trial_names[place] for place in alone]
-    lonely = f"One trial only, so no interval of its own: {', '.join(single[:5])}." if single else ""
+    lonely = f"One trial only, so no interval of its own: {listed(single)}." if single else ""
     return " ".join(filter(None, [lonely, note]))

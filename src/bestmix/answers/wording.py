@@ -4,7 +4,18 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bestmix.answers.number_text import above, chance_text, level_text, listed, measured, mix_text, reach, short, sure
+from bestmix.answers.number_text import (
+    above,
+    chance_text,
+    largest,
+    level_text,
+    listed,
+    measured,
+    mix_text,
+    reach,
+    short,
+    sure,
+)
 from bestmix.answers.prices import is_other
 from bestmix.problems.goals import Goal
 from bestmix.problems.quantities import Ratio
@@ -91,9 +102,10 @@ def _remedy(rec: "Recommendation") -> str:
     trials = {arm: more for arm, more in rec.further.items() if math.isfinite(more)}
     if not trials or len(trials) < len(rec.further):
         return "More trials alone are not likely to do; a looser limit would."
-    counts = {arm: float(f"{more:.1e}") for arm, more in trials.items()}
+    counts, left = largest({arm: float(f"{more:.1e}") for arm, more in trials.items()})
     parts = [f"{n:,.0f} more {'trial' if n == 1 else 'trials'} of {arm}" for arm, n in counts.items()]
-    return f"About {' and '.join(parts)} would do."
+    rest = [f"some of {left:,} others"] if left else []
+    return f"About {' and '.join([*parts, *rest])} would do."
 
 
 def _guess(rec: "Recommendation") -> str:

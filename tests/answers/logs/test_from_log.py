@@ -51,6 +51,18 @@ def test_known_arms_join_and_the_log_need_not_hold_them():
         from_log(log(), **NAMES, known={"a0": Known(1.0, {"dollars": 0.0})})
 
 
+@pytest.mark.parametrize("uncertainty", ["delta", "bootstrap"])
+def test_a_column_that_hardly_names_arms_is_asked_about(uncertainty):
+    rng = np.random.default_rng(0)
+    rows = {"model": ["a", "b"] * 60, "cents": np.arange(120) // 2, "reward": rng.normal(size=120)}
+    note = from_log(rows, arm="cents", uncertainty=uncertainty, resamples=10).note
+    assert "There are 60 arms, most with one or two trials: is 'cents' the column of arms?" in note
+    note = from_log(rows, arm="model", segment="cents").note
+    assert "There are 60 segments, in most of which an arm has one or two trials: is 'cents' the column of seg" in note
+    assert "one or two" not in from_log(rows, arm="model").note
+    assert "one or two" not in from_log(rows | {"cents": np.arange(120) // 3}, arm="cents").note
+
+
 def test_one_trial_arms_have_no_interval_and_a_note():
     table = {"arm": ["a", "b", "b"], "reward": [1.0, 2.0, 2.2]}
     found = from_log(table)

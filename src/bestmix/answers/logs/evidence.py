@@ -1,5 +1,6 @@
 """What a log tells of the problem that it makes: of one group, of segments, of states, of arms with features."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ from bestmix.problems.known import Known
 from bestmix.problems.limits import Limit
 from bestmix.problems.problem import Problem
 from bestmix.problems.rows import log_rows
+
+CROWD = 50  # so many arms or segments are rarely meant where most have hardly a trial
+HARDLY = 2  # trials
 
 
 def evidence_of(
@@ -82,6 +86,32 @@ def log_evidence(
     tables = {problem.index(*group): problem.rows.measure(table) for group, table in rows.items()}
     none = np.empty((0, len(problem.measures)))
     return Evidence(problem, [_moments(tables.get(place, none)) for place in range(len(problem.cells))]), tables
+
+
+def crowd_note(evidence: Evidence, arm: str, segment: str | None) -> str:
+    """Asks whether the right column was named, where there are very many arms (or segments) with hardly a trial.
+
+    >>> log = {"price": [k / 7 for k in range(80)], "reward": [1.0] * 80}
+    >>> crowd_note(log_evidence(log, "price", "reward")[0], "price", None)
+    "There are 80 arms, most with one or two trials: is 'price' the column of arms?"
+    """
+    problem, counts = evidence.problem, evidence.counts
+    trials = Counter[str]()
+    for cell, count in zip(problem.cells, counts.tolist(), strict=True):
+        trials[cell.arm] += count
+    if _crowded(len(trials), list(trials.values())):
+        return f"There are {len(trials):,} arms, most with one or two trials: is {arm!r} the column of arms?"
+    number = len(problem.segments)
+    if _crowded(number, counts.tolist()):
+        few = "in most of which an arm has one or two trials"
+        return f"There are {number:,} segments, {few}: is {segment!r} the column of segments?"
+    return ""
+
+
+def _crowded(number: int, counts: list[int]) -> bool:
+    """Whether there are very many, and most of those that were tried at all have hardly a trial."""
+    tried = [count for count in counts if count]
+    return number >= CROWD and 2 * sum(count <= HARDLY for count in tried) > len(tried)
 
 
 def of_log(

@@ -9,7 +9,7 @@ import numpy as np
 from bestmix import checks
 from bestmix.answers.bootstrap import bootstrap
 from bestmix.answers.evidence import Evidence
-from bestmix.answers.logs.evidence import log_evidence, log_problem
+from bestmix.answers.logs.evidence import crowd_note, log_evidence, log_problem
 from bestmix.answers.logs.feature_columns import log_features
 from bestmix.answers.logs.steps import check_steps, read_steps, steps_evidence
 from bestmix.answers.logs.sum_tables import unit_column
@@ -125,14 +125,21 @@ def from_log(
         return replace(answer, note=with_single_trials(evidence, answer.note))
     if uncertainty == "bootstrap" and block is None:
         evidence, tables = log_evidence(frame, arm, reward, drop_missing, segment, **asked)
-        return _redrawn(evidence, tables, safety, **chosen)
+        answer = _redrawn(evidence, tables, safety, **chosen)
+        return _noted(answer, evidence, arm, segment)
     rows = log_rows(goal, limits, bounds, reward)
     _check_rows(frame, rows.metrics[0], reward)
     found, number = read_log_sums(frame, rows, LogColumns.of(rows, arm, reward, segment, block, blocks), drop_missing)
     problem = log_problem(list(found), **asked | {"goal": rows.goal})
     chosen |= {"uncertainty": uncertainty, "items": item is not None}
     answer = recommend_sums(problem, found, number, "log", safety=safety, **chosen)
-    return replace(answer, note=with_single_trials(Evidence(problem, moments_of(problem, found)), answer.note))
+    return _noted(answer, Evidence(problem, moments_of(problem, found)), arm, segment)
+
+
+def _noted(answer: Recommendation, evidence: Evidence, arm: str, segment: str | None) -> Recommendation:
+    """The answer with notes of what has hardly a trial; arms with features need not have many."""
+    crowd = crowd_note(evidence, arm, segment) if evidence.fit is None else ""
+    return replace(answer, note=" ".join(filter(None, [crowd, with_single_trials(evidence, answer.note)])))
 
 
 def _check_rows(frame: Any, metric: str, reward: str) -> None:
@@ -152,7 +159,7 @@ def _redrawn(
     none = np.empty((0, len(problem.measures)))
     redrawn = [tables.get(place, none) for place in range(len(problem.cells))]
     share = bootstrap(problem, redrawn, answer.support, resamples, seed, progress) if answer.feasible else None
-    return replace(answer, note=with_single_trials(evidence, answer.note), support_probability=share)
+    return replace(answer, support_probability=share)
 
 
 def read_metrics(
