@@ -189,6 +189,10 @@ def test_the_problem_of_a_policy_has_its_own_arms():
 
 
 BAD_POLICIES = [
+    (lambda: POLICY.assign(None), "unit: expected what tells a user or a request from others, got None; use draw()"),
+    (lambda: POLICY.assign(""), "unit: .* got ''; use draw"),
+    (lambda: POLICY.assign(b""), "unit: .*; use draw"),
+    (lambda: POLICY.assign(float("nan"), salt="spring"), "unit: .* got nan; use draw"),
     (lambda: SPLIT.assign("u"), "segment: expected one of 'free', 'paid', got None"),
     (lambda: SPLIT.draw(segment="gold"), "segment: expected one of 'free', 'paid', got 'gold'"),
     (lambda: POLICY.assign("u", segment="free"), "segment: expected none: the policy has no segments"),

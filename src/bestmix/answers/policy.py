@@ -150,8 +150,16 @@ class Policy:
         """The arm of a unit (a user, a request) of a segment: the same unit always gets the same arm.
 
         ``salt`` separates experiments on the same units. When weights change, a unit moves only if
-        the ends between the arms' shares move past it.
+        the ends between the arms' shares move past it. None, an empty text and NaN are no unit: all users without a
+        key would get one arm.
         """
+        if unit is None or unit in ("", b"") or unit != unit:
+            raise checks.InvalidInput(
+                "unit",
+                expected="what tells a user or a request from others",
+                got=checks.shown(unit),
+                remedy="use draw() for users without a key",
+            )
         key = f"{salt}\x1f{type(unit).__name__}\x1f{unit}".encode()
         share = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big") / 2**64
         return _at(self.of(segment), share)
