@@ -55,6 +55,27 @@ def kept(place, name="problem.run.json"):
     return sum(m["count"] for m in json.loads((place / name).read_text())["moments"])
 
 
+@pytest.mark.parametrize(
+    ("strategy", "further"), [("uniform", "A larger --budget goes on with it, and --fresh"), ("sfsr", "Only --fresh")]
+)
+def test_a_run_that_is_over_says_that_nothing_was_run(place, strategy, further):
+    first = run(strategy=strategy)
+    assert "Nothing was run" not in first.stderr
+    made = calls(place)
+    again = run(strategy=strategy)
+    assert calls(place) == made
+    assert again.stdout == first.stdout
+    told = f"Nothing was run: the run in problem.run.json is over, with {made} of 12 trials. {further} starts over.\n"
+    assert again.stderr == told
+    assert "Nothing was run" not in run("--fresh", strategy=strategy).stderr
+
+
+def test_a_run_that_stopped_by_itself_needs_no_larger_budget(place):
+    words = "--confidence", "0.6"
+    assert run(*words, strategy="challenger", budget=500).exit_code == 0
+    assert "Only --fresh starts over." in run(*words, strategy="challenger", budget=500).stderr
+
+
 def test_answer_and_files(place):
     result = run("-j", 3, "--policy", "p.json", "--report", "r.html", "--figure", "f.png", strategy="sfsr-l")
     assert result.exit_code == 0, result.output

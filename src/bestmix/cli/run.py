@@ -122,7 +122,9 @@ def run(
             search, file = open_search(
                 asked, chosen, amount, state, fresh, log, (arm, reward, segment, log_item), log_weight, on
             )
-        if search.trials and not search.done:
+        if search.done and search.made:
+            common.messages().print(_over(search, state), markup=False, soft_wrap=True)
+        elif search.trials and not search.done:
             common.messages().print(_beginning(search, log), markup=False, soft_wrap=True)
         go_on(search, trials, jobs, state, file, "the same command without --fresh" if fresh else "the same command")
     rec = search.recommend(wanted, everything)
@@ -300,6 +302,17 @@ def _beginning(search: "Search", log: Path | None) -> str:
         return f"Going on after {_made(search)}."
     source = "a log" if log is None else "standard input" if str(log) == "-" else log
     return f"Starting from {common.trials(search.earlier)} of {source}."
+
+
+def _over(search: "Search", state: Path) -> str:
+    """That nothing is left to run, and what goes on."""
+    from bestmix.strategies.paid import Paid
+    from bestmix.strategies.protocol import Extendable
+
+    strategy = search.strategy.strategy if isinstance(search.strategy, Paid) else search.strategy
+    spent = search.account is not None or search.trials >= search.budget
+    further = "A larger --budget goes on with it, and" if spent and isinstance(strategy, Extendable) else "Only"
+    return f"Nothing was run: the run in {state} is over, with {_made(search)}. {further} --fresh starts over."
 
 
 def _made(search: "Search") -> str:
