@@ -21,6 +21,12 @@ def test_the_page_says_it_all():
     json.dumps(explained.to_dict(), allow_nan=False)
 
 
+def test_a_single_arm_that_can_be_dropped_is_told_as_one():
+    instance = Instance([1.0, 2.0, 1.9, -9.0], [[0.0, 2.0, 2.0, 1.0]], [1.0], sigma_reward=0.5, sigma_cost=0.5)
+    assert "arm3: about 1 trial of each arm tells that it has no place in the mix" in str(explain(instance))
+    assert "trials of each arm tell that they have no place in the mix" in str(explain(catalog.load("D2P")))
+
+
 def test_a_log_is_explained_by_its_estimates():
     log = {"arm": ["s", "s", "l", "l"], "reward": [1.0, 1.2, 2.0, 2.2], "x": [0.0, 0.2, 1.8, 2.2]}
     explained = explain(log, bounds={"x": 1.0})

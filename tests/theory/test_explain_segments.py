@@ -30,6 +30,8 @@ def test_margins_are_in_deviations_of_one_trial():
     assert found.margins["a"] == pytest.approx(0.6 / (2.0 * 2**0.5), rel=1e-3)
     assert found.margins["c"] == pytest.approx(4.6 / (2.0 * 2**0.5), rel=1e-3)
     assert found.droppable == ["c"]
+    (told,) = found.paragraphs()["What can be dropped at once"]
+    assert told.startswith("c: about 3 trials of each arm tell that it has no place in the mix, where the hardest ")
 
 
 def test_what_segments_are_worth():

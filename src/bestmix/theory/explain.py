@@ -12,12 +12,12 @@ from bestmix.problems.known import Known
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
-from bestmix.theory.explain_segments import CLEAR, MOST_NAMES, SegmentExplanation, explain_segments
+from bestmix.theory.explain_segments import CLEAR, SegmentExplanation, explain_segments
 from bestmix.theory.gaps.measure import MOST_BASES, Gaps, gaps
 from bestmix.theory.limit.bound import LowerBound
 from bestmix.theory.limit.measure import limit_at_once
 from bestmix.theory.planning.guesses import read_guess
-from bestmix.theory.sentences import reasons, rival_sentence, trials_to_tell
+from bestmix.theory.sentences import dropped_sentence, reasons, rival_sentence, trials_to_tell
 
 ERROR = 0.05  # chance of a wrong answer for which the limit is told
 
@@ -133,12 +133,7 @@ class Explanation:
         smallest = float(found.margin.min())
         nearest = min(float(found.margin[self.instance.arms.index(name)]) for name in names)
         few = trials_to_tell(nearest) if math.isfinite(nearest) else 1
-        more = len(names) - MOST_NAMES
-        shown = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-        return (
-            f"{shown}: about {few:,} trials of each arm tell that they have no place in the mix, where the hardest "
-            f"question takes {trials_to_tell(smallest):,}."
-        )
+        return dropped_sentence(names, few, trials_to_tell(smallest))
 
 
 def explain(

@@ -18,12 +18,11 @@ from bestmix.problems.problem import Problem
 from bestmix.problems.segment_instance import SegmentInstance
 from bestmix.problems.solution import Solution, solve
 from bestmix.problems.uniqueness import broken_condition
-from bestmix.theory.sentences import trials_to_tell
+from bestmix.theory.sentences import dropped_sentence, trials_to_tell
 
 TRIALS = 10**8  # of each arm in each segment: as good as the truth
 CLEAR = 3.0  # times the smallest margin: a ninth of the trials tells
 MOST_SEGMENTS = 12  # whose mixes a paragraph tells
-MOST_NAMES = 12
 ROUNDING = 1e-9  # of the value: a gain that is none
 
 
@@ -165,11 +164,7 @@ class SegmentExplanation:
         if not names:
             return "Nothing: all arms are about as hard to rule out as the closest rival."
         few, many = trials_to_tell(self.margins[names[-1]]), trials_to_tell(min(self.margins.values()))
-        shown = ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if names[MOST_NAMES:] else "")
-        return (
-            f"{shown}: about {few:,} trials of each arm tell that they have no place in the mix, where the hardest "
-            f"question takes {many:,}."
-        )
+        return dropped_sentence(names, few, many)
 
 
 def explain_segments(instance: SegmentInstance) -> SegmentExplanation:

@@ -1,9 +1,11 @@
 """Gaps in plain language: what would have to be different for the answer to change."""
 
 import math
+from collections.abc import Sequence
 
 from bestmix.theory.gaps.measure import Alternative, Gaps
 
+MOST_NAMES = 12  # of arms that can be dropped
 MOST_MOVED = 4  # arms whose moves a sentence tells
 
 
@@ -28,6 +30,19 @@ def trials_to_tell(margin: float) -> int:
     22
     """
     return math.ceil((2.3263 / margin) ** 2) if margin > 0 else 2**53
+
+
+def dropped_sentence(names: Sequence[str], few: int, many: int) -> str:
+    """Which arms can be dropped at once, after how many trials of each, and how many the hardest question takes.
+
+    >>> dropped_sentence(["opus"], 1, 1200)
+    'opus: about 1 trial of each arm tells that it has no place in the mix, where the hardest question takes 1,200.'
+    """
+    more = len(names) - MOST_NAMES
+    shown = ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    tell = "1 trial of each arm tells" if few == 1 else f"{few:,} trials of each arm tell"
+    have = "it has" if len(names) == 1 else "they have"
+    return f"{shown}: about {tell} that {have} no place in the mix, where the hardest question takes {many:,}."
 
 
 def rival_sentence(found: Gaps, reward: str = "reward") -> str:
