@@ -28,6 +28,12 @@ def test_the_table_says_who_was_cut_off():
     assert [str(text) for text in table.columns[2].cells][1].startswith("10.0 (")
 
 
+def test_it_is_told_where_strategies_that_stop_by_themselves_are_cut_off(capsys):
+    spent, sure = cell("OCBA", 4000, 1, 4000), cell("LATS[0.9]", rivals.CAP * 4000, 1, 9000)
+    rivals.conclude([SweepResult((spent,)), SweepResult((sure,))], [])
+    assert "at 128,000 trials, 32 times the largest one, they are cut off." in capsys.readouterr().out
+
+
 def test_a_cell_without_any_mix_says_so_and_the_best_loss_is_that_of_the_others():
     nothing = cell("SFSR", 100, 10, 100)
     outcomes = Outcomes(nothing.outcomes.outcome, nothing.outcomes.pulls, *np.full((3, 10), np.nan))

@@ -66,7 +66,8 @@ def compare(
     which challenger and uniform do.
     With --confidence, challenger stops when it is sure, and with --tolerance when a mix is good enough. With --rivals
     published algorithms are put beside it: one table of those that spend the budget, by default the middle one of those
-    that fit, and one of those that stop when they are --confidence sure, 0.95 by default.
+    that fit, and one of those that stop when they are --confidence sure, 0.95 by default: of their own accord, and at
+    the latest after 32 times that budget.
 
     Example: [bold]bestmix compare D2P --strategy sfsr --strategy uniform --budget 4000 --figure d2p.png[/bold]
     """

@@ -22,6 +22,10 @@ NOTE = (
     "estimated costs for known ones."
 )
 
+CUT_OFF = (
+    "The strategies of the last table stop when they are sure, whatever the budget; at {cap:,} trials, {times} times "
+    "the largest one, they are cut off."
+)
 UNPACED = "Paced Thompson is left out: it divides by the bounds, which have to be positive."
 WITHOUT_MIX = "Without a mix: runs that wrongly said that no mix keeps the limits. They have no part in the mean loss."
 
@@ -111,6 +115,8 @@ def conclude(results: "Sequence[SweepResult]", saved: list[Path]) -> None:
     console = common.output()
     for result in results:
         console.print(rivals_table(result))
+    cap = max(cell.budget for cell in results[-1])
+    console.print(CUT_OFF.format(cap=cap, times=CAP), markup=False, soft_wrap=True)
     console.print(NOTE, markup=False, soft_wrap=True)
     if not any(cell.strategy == "paced Thompson" for result in results for cell in result):
         console.print(UNPACED, markup=False, soft_wrap=True)
