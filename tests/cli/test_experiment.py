@@ -50,6 +50,8 @@ def test_steering(made, tmp_path):
     assert good("experiment", "notes", made, "second", "remember") == "remember\n"
     assert answer("notes", made, "second") == "remember"
     assert "Saved" in good("experiment", "export", made, "second", tmp_path / "t.csv")
+    assert "Saved" in good("experiment", "export", made, "second", "-o", tmp_path / "o.csv")
+    assert (tmp_path / "o.csv").read_text() == (tmp_path / "t.csv").read_text()
     assert "stopped" in good("experiment", "stop", made, "second", "--reason", "enough")
     assert invoke("experiment", "delete", made, "second", text="n\n").exit_code == 1
     assert good("experiment", "delete", made, "second", "--yes") == "Deleted second.\n"
@@ -122,6 +124,8 @@ def test_arms_with_features_come_and_go(db):
         (["tell", "DB", "r", "x", "--reward", "1", "--cost", "dollars"], "--cost: expected name=number"),
         (["tell", "DB", "r", "0123456789ab-1", "--reward", "1"], "belongs to another experiment"),
         (["extend", "DB", "r", "--budget", "3"], "expected more than the present 6"),
+        (["export", "DB", "r"], "--output: expected the name of a file, as PATH or with -o, got none; give one"),
+        (["export", "DB", "r", "x.csv", "-o", "y.csv"], "as PATH or with -o, got both; give one"),
         (["export", "DB", "r", "x.txt"], "expected a file name that ends in .csv, .parquet or .json"),
         (["list", "mysql://x/y"], "url: expected sqlite:///FILE"),
     ],

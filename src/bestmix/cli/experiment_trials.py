@@ -153,7 +153,11 @@ def renew(url: Url, name: Name, trial: TrialId, as_json: common.Json = False) ->
 def export(
     url: Url,
     name: Name,
-    path: Annotated[Path, typer.Argument(help="Where to (.csv, .parquet or .json).", show_default=False)],
+    path: Annotated[
+        Path | None,
+        typer.Argument(metavar="PATH", help="Where to (.csv, .parquet or .json); or as -o.", show_default=False),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The same as PATH.", show_default=False)] = None,
     state: TrialState = None,
     spreadsheet: Annotated[
         bool, typer.Option("--spreadsheet", help="CSV: keep spreadsheets from taking text for formulas.")
@@ -162,9 +166,13 @@ def export(
 ) -> None:
     """Write the trials to a .csv or .parquet file, or everything to a .json file.
 
-    Example: [bold]bestmix experiment export router.db router trials.csv --state complete[/bold]
+    Example: [bold]bestmix experiment export router.db router -o trials.csv --state complete[/bold]
     """
-    saved = open_named(url, name).export(path, state, spreadsheet)
+    places = [place for place in (path, output) if place is not None]
+    if len(places) != 1:
+        got = "both" if places else "none"
+        raise ValueError(f"--output: expected the name of a file, as PATH or with -o, got {got}; give one")
+    saved = open_named(url, name).export(places[0], state, spreadsheet)
     typer.echo(json.dumps({"saved": str(saved)}) if as_json else f"Saved {saved}")
 
 
