@@ -82,7 +82,8 @@ def test_a_segment_that_there_is_not_is_refused(live):
     "words",
     [
         ("worker", "DB", "live", "--exec", "x {arm}"),
-        *(("experiment", verb, "DB", "live") for verb in ("trials", "ask")),
+        ("experiment", "ask", "DB", "live"),
+        ("experiment", "tell", "DB", "live", "t-1", "--reward", 1),
     ],
 )
 def test_live_traffic_has_no_single_trials(live, words):
@@ -90,3 +91,9 @@ def test_live_traffic_has_no_single_trials(live, words):
     assert result.exit_code == 2
     assert "live is on live traffic: its requests are the trials" in result.stderr
     assert f"bestmix experiment weights {live} live" in result.stderr
+
+
+def test_a_list_of_trials_says_that_live_traffic_has_none(live):
+    told = good("experiment", "trials", live, "live")
+    assert told.startswith("There are no single trials: live is on live traffic: its requests are the trials")
+    assert good("experiment", "trials", live, "live", "--json") == "[]\n"

@@ -12,7 +12,7 @@ from rich.text import Text
 from bestmix.cli import common
 from bestmix.cli.experiment_state import show_state
 from bestmix.cli.opening import Name, Reason, Url, open_named
-from bestmix.cli.traffic import check_trials
+from bestmix.cli.traffic import check_trials, is_live, no_trials
 
 NOTHING_NOW, NOTHING_MORE = 1, 3  # exit codes of ask
 
@@ -191,10 +191,14 @@ def trials(
     from bestmix.checks import shown
 
     experiment = open_named(url, name)
-    check_trials(experiment, url)
     found = experiment.trials(state, after=after, limit=limit)
     if as_json:
         typer.echo(json.dumps([trial.to_dict() for trial in found], indent=1))
+        return
+    if is_live(experiment):
+        common.output().print(
+            f"There are no single trials: {no_trials(experiment, url)}.", markup=False, soft_wrap=True
+        )
         return
     segment = ["segment"] if experiment.problem.segments else []
     item = ["item"] if experiment.record.items is not None else []

@@ -125,11 +125,16 @@ def is_live(experiment: "Experiment | RemoteExperiment") -> bool:
 def check_trials(experiment: "Experiment | RemoteExperiment", url: str) -> None:
     """Refuse what is done with single trials, which live traffic has none of, in the words of the shell."""
     if is_live(experiment):
-        words = shlex.join([url, experiment.record.name])
-        raise ValueError(
-            f"{experiment.record.name} is on live traffic: its requests are the trials, and only their sums are kept; "
-            f"see bestmix experiment weights {words}, and report with bestmix.Edge or bestmix experiment tell-sums"
-        )
+        raise ValueError(no_trials(experiment, url))
+
+
+def no_trials(experiment: "Experiment | RemoteExperiment", url: str) -> str:
+    """Why live traffic has no single trials, and what it has."""
+    words = shlex.join([url, experiment.record.name])
+    return (
+        f"{experiment.record.name} is on live traffic: its requests are the trials, and only their sums are kept; "
+        f"see bestmix experiment weights {words}, and report with bestmix.Edge or bestmix experiment tell-sums"
+    )
 
 
 def show_served(problem: "Problem", state: "TrafficState") -> None:
