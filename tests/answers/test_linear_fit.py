@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -217,8 +219,9 @@ def test_what_another_limit_would_earn_knows_the_fit():
     assert found.safe_at(found.bound).mixture == pytest.approx(dict(answer.mixture))
     read = type(answer).from_dict(answer.to_dict())
     assert read.problem == answer.problem
+    assert tradeoff(read).safe == found.safe
     with pytest.raises(ValueError, match="has no trials that could be fitted by features"):
-        tradeoff(read)
+        tradeoff(replace(read, told=None))
 
 
 # --- what went wrong once ----------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import pytest
 
 import bestmix as bm
 from bestmix.kernels import jit
-from bestmix.kernels.lanes import LANES
 from bestmix.simulation.cells import BLOCK, Cell, Outcomes
 
 
@@ -58,13 +57,6 @@ def test_the_digest_names_everything_that_a_run_depends_on():
     cells += [Cell(one, bm.SFSR(score), 400, 3) for score in (lambda mu, u, e: mu, lambda mu, u, e: -mu)]
     assert len({cell.digest for cell in cells}) == len(cells)
     assert cells[0].digest == Cell(bm.catalog.load("D1P"), bm.Uniform(), 400, 3).bare().digest
-
-
-def test_the_digest_names_how_many_runs_share_the_random_numbers():
-    """Results that were kept are not continued by runs of another rule."""
-    alone, together = (Cell(bm.catalog.load("D1P"), strategy, 400, 3) for strategy in (bm.SFSR(), bm.Challenger()))
-    assert "group" not in alone.content
-    assert together.content["group"] == LANES
 
 
 def test_a_strategy_without_runs_of_its_own_is_simulated_by_ask_and_tell():

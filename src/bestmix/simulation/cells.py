@@ -69,14 +69,12 @@ class Cell:
     @property
     def content(self) -> dict[str, Any]:
         """All that a run depends on."""
-        group = self.fast.group if isinstance(self.fast, Replication) else 1
         return {
             "instance": self.instance.to_dict(),
             "strategy": self.strategy.to_dict(),
             "code": _code(self.strategy.score) if isinstance(self.strategy, Scored) else None,
             "budget": self.budget,
             "seed": self.seed,
-            **({"group": group} if group > 1 else {}),
         }
 
     @cached_property
