@@ -18,7 +18,7 @@ from bestmix.plots.labels import Box, leader, place_names
 
 SIDES = {"<=": "at most", ">=": "at least", "=": "exactly"}  # of a bound
 WIDTH, HEIGHT = 460.0, 340.0
-LEFT, RIGHT, TOP, BOTTOM = 56.0, 12.0, 26.0, 44.0  # room around what is drawn
+LEFT, RIGHT, TOP, BOTTOM = 68.0, 12.0, 26.0, 44.0  # room around what is drawn
 TEXT_HEIGHT = 13.0
 MOST_NAMES = 16  # beyond this many arms only those of the mix are named
 MOST_MARKS = 200  # arms that are drawn
