@@ -110,6 +110,10 @@ def test_a_unit_keeps_its_arm_within_a_version_on_every_edge(edge, running, tmp_
         assert first == [edge.choose(unit=unit).arm for unit in units] == [other.choose(unit=u).arm for u in units]
 
 
+def test_users_without_a_name_do_not_all_get_one_arm(edge):
+    assert len({edge.choose(unit="").arm for _ in range(200)}) > 1
+
+
 def test_draws_and_units_follow_the_shares():
     choices = [Choice(Place(1, None, arm), arm, 1) for arm in "abc"]
     table, total = Table(choices, [0.2, 0.5, 0.3], "salt"), 20_000

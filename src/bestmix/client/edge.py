@@ -90,8 +90,11 @@ class Edge:
     # --- what servers of requests call ---------------------------------------------------------------------------
 
     def choose(self, segment: str | None = None, unit: Hashable = None) -> Choice:
-        """The arm for a request: ``choice.arm``; the same unit keeps its arm as long as the version is the same."""
-        if unit is None:
+        """The arm for a request: ``choice.arm``; the same unit keeps its arm as long as the version is the same.
+
+        Without a unit, or with an empty text for one, it is drawn.
+        """
+        if unit is None or unit == "":
             try:
                 return self._drawn[segment].pop()
             except (IndexError, KeyError):
