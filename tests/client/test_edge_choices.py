@@ -65,6 +65,27 @@ def test_of_what_cannot_be_added_up_the_metric_is_named(rows, wrong):
     assert add_up_some([QUALITY, LATE], rows)[1] == wrong
 
 
+class Detached:
+    """Nothing can be shown of it."""
+
+    def __repr__(self):
+        raise RuntimeError("detached")
+
+
+class Row:
+    """No mapping, but it has values by name."""
+
+    def __getitem__(self, name):
+        return {"quality": "x", "s": 1.0}[name]
+
+
+def test_what_cannot_be_shown_loses_nothing_else():
+    found, wrong = add_up_some([QUALITY], [{"quality": 1.0}, {"quality": Detached()}, {"quality": 2.0}])
+    assert (found.count, wrong) == (2, "'quality' is Detached")
+    assert add_up_some([QUALITY], [Detached()])[1] == "Detached has no metrics by name"
+    assert add_up_some([QUALITY, LATE], [Row()])[1] == "'quality' is 'x'"
+
+
 def test_a_choice_says_what_it_is():
     choice = Choice(Place(3, "free", "small"), "id", 2)
     assert repr(choice) == "Choice('small', version=3, segment='free')"

@@ -131,16 +131,26 @@ def add_up_some(measures: Sequence[Measure], rows: Sequence[Mapping[str, Any]]) 
 
 def _fault(measures: Sequence[Measure], row: Any) -> tuple[str, str]:
     """A metric of a request that cannot be added up, and what is wrong with it."""
-    if not isinstance(row, Mapping):
-        return "", f"{row!r:.80} has no metrics by name"
     for measure in measures:
-        if measure.metric not in row:
+        try:
+            value = row[measure.metric]
+        except LookupError:
             return measure.metric, f"{measure.metric!r} is missing"
+        except (AttributeError, TypeError):
+            return "", f"{_shown(row)} has no metrics by name"
         try:
             add_up([measure], [row])
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            return measure.metric, f"{measure.metric!r} is {row[measure.metric]!r:.80}"
+            return measure.metric, f"{measure.metric!r} is {_shown(value)}"
     return "", "products of the metrics are too large"
+
+
+def _shown(value: Any) -> str:
+    """What was recorded; nothing that it does when it is shown loses what was recorded beside it."""
+    try:
+        return f"{value!r:.80}"
+    except Exception:
+        return type(value).__name__
 
 
 def sign(secret: bytes, place: Place) -> str:

@@ -28,8 +28,8 @@ class Outbox:
     """What one edge has to report; ``folder`` is None for memory alone."""
 
     def __init__(self, folder: Path | None, experiment: str, names: tuple[list[str], list[str]]) -> None:
-        self.edge = f"{re.sub(r'[^0-9A-Za-z_.-]', '-', socket.gethostname())[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
-        self.sequence = 0  # of the last report that was made
+        self.edge = _new_name()
+        self.sequence = 0  # of the last report that was made by this name
         self.sent: dict[str, Any] | None = None  # the report that was sent and is not answered
         self.waiting: Rows = {}
         self._names = names
@@ -58,9 +58,18 @@ class Outbox:
         self.sent = None
 
     def refused(self) -> None:
-        """The server never will count it: the next report has its number."""
+        """The server does not count it: go on by another name.
+
+        Whether the server takes this number, the next one or the first is not known: an answer may have been lost.
+        """
         self.sent = None
-        self.sequence -= 1
+        self.edge, self.sequence = _new_name(), 0
+
+    def renamed(self) -> None:
+        """The server does not know the reports before: the same one is the first by another name."""
+        self.edge, self.sequence = _new_name(), 1
+        if self.sent is not None:
+            self.sent = {**self.sent, "key": f"{self.edge}:1"}
 
     def clear(self) -> None:
         """Forget all that is on its way."""
@@ -97,6 +106,20 @@ class Outbox:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def _new_name() -> str:
+    """A name that no other edge has."""
+    return f"{re.sub(r'[^0-9A-Za-z_.-]', '-', socket.gethostname())[:60]}-{os.getpid()}-{secrets.token_hex(4)}"
+
+
+def first_by_another_name(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A report as the first one of an edge, whose name is always the same: so it is counted once, however often sent.
+
+    >>> first_by_another_name({"key": "host-7-1a2b:3", "rows": []})
+    {'key': 'host-7-1a2b.3:1', 'rows': []}
+    """
+    return {**body, "key": f"{str(body.get('key')).replace(':', '.')}:1"}
 
 
 def report(key: str, rows: Mapping[Place, Sums], names: tuple[list[str], list[str]]) -> dict[str, Any]:

@@ -3,14 +3,16 @@
 import logging
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bestmix.client.edge_outbox import Outbox, orphans
+from bestmix.client.edge_outbox import Outbox, first_by_another_name, orphans
 from bestmix.client.edge_recorder import Recorder
 from bestmix.client.edge_server import AwayError, EdgeServer, Refused
 
-PASSING = ("unauthorized", "forbidden", "not_found")  # what a server says that somebody can put right
+# What a server says that somebody can put right; "internal" is no answer of ours, but of something on the way.
+PASSING = ("unauthorized", "forbidden", "not_found", "internal")
 
 log = logging.getLogger("bestmix.edge")
 
@@ -73,6 +75,10 @@ class Reporter:
             if error.code in PASSING:
                 log.warning("the server does not take the report: %s", error)
                 return
+            if _forgotten(error):
+                log.warning("the server has lost reports that it had counted; going on by another name: %s", error)
+                self._settle(self._outbox.renamed)
+                return
             log.warning("the server refused %d requests, which are dropped: %s", requests, error)
             self.dropped += requests
             settle = self._outbox.refused
@@ -80,6 +86,9 @@ class Reporter:
             self.reported += requests
             self.last = time.monotonic()
             settle = self._outbox.answered
+        self._settle(settle)
+
+    def _settle(self, settle: Callable[[], None]) -> None:
         with self._lock:
             settle()
             self._save()
@@ -104,16 +113,37 @@ class Reporter:
     def adopt(self, server: EdgeServer) -> None:
         """Deliver what edges that were killed have left."""
         for orphan in orphans(self._folder, self._digest):
-            for body in orphan.reports():
-                try:
-                    server.report(body)
-                except Refused as error:
-                    if error.code in PASSING:
-                        return
-                    log.warning("the server refused a report that was left behind: %s", error)
+            alone = False
+            try:
+                for body in orphan.reports():
+                    alone = _deliver(server, body, alone)
+            except Refused:
+                return
             orphan.delivered()
 
     def close(self) -> None:
         """Let go of the file, which stays if something is in it."""
         with self._lock:
             self._outbox.close()
+
+
+def _deliver(server: EdgeServer, body: dict[str, Any], alone: bool) -> bool:
+    """Deliver a report that was left behind; returns whether the ones after it would be out of order.
+
+    Those are each sent ``alone``, by a name of its own. What somebody can put right is raised.
+    """
+    try:
+        server.report(first_by_another_name(body) if alone else body)
+    except Refused as error:
+        if error.code in PASSING:
+            raise
+        if not alone and _forgotten(error):
+            return _deliver(server, body, True)
+        log.warning("the server refused a report that was left behind: %s", error)
+        return True
+    return alone
+
+
+def _forgotten(error: Refused) -> bool:
+    """Whether the server does not know the reports before this one, as after it was restored from a backup."""
+    return (error.code, error.field) == ("conflict", "key")
