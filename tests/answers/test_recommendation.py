@@ -40,6 +40,14 @@ def test_an_answer_comes_back_from_plain_data(name):
     assert Recommendation.from_dict(bare).history == ()
 
 
+@pytest.mark.parametrize("told", [5, [], [{"count": 1}], [{"count": 1, "sums": ["1/0"], "products": ["1/0"]}] * 2])
+def test_sums_that_are_not_those_of_the_problem_are_refused(told):
+    data = answer().to_dict()
+    with pytest.raises(ValueError, match="told: expected the sums of 2 metrics for each of 2 that are tried"):
+        Recommendation.from_dict({**data, "told": told})
+    assert Recommendation.from_dict({**data, "told": None}).told is None
+
+
 def test_what_json_cannot_hold_comes_back_as_what_it_was():
     unsure = Estimate("a", 1, False, 2.0, (-math.inf, math.inf), {"x": math.nan}, {"x": (0.5, math.inf)})
     again = Estimate.from_dict(json.loads(json.dumps(unsure.to_dict(), allow_nan=False)))

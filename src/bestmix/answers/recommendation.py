@@ -390,8 +390,9 @@ class Recommendation:
         early = {"best_guess": data["mixture"], "best_guess_value": data["value"], "certified": False}
         data = early | {"safety": None, "certainty": None, "limits": {}, "short": (), "further": {}} | dict(data)
         gain, worth = data.get("gain_interval"), data.get("segments_worth_interval")
+        problem = Problem.from_dict(data["problem"])
         return cls(
-            problem=Problem.from_dict(data["problem"]),
+            problem=problem,
             value=_number(data["value"]),
             best_guess_value=_number(data["best_guess_value"]),
             slack={name: _number(value) for name, value in data["slack"].items()},
@@ -416,7 +417,7 @@ class Recommendation:
             items=data.get("items"),
             log_results=data.get("log_results", 0),
             log_counted=data.get("log_counted", 0),
-            told=None if data.get("told") is None else tuple(map(Moments.from_dict, data["told"])),
+            told=_told(data.get("told"), problem),
             **{name: data[name] for name in PLAIN},
         )
 
@@ -447,6 +448,22 @@ PLAIN = (
     "certified",
     "note",
 )  # entries of JSON's own
+
+
+def _told(data: Any, problem: Problem) -> tuple[Moments, ...] | None:
+    """The sums of trials of each cell of a problem, or None."""
+    if data is None:
+        return None
+    expected = f"the sums of {len(problem.measures)} metrics for each of {len(problem.cells)} that are tried, or none"
+    try:
+        found = tuple(map(Moments.from_dict, data))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        found = ()
+    if len(found) != len(problem.cells) or any(sums.size != len(problem.measures) for sums in found):
+        raise checks.InvalidInput(
+            "told", expected=expected, got=checks.shown(data), remedy="leave it as it was written"
+        )
+    return found
 
 
 def _number(value: float | None) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 
 from bestmix.arrays import Flags, Floats, Integers
 from bestmix.kernels.boundary import boundary_weights
-from bestmix.kernels.conditions import VAST
+from bestmix.kernels.conditions import VAST, unless_rounding
 from bestmix.kernels.jit import compiled
 from bestmix.kernels.segments import SegmentProgram, key_weight, weights
 from bestmix.kernels.simplex import FEASIBLE, PIVOT
@@ -203,15 +203,16 @@ def see_through(transform: Floats, s: int, reward: float, limits: Floats, result
 @compiled
 def quadratic(direction: Floats, covariance: Floats, k: int) -> float:
     """Variance of a trial of column k along a direction; never infinite, and zero where nothing has noise."""
-    total = 0.0
+    total, apart = 0.0, 0.0
     for i in range(direction.shape[0]):
         if covariance[k, i, i] > 0.0 and direction[i] != 0.0:
             inner = 0.5 * covariance[k, i, i] * direction[i]
+            apart += inner * direction[i]
             for m in range(i):
                 if covariance[k, i, m] != 0.0:
                     inner += covariance[k, i, m] * direction[m]
             total += 2.0 * direction[i] * inner
-    return max(total, 0.0) if total < np.inf else VAST
+    return unless_rounding(total, apart) if total < np.inf else VAST
 
 
 @compiled
