@@ -255,3 +255,12 @@ def test_of_several_files_the_one_with_the_missing_value_is_told(tmp_path):
         (tmp_path / f"{name}.csv").write_text(f"arm,reward\na,1\na,{last}\n")
     with pytest.raises(ValueError, match=rf"row 4 \(line 3 of {re.escape(str(tmp_path))}/b\.csv\)"):
         read_trials(tmp_path / "*.csv", "arm", "reward", [])
+
+
+@pytest.mark.parametrize("odd", [b"y" * 200_000, b"caf\xe9"], ids=["a long cell", "not UTF-8"])
+def test_a_missing_value_is_told_where_the_line_cannot_be(tmp_path, odd):
+    path = tmp_path / "log.csv"  # large enough for pyarrow, which reads what Python's own reader refuses
+    rows = b"a,1,xxxxxxxxxxxxxxxx\n" * 60_000
+    path.write_bytes(b"arm,reward,x\n" + rows + b"a,1," + odd + b"\nb,,x\n")
+    with pytest.raises(ValueError, match=r"1 of 60002 rows miss a value, the first is row 60002: column 'reward'"):
+        read_trials(path, "arm", "reward", [])
