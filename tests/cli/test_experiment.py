@@ -74,6 +74,17 @@ def test_the_problem_changes_while_it_runs(made):
     assert f"{arms[0]} is back." in good("experiment", "change", made, "r", "--arm", arms[0])
 
 
+@pytest.mark.parametrize(
+    ("limits", "these"), [(["dollars <= 1", "p(seconds > 2) <= 50%"], "one of dollars"), (["quality >= 1"], "none")]
+)
+def test_only_bounds_are_offered_for_a_new_bound(db, limits, these):
+    Problem(["a", "b"], limits=limits).save(db.with_name("limits.json"))
+    good("experiment", "create", db, "l", db.with_name("limits.json"), "--budget", 6, "--strategy", "uniform")
+    for name in ("seconds", "quality", limits[-1]):
+        told = bad("experiment", "change", db, "l", "--bound", f"{name}=3")
+        assert f"--bound: expected {these}, got {name!r}; check the spelling, and change limits of other" in told
+
+
 def test_a_smaller_budget_that_ends_it_says_so(made):
     for line in good("experiment", "ask", made, "r", "-n", 4).splitlines():
         good("experiment", "tell", made, "r", line.split("\t")[0], "--reward", 1, "--cost", "dollars=0.5")

@@ -246,9 +246,8 @@ def change(
     experiment = open_named(url, name)
     bounds, current = common.parse_bounds(bound or []), experiment.current() if arm or retire or bound else None
     if current is not None:
-        _check_named(
-            "--bound", bounds, current.bounds, "check the spelling, and change limits of other kinds by --limit"
-        )
+        remedy = "check the spelling, and change limits of other kinds by --limit"
+        _check_named("--bound", bounds, current.to_dict()["bounds"], remedy)
     arms = None
     if current is not None and (arm or retire):
         present = current.arms
@@ -270,7 +269,8 @@ def _check_named(option: str, given: Iterable[str], present: Collection[str], re
     """Refuse what the experiment does not have, in the words of the shell."""
     for name in given:
         if name not in present:
-            raise ValueError(f"{option}: expected one of {', '.join(present) or 'none'}, got {name!r}; {remedy}")
+            these = f"one of {', '.join(present)}" if present else "none"
+            raise ValueError(f"{option}: expected {these}, got {name!r}; {remedy}")
 
 
 def extend(
