@@ -74,9 +74,13 @@ def test_what_is_wanted_in_a_file_is_told(tmp_path):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"no.json: there is no such file"):
         files.read(tmp_path / "no.json")
-    (tmp_path / "folder.json").mkdir()
-    with pytest.raises(ValueError, match=r"folder.json: it is a folder, a file was expected"):
-        files.read(tmp_path / "folder.json")
+
+
+@pytest.mark.parametrize("name", ["folder.json", "folder", "folder.csv"])
+def test_a_folder_in_place_of_a_file_is_told(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match=rf"{name}: it is a folder, a file was expected; name a file in it"):
+        files.read(tmp_path / name)
 
 
 def test_csv_is_quoted_where_it_must_be():

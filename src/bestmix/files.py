@@ -39,9 +39,9 @@ def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read(path: str | os.PathLike[str], what: str = "a table") -> dict[str, Any]:
     """The table in a ``.toml`` or ``.json`` file; ``what`` is wanted there."""
     path = Path(path)
-    suffix = _suffix(path, f"{what} in a file", "give one")
     if path.is_dir():
         raise checks.InvalidInput(path, "it is a folder, a file was expected", "name a file in it")
+    suffix = _suffix(path, f"{what} in a file", "give one")
     if not path.is_file():
         raise checks.InvalidInput(path, "there is no such file", "check the path")
     try:

@@ -54,6 +54,14 @@ def test_the_old_one_is_replaced_where_no_other_name_is_given(place):
     assert Policy.load(place / "policy.json") != old
 
 
+def test_a_folder_in_place_of_the_policy_is_told(place):
+    (place / "folder").mkdir()
+    for words in (["folder"], ["policy.json", "-o", "folder"], ["folder", "-o", "new.json"]):
+        result = refit(*(place / word if word[0] != "-" else word for word in words), place / "fresh.csv", *NAMES)
+        assert result.exit_code == 2
+        assert "got a folder" in result.stderr or "it is a folder" in result.stderr
+
+
 def test_trials_before_count_too(place):
     write_log(place / "before.csv", 2, n=200)
     words = [place / "policy.json", place / "fresh.csv", *NAMES, "--json", "-o"]

@@ -102,7 +102,7 @@ def test_no_mix_within_bounds_is_an_answer(options):
         (["--figure", "f.bmp"], "end in .png, .svg, .pdf"),
         (["--report", "r.txt"], "end in .html"),
         (["--policy", "p.txt"], "end in .json or .toml"),
-        (["--policy", "."], "end in .json or .toml"),
+        (["--policy", "."], "expected the name of a file, got a folder"),
     ],
 )
 def test_mistakes(log, words, part):

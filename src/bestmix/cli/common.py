@@ -265,6 +265,10 @@ class Outputs:
 
     def check(self) -> None:
         """Complain about names before the work, not after it."""
+        paths = [path for path in (self.figure, self.report, self.policy) if path]
+        for path in paths:
+            if path.is_dir():
+                raise ValueError(f"{path}: expected the name of a file, got a folder; add a name")
         if self.figure:
             from bestmix import plots
 
@@ -277,10 +281,8 @@ class Outputs:
             report.check_path(self.report)
         if self.policy and self.policy.suffix.lower() not in (".json", ".toml"):
             raise ValueError(f"{self.policy}: expected a policy's name to end in .json or .toml; rename it")
-        for path in filter(None, (self.figure, self.report, self.policy)):
+        for path in paths:
             path.parent.mkdir(parents=True, exist_ok=True)
-            if path.is_dir():
-                raise ValueError(f"{path}: expected the name of a file, got a folder; add a name")
 
     def save(self, rec: "Recommendation", title: str) -> list[Path]:
         """Write them, and say which."""
