@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from tests.cli.commands import bad
+from tests.experiments.flows import QUICK, ROUTER
+from tests.service.servers import Running
 
-from bestmix import Problem, Uniform
+from bestmix import Problem, Uniform, open_storage
 from bestmix.cli import opening
 from bestmix.experiments.sql.database import Database, parse_url
 
@@ -68,3 +70,14 @@ def test_a_database_of_postgres_may_be_shared_with_other_programs(postgres_url):
     with admin.connect() as connection:
         connection.exec_driver_sql("DROP DATABASE shared")
     admin.dispose()
+
+
+def test_a_server_that_wants_a_token_says_what_helps_in_the_shell(tmp_path, monkeypatch):
+    monkeypatch.delenv("BESTMIX_TOKEN", raising=False)
+    with open_storage(tmp_path / "service.db") as storage:
+        running = Running(storage)
+        running.connect().create("live", ROUTER, traffic=QUICK)
+        for words in (["experiment", "show"], ["experiment", "list"], ["edge-bench"]):
+            told = bad(*words, running.url, *([] if "list" in words else ["live"]))
+            assert "wants one; set the variable BESTMIX_TOKEN; bestmix token create makes one" in told
+        running.stop()

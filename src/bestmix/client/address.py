@@ -4,7 +4,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 VARIABLE = "BESTMIX_TOKEN"  # where the token is looked for when none is given
-TOKEN_REMEDY = f"set the variable {VARIABLE}, or pass token=...; bestmix token create makes one"
+TOKEN_REMEDY = f"set the variable {VARIABLE}; bestmix token create makes one"  # the shell says it too
 
 
 class Address(NamedTuple):
