@@ -1,4 +1,8 @@
+import subprocess
+import sys
+
 import numpy as np
+import pandas
 import pytest
 
 from bestmix import Known, Policy
@@ -53,6 +57,18 @@ def test_assignments_depend_on_the_unit_its_type_and_the_salt_only():
     assert [THREE.assign(u) for u in units] == [Policy(THREE.weights, {"x": 1.0}).assign(u) for u in units]
     assert [THREE.assign(u) for u in units] != [THREE.assign(u, salt="b") for u in units]
     assert [THREE.assign(u) for u in units] != [THREE.assign(str(u)) for u in units]
+
+
+@pytest.mark.parametrize("unit", [None, "", b"", float("nan"), np.float64("nan"), pandas.NA, pandas.NaT], ids=repr)
+def test_a_key_that_is_missing_is_no_unit(unit):
+    with pytest.raises(ValueError, match=r"unit: expected what tells a user .* use draw\(\) for users without a key"):
+        THREE.assign(unit)
+
+
+def test_units_are_taken_where_warnings_about_bytes_are_errors():
+    code = "from bestmix import Policy; print(*map(Policy({'a': 0.5, 'b': 0.3, 'c': 0.2}).assign, ['17', b'17', 17]))"
+    run = subprocess.run([sys.executable, "-bb", "-c", code], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("c b b\n", "")
 
 
 def test_a_small_change_of_weights_moves_few_units():

@@ -150,17 +150,18 @@ class Policy:
         """The arm of a unit (a user, a request) of a segment: the same unit always gets the same arm.
 
         ``salt`` separates experiments on the same units. When weights change, a unit moves only if
-        the ends between the arms' shares move past it. None, an empty text and NaN are no unit: all users without a
-        key would get one arm.
+        the ends between the arms' shares move past it. None, an empty text, NaN and pandas.NA are no unit: all users
+        without a key would get one arm.
         """
-        if unit is None or unit in ("", b"") or unit != unit:
+        if _is_no_unit(unit):
             raise checks.InvalidInput(
                 "unit",
                 expected="what tells a user or a request from others",
                 got=checks.shown(unit),
                 remedy="use draw() for users without a key",
             )
-        key = f"{salt}\x1f{type(unit).__name__}\x1f{unit}".encode()
+        text = repr(unit) if type(unit) is bytes else unit  # the same text, without the warning of python -bb
+        key = f"{salt}\x1f{type(unit).__name__}\x1f{text}".encode()
         share = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big") / 2**64
         return _at(self.of(segment), share)
 
@@ -340,6 +341,16 @@ class Policy:
     def load(cls, path: str | os.PathLike[str]) -> "Policy":
         """Read a policy from a .json or .toml file."""
         return cls.from_dict(files.read(path, "a policy, as --policy and save() write it,"))
+
+
+def _is_no_unit(unit: Hashable) -> bool:
+    """Whether it stands for a key that is missing; texts and bytes are not compared, of which python -bb warns."""
+    if unit is None or isinstance(unit, (str, bytes)):
+        return not unit
+    try:
+        return bool(unit != unit)
+    except TypeError:  # pandas.NA is neither equal to itself nor not
+        return True
 
 
 def _chance(value: float | None) -> float | None:
