@@ -84,6 +84,8 @@ def test_a_segment_that_there_is_not_is_refused(live):
         ("worker", "DB", "live", "--exec", "x {arm}"),
         ("experiment", "ask", "DB", "live"),
         ("experiment", "tell", "DB", "live", "t-1", "--reward", 1),
+        ("experiment", "fail", "DB", "live", "t-1"),
+        ("experiment", "renew", "DB", "live", "t-1"),
     ],
 )
 def test_live_traffic_has_no_single_trials(live, words):

@@ -137,6 +137,7 @@ def fail(url: Url, name: Name, trial: TrialId, reason: Reason = "", as_json: com
     Example: [bold]bestmix experiment fail router.db router 8c1f0a2b3d4e-17 --reason 'no network'[/bold]
     """
     experiment = open_named(url, name)
+    check_trials(experiment, url)
     experiment.tell_failed(trial, reason)
     show_state(experiment, as_json)
 
@@ -146,7 +147,9 @@ def renew(url: Url, name: Name, trial: TrialId, as_json: common.Json = False) ->
 
     Example: [bold]bestmix experiment renew router.db router 8c1f0a2b3d4e-17[/bold]
     """
-    renewed = open_named(url, name).renew(trial)[0]
+    experiment = open_named(url, name)
+    check_trials(experiment, url)
+    renewed = experiment.renew(trial)[0]
     typer.echo(json.dumps(renewed.to_dict(), indent=1) if as_json else f"leased until {renewed.deadline:%F %T} UTC")
 
 
