@@ -135,6 +135,18 @@ def test_a_mistake_in_the_form_gives_the_form_again_with_all_that_was_typed(runn
     parse(said)
 
 
+@pytest.mark.parametrize("cost", ['it\'s "paid"', "back\\slash"])
+@pytest.mark.parametrize("typed", ["abc", "inf"])
+def test_a_mistake_in_a_bound_is_marked_whatever_its_cost_is_called(running, cost, typed):
+    exp = running.create("changing", Problem(["small", "large"], {"dollars": 5.0, cost: 5.0}), budget=30)
+    fields = {"bound dollars": "3.5", f"bound {cost}": typed, "limits": "", "arms": "small\nlarge", "budget": "41"}
+    path = f"/experiments/{exp.record.key}/change"
+    status, _, content = running.send("POST", path, urlencode(fields).encode(), headers=BROWSER)
+    said = content.decode()
+    marked = [attributes["name"] for _, attributes in parse(said).seen if "aria-invalid" in attributes]
+    assert (status, marked) == (422, [f"bound {cost}"])
+
+
 @pytest.mark.parametrize("place", ["change", "trials", "confirm/stop"])
 def test_every_page_of_an_experiment_has_the_way_back(running, place):
     exp = running.create("my router")

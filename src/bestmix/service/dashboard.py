@@ -1,6 +1,6 @@
 """The dashboard: pages made on the server, kept fresh by one small script."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any
@@ -268,18 +268,19 @@ def _change_form(
         account=account,
         typed=typed,
         fault=fault,
-        wrong=_wrong(fault.field or "") if fault else "",
+        wrong=_wrong(fault.field or "", told["bounds"]) if fault else "",
     )
 
 
-def _wrong(argument: str) -> str:
+def _wrong(argument: str, costs: Collection[str]) -> str:
     """The field of the form that an argument comes from.
 
-    >>> _wrong("bounds['dollars']"), _wrong("prices['new']"), _wrong("limit")
-    ('bound dollars', 'prices', 'limits')
+    >>> [_wrong(argument, ["dollars"]) for argument in ("bounds['dollars']", "prices['new']", "limit")]
+    ['bound dollars', 'prices', 'limits']
     """
-    name, _, key = argument.partition("[")
-    return f"bound {key[1:-2]}" if name == "bounds" else {"limit": "limits"}.get(name, name)
+    bounds = {f"bounds[{cost!r}]": f"bound {cost}" for cost in costs}
+    name = argument.partition("[")[0]
+    return bounds.get(argument) or {"limit": "limits"}.get(name, name)
 
 
 def _wish(experiment: Experiment, given: Mapping[str, str]) -> tuple[Any, ...]:
