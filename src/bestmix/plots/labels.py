@@ -1,12 +1,13 @@
 """Names next to points, where they cover the least."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bestmix.answers.number_text import shortened
-from bestmix.arrays import Floats
+from bestmix.arrays import Flags, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 Box = tuple[float, ...]  # left, low, right, high, in pixels
 SIZE = 9  # of the names, in points
 ROUNDS = 3  # in which names choose their places
+COVERED, TANGLED = 3.0, 30.0  # price of a pixel covered, and of a point of a line over something
 STEPS = 12  # places along a line at which it is looked whether it runs over something
 BESIDE = 9.0  # points between a spot and its name, from which on a line joins them
 MARK = 6.0  # points from the middle of a spot to where its line begins
@@ -113,17 +115,51 @@ def place_names(
     >>> [round(float(side)) for side in box]
     [55, 39, 75, 49]
     """
-    found: dict[int, Box] = {}
-    for _ in range(ROUNDS):  # names that chose first choose again when the others are known
-        for a, size in sizes.items():
-            names = [box for b, box in found.items() if b != a]
-            marks = [(x - MARK * point, y - MARK * point, x + MARK * point, y + MARK * point) for x, y in spots]
-            boxes = _around(spots[a], np.array(size), point)
-            covered = _covered(boxes, np.array([*taken, *names]).reshape(-1, 4))
-            tangled = _tangled(boxes, spots[a], np.array([*names, *marks[:a], *marks[a + 1 :]]).reshape(-1, 4), point)
-            strayed = _strayed(boxes, spots, a, np.array(frame)) + _crossed(boxes, float(spots[a, 0]), wall, point)
-            found[a] = tuple(boxes[np.argmin(3.0 * covered + strayed + 30.0 * tangled)])
-    return found
+    filled = np.array([*taken]).reshape(-1, 4)
+    marks = np.hstack([spots - MARK * point, spots + MARK * point])
+    choices = {}
+    for a, size in sizes.items():
+        boxes = _around(spots[a], np.array(size), point)
+        strayed = _strayed(boxes, spots, a, np.array(frame)) + _crossed(boxes, float(spots[a, 0]), wall, point)
+        choices[a] = _choice(spots[a], boxes, strayed, filled, np.delete(marks, a, axis=0), point)
+    return _chosen(choices)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Places for a name, and what is known of them before other names have theirs."""
+
+    boxes: Floats  # (n, 4)
+    price: Floats  # (n,), without the lines
+    lines: Floats  # (steps, n, 2), from the spot to each box
+    over: Flags  # (steps, n), where the lines run over marks
+    weight: Floats  # (n,), of each step
+    reach: Floats  # (4,), which nothing of all this leaves
+
+
+def _choice(spot: Floats, boxes: Floats, strayed: Floats, taken: Floats, marks: Floats, point: float) -> _Choice:
+    reach = np.concatenate([np.minimum(boxes[:, :2].min(axis=0), spot), np.maximum(boxes[:, 2:].max(axis=0), spot)])
+    way = np.clip(spot, boxes[:, :2], boxes[:, 2:]) - spot
+    lines = spot + np.linspace(0.0, 1.0, STEPS).reshape(-1, 1, 1) * way
+    weight = TANGLED * np.linalg.norm(way, axis=1) / point / STEPS
+    price = strayed + COVERED * _covered(boxes, _within(taken, reach))
+    return _Choice(boxes, price, lines, _runs_over(lines, _within(marks, reach)), weight, reach)
+
+
+def _chosen(choices: Mapping[int, _Choice]) -> dict[int, Box]:
+    """The best place for each name; names that chose first choose again when the others are known."""
+    found = np.full((len(choices), 4), np.nan)  # which is within no reach
+    for _ in range(ROUNDS):
+        before = found.copy()
+        for place, choice in enumerate(choices.values()):
+            found[place] = np.nan
+            names = _within(found, choice.reach)
+            over = choice.over | _runs_over(choice.lines, names)
+            price = choice.price + COVERED * _covered(choice.boxes, names) + over.sum(axis=0) * choice.weight
+            found[place] = choice.boxes[np.argmin(price)]
+        if np.array_equal(before, found):
+            break
+    return {a: tuple(box) for a, box in zip(choices, found.tolist(), strict=True)}
 
 
 def leader(spot: Floats, box: Box, point: float) -> Floats | None:
@@ -175,14 +211,19 @@ def _covered(boxes: Floats, taken: Floats) -> Floats:
     return result
 
 
-def _tangled(boxes: Floats, spot: Floats, others: Floats, point: float) -> Floats:
-    """How much of the line from a spot to each box, in points, runs over other names and marks."""
-    ends = np.clip(spot, boxes[:, :2], boxes[:, 2:])
-    steps = np.linspace(0.0, 1.0, STEPS).reshape(-1, 1, 1)
-    line = (spot + steps * (ends - spot))[:, :, None, :]  # steps, boxes, others, place
-    inside = np.all((line > others[:, :2]) & (line < others[:, 2:]), axis=3)
-    result: Floats = np.any(inside, axis=2).mean(axis=0) * np.linalg.norm(ends - spot, axis=1) / point
+def _runs_over(lines: Floats, others: Floats) -> Flags:
+    """At which steps (steps, n) lines (steps, n, 2) are inside other boxes."""
+    x, y = lines[..., :1], lines[..., 1:]
+    left, low, right, high = others.T
+    result: Flags = ((x > left) & (x < right) & (y > low) & (y < high)).any(axis=-1)
     return result
+
+
+def _within(boxes: Floats, reach: Floats) -> Floats:
+    """Those boxes that have something in common with the reach."""
+    left, low, right, high = boxes.T
+    near: Flags = (left < reach[2]) & (low < reach[3]) & (right > reach[0]) & (high > reach[1])
+    return boxes[near]
 
 
 def _crossed(boxes: Floats, spot: float, wall: float | None, point: float) -> Floats:
@@ -195,9 +236,14 @@ def _crossed(boxes: Floats, spot: float, wall: float | None, point: float) -> Fl
 
 def _strayed(boxes: Floats, spots: Floats, own: int, frame: Floats) -> Floats:
     """How far each box is from its own spot; more where another spot is nearer or the frame ends."""
-    beyond = np.maximum(boxes[:, None, :2] - spots, 0.0) + np.maximum(spots - boxes[:, None, 2:], 0.0)
-    distance = np.linalg.norm(beyond, axis=2)
-    others = np.delete(distance, own, axis=1).min(axis=1, initial=np.inf)
+    way = np.clip(spots[own], boxes[:, :2], boxes[:, 2:]) - spots[own]
+    distance = np.linalg.norm(way, axis=1)
+    margin = distance.max()  # a spot farther than that is nearer to none
+    near = (spots > boxes[:, :2].min(axis=0) - margin) & (spots < boxes[:, 2:].max(axis=0) + margin)
+    near[own] = False
+    others = spots[near.all(axis=1)]
+    beyond = np.maximum(boxes[:, None, :2] - others, 0.0) + np.maximum(others - boxes[:, None, 2:], 0.0)
+    nearest = np.linalg.norm(beyond, axis=2).min(axis=1, initial=np.inf)
     outside = np.maximum(frame[:2] - boxes[:, :2], 0.0) + np.maximum(boxes[:, 2:] - frame[2:], 0.0)
-    result: Floats = distance[:, own] + 20.0 * np.maximum(distance[:, own] - others, 0.0) + 100.0 * outside.sum(axis=1)
+    result: Floats = distance + 20.0 * np.maximum(distance - nearest, 0.0) + 100.0 * outside.sum(axis=1)
     return result
