@@ -71,13 +71,43 @@ def test_lines_to_names_stay_where_they_belong_at_any_resolution(ax):
     assert lengths[0] == pytest.approx(lengths[1])
 
 
-def test_a_line_runs_over_no_other_name():
-    spots, sizes = np.array([[50.0, 60.0], [52.0, 50.0]]), {0: (40.0, 10.0), 1: (40.0, 10.0)}
-    taken = [(0.0, 44.0, 100.0, 53.0), (51.0, 30.0, 100.0, 80.0)]
-    found = labels.place_names(spots, sizes, taken, (0.0, 0.0, 100.0, 100.0), 1.0)
-    for own, other in ((0, 1), (1, 0)):
+CROWDS = {
+    "a shorter line would run over a name": [(114, 118), (89, 127), (108, 119)],
+    "a shorter line would run over a mark": [(94, 100), (104, 90), (99, 98)],
+    "the first have to choose again": [(83, 127), (88, 112), (91, 124), (116, 118)],
+    "and once more": [(106, 149), (100, 84), (127, 100), (91, 132), (112, 126), (108, 125), (105, 124), (158, 110)],
+}
+
+
+def placed(points, far=()):
+    """The spots and the boxes of names of one size beside them; far names are in the way of none of these."""
+    spots = np.array([*points, *far], dtype=float)
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in spots]
+    sizes = dict.fromkeys(range(len(spots)), (30.0, 10.0))
+    return spots, labels.place_names(spots, sizes, taken, (0.0, 0.0, 900.0, 900.0), 1.0)
+
+
+@pytest.mark.parametrize("points", CROWDS.values(), ids=CROWDS.keys())
+def test_names_and_their_lines_run_over_no_other_name_or_mark(points):
+    spots, found = placed(points)
+    for own, (left, low, right, high) in found.items():
+        for other in range(own):
+            x0, y0, x1, y1 = found[other]
+            assert min(right, x1) <= max(left, x0) or min(high, y1) <= max(low, y0)
         line = labels.leader(spots[own], found[own], 1.0)
-        if line is not None:
-            x, y = np.linspace(*line, 50).T
-            left, low, right, high = found[other]
-            assert not ((x > left) & (x < right) & (y > low) & (y < high)).any()
+        for other in set(found) - {own}:
+            assert line is None or not runs_through(line, found[other])
+            assert line is None or not runs_through(line, (*spots[other] - 5, *spots[other] + 5))
+
+
+def runs_through(line, box):
+    x, y = np.linspace(*line, 50).T
+    left, low, right, high = box
+    return ((x > left) & (x < right) & (y > low) & (y < high)).any()
+
+
+@pytest.mark.parametrize("points", CROWDS.values(), ids=CROWDS.keys())
+def test_what_is_far_away_moves_no_name(points):
+    _, alone = placed(points)
+    _, found = placed(points, far=[(600 + 7 * i, 700 - 5 * i) for i in range(20)])
+    assert {a: found[a] for a in alone} == alone
