@@ -56,10 +56,16 @@ def test_the_old_one_is_replaced_where_no_other_name_is_given(place):
 
 def test_a_folder_in_place_of_the_policy_is_told(place):
     (place / "folder").mkdir()
-    for words in (["folder"], ["policy.json", "-o", "folder"], ["folder", "-o", "new.json"]):
+    written, read = "expected the name of a file, got a folder", "it is a folder, a file was expected"
+    for words, said in (
+        (["folder"], written),
+        (["policy.json", "-o", "folder"], written),
+        (["folder", "-o", "new.json"], read),
+    ):
         result = refit(*(place / word if word[0] != "-" else word for word in words), place / "fresh.csv", *NAMES)
         assert result.exit_code == 2
-        assert "got a folder" in result.stderr or "it is a folder" in result.stderr
+        assert said in result.stderr
+    assert not (place / "new.json").exists()
 
 
 def test_trials_before_count_too(place):
